@@ -1,0 +1,149 @@
+"""harvest: collect the metadata that scientific runs leave behind, as one model.
+
+The names below are the public API; each is imported when first used, so that importing
+``harvest`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .dataset import Dataset, open  # noqa: A004
+    from .errors import (
+        ConfigError,
+        DatasetError,
+        HarvestError,
+        PluginError,
+        SourceError,
+        UsageError,
+    )
+    from .model import (
+        BatchError,
+        Int32,
+        Record,
+        RecordType,
+        RecordTypeError,
+        UInt32,
+        UInt64,
+        field,
+        record,
+        record_type,
+    )
+    from .model.arrow import conform
+    from .plugins.context import ReadContext, Reject
+    from .plugins.sink import PartFile, PartWriter, Publication, Sink
+    from .plugins.source import Detection, NoConfig, Partition, Source, file_partition
+    from .plugins.spec import (
+        API_VERSION,
+        CommandGroup,
+        EngineSpec,
+        ReportSpec,
+        SinkSpec,
+        SourceSpec,
+        hookimpl,
+    )
+    from .plugins.view import DatasetReader, View
+    from .run import RunResult, run
+
+_HOMES = {
+    ".dataset": ("Dataset", "open"),
+    ".errors": (
+        "ConfigError",
+        "DatasetError",
+        "HarvestError",
+        "PluginError",
+        "SourceError",
+        "UsageError",
+    ),
+    ".model": (
+        "BatchError",
+        "Int32",
+        "Record",
+        "RecordType",
+        "RecordTypeError",
+        "UInt32",
+        "UInt64",
+        "field",
+        "record",
+        "record_type",
+    ),
+    ".model.arrow": ("conform",),
+    ".plugins.context": ("ReadContext", "Reject"),
+    ".plugins.sink": ("PartFile", "PartWriter", "Publication", "Sink"),
+    ".plugins.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
+    ".plugins.spec": (
+        "API_VERSION",
+        "CommandGroup",
+        "EngineSpec",
+        "ReportSpec",
+        "SinkSpec",
+        "SourceSpec",
+        "hookimpl",
+    ),
+    ".plugins.view": ("DatasetReader", "View"),
+    ".run": ("RunResult", "run"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: F822 - resolved on first use, below
+    "API_VERSION",
+    "BatchError",
+    "CommandGroup",
+    "ConfigError",
+    "Dataset",
+    "DatasetError",
+    "DatasetReader",
+    "Detection",
+    "EngineSpec",
+    "HarvestError",
+    "Int32",
+    "NoConfig",
+    "PartFile",
+    "PartWriter",
+    "Partition",
+    "PluginError",
+    "Publication",
+    "ReadContext",
+    "Record",
+    "RecordType",
+    "RecordTypeError",
+    "Reject",
+    "ReportSpec",
+    "RunResult",
+    "Sink",
+    "SinkSpec",
+    "Source",
+    "SourceError",
+    "SourceSpec",
+    "UInt32",
+    "UInt64",
+    "UsageError",
+    "View",
+    "conform",
+    "field",
+    "file_partition",
+    "hookimpl",
+    "open",
+    "record",
+    "record_type",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("hpc-harvest")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'harvest' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

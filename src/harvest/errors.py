@@ -1,0 +1,89 @@
+"""Errors that a person reads: what was found, where, and what to do.
+
+Every :class:`HarvestError` carries the exit code that the command line ends with; anything else
+that escapes is a defect of the program or of a plugin.
+"""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = [
+    "ConfigError",
+    "DatasetError",
+    "ExitCode",
+    "HarvestError",
+    "PluginError",
+    "SourceError",
+    "TooManyRejects",
+    "UsageError",
+]
+
+
+class ExitCode(enum.IntEnum):
+    """How a run ended, as the process's exit status."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    REJECTS = 3
+    TOO_MANY_REJECTS = 4
+    INTERRUPTED = 130
+
+
+class HarvestError(Exception):
+    """Something that stops the work, told to a person.
+
+    message: what was found.
+    where: file, record or setting it was found in.
+    remedy: what to do about it.
+    """
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}; {self.remedy}" if self.remedy else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.where, self.remedy))
+
+
+def _rebuild(
+    cls: type[HarvestError], message: str, where: str | None, remedy: str | None
+) -> HarvestError:
+    return cls(message, where=where, remedy=remedy)
+
+
+class UsageError(HarvestError):
+    """The command line or a call asks for something that does not exist."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """A recipe or a setting is wrong."""
+
+
+class SourceError(HarvestError):
+    """An input cannot be read at all."""
+
+
+class DatasetError(HarvestError):
+    """A dataset is missing, damaged or in use."""
+
+
+class PluginError(HarvestError):
+    """A plugin cannot be loaded or breaks its contract."""
+
+
+class TooManyRejects(HarvestError):
+    """A run met more rejects than it was told to accept."""
+
+    exit_code = ExitCode.TOO_MANY_REJECTS

@@ -1,0 +1,209 @@
+"""From record classes to Arrow: schemas, and tables that are made to fit them.
+
+``conform`` is the gate every batch passes before a sink sees it: whatever a source yields
+(pyarrow, polars, anything with ``__arrow_c_stream__``) leaves as a table of exactly the declared
+schema, or raises :class:`BatchError` naming the column that does not fit.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .errors import BatchError, RecordTypeError
+from .record import PRIMITIVES, Column, Record, RecordType
+
+__all__ = ["BATCH_ROWS", "arrow_type", "batches", "conform", "schema_of", "table_of"]
+
+BATCH_ROWS = 65_536
+"""Rows of a batch handed to a sink, at most."""
+
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+ORIGIN = pa.dictionary(pa.int32(), pa.string())
+
+
+def arrow_type(hint: Any) -> pa.DataType:
+    """The Arrow type of a column annotated ``hint`` (``None`` already removed)."""
+    if hint in PRIMITIVES:
+        return TIMESTAMP if hint is datetime else pa.type_for_alias(PRIMITIVES[hint])
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return pa.type_for_alias(args[1])
+    if origin in (list, Sequence, tuple):
+        return pa.list_(arrow_type(_without_none(args[0])))
+    if origin in (dict, Mapping):
+        return pa.map_(arrow_type(args[0]), arrow_type(_without_none(args[1])))
+    if attrs.has(hint):
+        hints = typing.get_type_hints(hint, include_extras=True)
+        return pa.struct(
+            [(a.name, arrow_type(_without_none(hints[a.name]))) for a in attrs.fields(hint)]
+        )
+    raise RecordTypeError(
+        f"{hint!r} has no Arrow type here; use str, bytes, bool, int, float, datetime, "
+        "list[...], dict[str, ...], an attrs class, or UInt64"
+    )
+
+
+def _without_none(hint: Any) -> Any:
+    args = [a for a in typing.get_args(hint) if a is not type(None)]
+    if type(None) in typing.get_args(hint) and len(args) == 1:
+        return args[0]
+    return hint
+
+
+def schema_of(record_type: RecordType) -> pa.Schema:
+    """The Arrow schema of a record type, documented in its metadata."""
+    fields = []
+    for column in record_type.columns:
+        kind = ORIGIN if column.name == "origin" else arrow_type(column.python_type)
+        fields.append(
+            pa.field(column.name, kind, nullable=column.nullable, metadata=_metadata(column))
+        )
+    return pa.schema(
+        fields,
+        metadata={
+            "harvest.record_type": record_type.name,
+            "harvest.version": str(record_type.version),
+            "harvest.layer": record_type.layer,
+            "harvest.level": record_type.level,
+            "harvest.doc": record_type.doc,
+        },
+    )
+
+
+def _metadata(column: Column) -> dict[str, str]:
+    words = {"doc": column.doc, "unit": column.unit, "role": column.role}
+    return {f"harvest.{key}": word for key, word in words.items() if word}
+
+
+def conform(record_type: RecordType, data: Any, *, origin: str | None = None) -> pa.Table:
+    """A table of exactly ``record_type``'s schema.
+
+    data: a pyarrow table or record batch, or any object with ``__arrow_c_stream__`` or
+        ``__arrow_c_array__`` (a polars frame).  Nullable columns may be missing.
+    origin: fills the column ``origin`` where the data has none.
+
+    Raises BatchError when a column is unknown, of a type that does not convert without loss, or
+    holds nulls although it is declared without None.
+    """
+    table = _as_table(data, record_type)
+    schema = record_type.arrow_schema
+    unknown = [name for name in table.column_names if name not in schema.names]
+    if unknown:
+        raise BatchError(
+            f"{record_type.name}: column {unknown[0]!r} is not declared by "
+            f"{record_type.cls.__qualname__}; declare it or put its text into 'extra'"
+        )
+    arrays = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index >= 0:
+            array = _cast(table.column(index), field, record_type)
+        elif field.name == "origin" and origin is not None:
+            array = _constant(origin, table.num_rows)
+        else:
+            array = pa.chunked_array([pa.nulls(table.num_rows, field.type)], type=field.type)
+        if field.name == "origin" and origin is not None and array.null_count:
+            filled = pc.fill_null(array.cast(pa.string()), origin)
+            array = filled.dictionary_encode().cast(ORIGIN)
+        if not field.nullable and array.null_count:
+            raise BatchError(
+                f"{record_type.name}: column {field.name!r} has {array.null_count} nulls in a "
+                f"batch of {table.num_rows} rows but is declared without None"
+            )
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _as_table(data: Any, record_type: RecordType) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return pa.table(data)
+    raise BatchError(
+        f"{record_type.name}: a batch must be Arrow data (pyarrow, polars, or anything with "
+        f"__arrow_c_stream__), not {type(data).__qualname__}"
+    )
+
+
+def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> pa.ChunkedArray:
+    if array.type == field.type:
+        return array
+    try:
+        if field.type == ORIGIN and not pa.types.is_dictionary(array.type):
+            return array.cast(pa.string()).dictionary_encode().cast(ORIGIN)
+        return array.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise BatchError(
+            f"{record_type.name}: column {field.name!r} of type {array.type} does not convert "
+            f"to {field.type}: {error}"
+        ) from error
+
+
+def _constant(value: str, rows: int) -> pa.ChunkedArray:
+    indices = pa.array([0], pa.int32()).take(pa.array([0] * 0, pa.int32()))
+    if rows:
+        indices = pc.fill_null(pa.nulls(rows, pa.int32()), 0)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([value]))])
+
+
+def batches(table: pa.Table, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
+    """Slices of at most ``rows`` rows, without copying; an empty table gives none."""
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
+
+
+def table_of(record_type: RecordType, instances: Sequence[Record]) -> pa.Table:
+    """A table of record instances, in order.
+
+    For small sources; it costs some microseconds per instance.  Raises BatchError naming the
+    column when a value does not fit its declared type.
+    """
+    schema = record_type.arrow_schema
+    arrays = []
+    for field in schema:
+        values = [getattr(instance, field.name) for instance in instances]
+        if values and pa.types.is_nested(field.type):
+            values = [_plain(value) for value in values]
+        try:
+            if field.type == ORIGIN:
+                array: Any = pa.array(values, pa.string()).dictionary_encode().cast(ORIGIN)
+            else:
+                if pa.types.is_timestamp(field.type):
+                    _require_zone(record_type, field.name, values)
+                array = pa.array(values, field.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise BatchError(
+                f"{record_type.name}: a value of column {field.name!r} does not fit "
+                f"{field.type}: {error}"
+            ) from error
+        arrays.append(array)
+    return pa.table(arrays, schema=schema)
+
+
+def _require_zone(record_type: RecordType, name: str, values: Sequence[Any]) -> None:
+    for value in values:
+        if isinstance(value, datetime) and value.tzinfo is None:
+            raise BatchError(
+                f"{record_type.name}: column {name!r} has the naive time {value}; "
+                "attach the zone that the input declares"
+            )
+
+
+def _plain(value: Any) -> Any:
+    """A value of a nested column as Arrow takes it: attrs instances become dicts."""
+    if attrs.has(type(value)):
+        return {a.name: _plain(getattr(value, a.name)) for a in attrs.fields(type(value))}
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return value

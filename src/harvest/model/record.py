@@ -1,0 +1,268 @@
+"""Record types, declared as attrs classes.
+
+    @record("demo.line", layer="workflow", level="client")
+    class Line(Record):
+        \"\"\"One line of a demo log.\"\"\"
+
+        time: datetime | None = field(role="time", doc="When the line was written.")
+        text: str = field(role="subject", doc="The line, without its end.")
+
+The class is an ordinary attrs class; :func:`record_type` gives the :class:`RecordType` derived
+from it, which knows its columns and from there its Arrow schema, JSON Schema and documentation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, dataclass_transform
+
+import attrs
+
+from .errors import RecordTypeError
+from .vocabulary import LAYERS, LEVELS, ROLES, Layer, Level, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "TAIL",
+    "Column",
+    "Int32",
+    "Record",
+    "RecordType",
+    "UInt32",
+    "UInt64",
+    "field",
+    "record",
+    "record_type",
+]
+
+T = TypeVar("T")
+
+UInt64: TypeAlias = Annotated[int, "uint64"]
+"""Annotation of a column of ids that do not fit a signed 64-bit integer."""
+UInt32: TypeAlias = Annotated[int, "uint32"]
+Int32: TypeAlias = Annotated[int, "int32"]
+
+TAIL: Final = ("extra", "origin", "position")
+"""The columns that end every table, in this order."""
+
+_ATTRIBUTE: Final = "__harvest_record_type__"
+
+
+def field(
+    *,
+    role: Role | None = None,
+    unit: str | None = None,
+    doc: str = "",
+    default: Any = attrs.NOTHING,
+) -> Any:
+    """Declare one column.
+
+    role: which shared column of the ``events`` view this is, if any.
+    unit: the unit of its values as printed in documentation (``s``, ``bytes``, ``bytes/s``).
+    doc: one sentence for readers of the schema.
+    default: the value when an instance leaves it out; columns typed ``X | None`` default to None.
+    """
+    if role is not None and role not in ROLES:
+        raise RecordTypeError(f"role {role!r} is not one of {', '.join(ROLES)}")
+    return attrs.field(default=default, metadata={"role": role, "unit": unit, "doc": doc})
+
+
+@attrs.define(kw_only=True)
+class Record:
+    """Base of all record classes: the three columns that end every table."""
+
+    extra: dict[str, str] | None = attrs.field(
+        default=None,
+        metadata={"doc": "Columns of the input that this record type does not declare."},
+    )
+    origin: str | None = attrs.field(
+        default=None, metadata={"doc": "Absolute path or URI of the input."}
+    )
+    position: int | None = attrs.field(
+        default=None, metadata={"doc": "Line or record number in the input, from 1."}
+    )
+
+
+@attrs.frozen
+class Column:
+    """One column of a record type.
+
+    python_type is the annotation with ``None`` removed; nullable says whether it was there.
+    """
+
+    name: str
+    python_type: Any
+    nullable: bool
+    role: Role | None = None
+    unit: str | None = None
+    doc: str = ""
+
+
+@attrs.frozen(eq=False)
+class RecordType:
+    """A named, versioned schema derived from a record class."""
+
+    name: str
+    version: int
+    layer: Layer
+    level: Level
+    doc: str
+    cls: type[Record]
+    columns: tuple[Column, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (record_type, (self.cls,))
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The Arrow schema, with units, roles and descriptions as field metadata."""
+        from .arrow import schema_of
+
+        return schema_of(self)
+
+    @property
+    def roles(self) -> Mapping[Role, str]:
+        """Which column plays which role."""
+        return {column.role: column.name for column in self.columns if column.role}
+
+    def json_schema(self) -> dict[str, Any]:
+        """JSON Schema (2020-12) of one record as the JSONL sink writes it."""
+        from .jsonschema import json_schema
+
+        return json_schema(self)
+
+    def markdown(self) -> str:
+        """A documentation section: description and a table of columns."""
+        from .markdown import markdown
+
+        return markdown(self)
+
+
+def _columns(cls: type[Record]) -> tuple[Column, ...]:
+    try:
+        hints = typing.get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        raise RecordTypeError(
+            f"{cls.__qualname__}: a column's annotation cannot be resolved ({error}); "
+            "import the name at module level, not under TYPE_CHECKING"
+        ) from error
+    own = [a for a in attrs.fields(cls) if a.name not in TAIL]
+    tail = [getattr(attrs.fields(cls), name) for name in TAIL]
+    columns = []
+    seen_roles: dict[str, str] = {}
+    for attribute in [*own, *tail]:
+        hint, nullable = _strip_none(hints[attribute.name])
+        role = attribute.metadata.get("role")
+        if role and role in seen_roles:
+            raise RecordTypeError(
+                f"{cls.__qualname__}: columns {seen_roles[role]!r} and {attribute.name!r} "
+                f"both have role {role!r}; one column plays each role"
+            )
+        if role:
+            seen_roles[role] = attribute.name
+        columns.append(
+            Column(
+                name=attribute.name,
+                python_type=hint,
+                # origin and position are always filled by the time a batch reaches a sink
+                nullable=nullable and attribute.name not in ("origin", "position"),
+                role=role,
+                unit=attribute.metadata.get("unit"),
+                doc=attribute.metadata.get("doc", ""),
+            )
+        )
+    return tuple(columns)
+
+
+def _strip_none(hint: Any) -> tuple[Any, bool]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        members = [m for m in typing.get_args(hint) if m is not type(None)]
+        if len(members) != 1:
+            raise RecordTypeError(
+                f"a column has one type, with or without None; {hint!r} has several"
+            )
+        return members[0], True
+    return hint, False
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
+def record(
+    name: str, *, layer: Layer, level: Level, version: int = 1
+) -> Callable[[type[T]], type[T]]:
+    """Make a subclass of :class:`Record` the record type ``name``.
+
+    Names have two parts, ``family.type`` (``dask.transfer``), in lower case.  ``version`` grows
+    when a column changes its meaning; new columns alone do not need it.
+    """
+    family, _, rest = name.partition(".")
+    if not (family and rest) or name != name.lower() or not name.replace(".", "_").isidentifier():
+        raise RecordTypeError(f"record type name {name!r} must look like 'family.type', lower case")
+    if layer not in LAYERS:
+        raise RecordTypeError(f"{name}: layer {layer!r} is not one of {', '.join(LAYERS)}")
+    if level not in LEVELS:
+        raise RecordTypeError(f"{name}: level {level!r} is not one of {', '.join(LEVELS)}")
+
+    def decorate(cls: type[T]) -> type[T]:
+        if not issubclass(cls, Record):
+            raise RecordTypeError(f"{name}: {cls.__qualname__} must subclass harvest.Record")
+        made = attrs.define(cls, kw_only=True, field_transformer=_optional_means_none)
+        derived = RecordType(
+            name=name,
+            version=version,
+            layer=layer,
+            level=level,
+            doc=inspect.cleandoc(made.__doc__ or ""),
+            cls=made,
+            columns=_columns(made),
+        )
+        setattr(made, _ATTRIBUTE, derived)
+        return typing.cast("type[T]", made)
+
+    return decorate
+
+
+def _optional_means_none(
+    cls: type, attributes: list[attrs.Attribute[Any]]
+) -> list[attrs.Attribute[Any]]:
+    """Make None the default of every column annotated ``X | None``."""
+    return [
+        a.evolve(default=None) if a.default is attrs.NOTHING and _is_optional(a.type) else a
+        for a in attributes
+    ]
+
+
+def _is_optional(annotation: Any) -> bool:
+    if isinstance(annotation, str):  # postponed annotations
+        return "None" in annotation or "Optional[" in annotation
+    return type(None) in typing.get_args(annotation)
+
+
+def record_type(cls: type[Record] | RecordType) -> RecordType:
+    """The :class:`RecordType` of a record class."""
+    if isinstance(cls, RecordType):
+        return cls
+    derived = cls.__dict__.get(_ATTRIBUTE) if isinstance(cls, type) else None
+    if derived is None:
+        raise RecordTypeError(
+            f"{cls!r} is no record class; decorate a subclass of harvest.Record with "
+            "@harvest.record('family.type', ...)"
+        )
+    return typing.cast("RecordType", derived)
+
+
+PRIMITIVES: Final[Mapping[Any, str]] = {
+    str: "string",
+    bytes: "binary",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    datetime: "timestamp",
+}
+"""Python types that a column may have, and the word for each."""

@@ -1,0 +1,1 @@
+"""What plugins are made of: the hooks, and the classes they implement."""

@@ -1,0 +1,136 @@
+"""Sinks: what writes rows.
+
+Writing has two halves.  While a partition is read, a :class:`PartWriter` puts its rows into files
+of a staging directory.  When the run commits, the core asks the sink to *publish* these files
+next to the ones that stay, renames the manifest, and lets the sink *finish*: remove what the new
+manifest no longer names.  Publishing must leave everything that the old manifest names readable.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from harvest.model import RecordType
+
+from .source import NoConfig
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["PartFile", "PartWriter", "Publication", "Sink"]
+
+
+@attrs.frozen(kw_only=True)
+class PartFile:
+    """One file of a partition, staged or committed.
+
+    path: where it belongs, relative to the sink's root (staged, below the staging directory).
+    record_type: name of the record type in it; ``events`` where it holds several in the shape of
+        the events model.
+    rows, size_bytes: what it holds; sha256: of its bytes.
+    offset: where it begins in a consolidated file, else None.
+    """
+
+    path: str
+    record_type: str
+    rows: int
+    size_bytes: int
+    sha256: str
+    offset: int | None = None
+
+
+class PartWriter(abc.ABC):
+    """Writes one partition's rows into a staging directory."""
+
+    @abc.abstractmethod
+    def write(self, record_type: RecordType, table: pa.Table) -> None:
+        """Write rows; ``table`` has exactly the type's schema and at most 65,536 rows."""
+
+    @abc.abstractmethod
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        """Finish all files; gives (path below the staging directory, record type, rows) of each.
+
+        The core flushes the files to disk and takes their checksums.
+        """
+
+    @abc.abstractmethod
+    def abort(self) -> None:
+        """Let go of open files; what was written is thrown away."""
+
+
+@attrs.frozen(kw_only=True)
+class Publication:
+    """What a commit changes.
+
+    parts: for each partition key of the new manifest, in the dataset's order, its files.  Those
+        staged in this commit have their staging directory in ``staged``.
+    staged: partition key -> directory that holds its new files.
+    old: the files of the manifest that is in force until the commit.
+    token: names this commit; the same in ``publish`` and ``finish``.
+    """
+
+    parts: Mapping[str, Sequence[PartFile]]
+    staged: Mapping[str, Path]
+    old: Mapping[str, Sequence[PartFile]]
+    token: str
+
+
+class Sink(abc.ABC):
+    """Writes rows to one location.
+
+    name: what users type before the location.
+    Config: attrs class of its settings.
+    """
+
+    name: ClassVar[str]
+    Config: ClassVar[type] = NoConfig
+    api_version: ClassVar[int] = 1
+
+    def __init__(self, location: str, config: Any = None):
+        self.location = location
+        self.config = config if config is not None else self.Config()
+
+    @property
+    @abc.abstractmethod
+    def root(self) -> Path:
+        """Absolute directory that part paths are relative to."""
+
+    @property
+    def state(self) -> Path:
+        """Absolute directory that keeps manifest and staging; on the same file system as root."""
+        return self.root / "_harvest"
+
+    def check(self) -> None:  # noqa: B027 - nothing to check is a fine answer
+        """Raise UsageError when the location cannot be a dataset of this sink."""
+
+    @abc.abstractmethod
+    def writer(self, staging: Path, part: str) -> PartWriter:
+        """A writer of one partition; ``part`` is the stem for its file names.
+
+        Called in the process that reads the partition; staging exists and is empty.
+        """
+
+    @abc.abstractmethod
+    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
+        """Make the staged files readable at their place, durably; the final files per partition."""
+
+    @abc.abstractmethod
+    def finish(self, publication: Publication) -> None:
+        """After the manifest is renamed: remove what it no longer names.
+
+        Called again at the next run when a commit was cut short, so it must be repeatable.
+        """
+
+    @abc.abstractmethod
+    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
+        """The rows of one record type in committed files, as a lazy frame.
+
+        Columns have the polars types of the record type's Arrow schema, maps as lists of
+        key-value structs; ``origin`` is text.
+        """

@@ -1,0 +1,131 @@
+"""Sources: what turns files, commands or databases into rows.
+
+A source is made for one location.  ``plan`` lists what there is to read there as partitions,
+cheaply; ``read`` turns one partition into rows, possibly in another process.  The smallest source
+has a name, its record types and ``read``.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import attrs
+
+from harvest.errors import SourceError
+from harvest.model import Record
+
+from .context import ReadContext
+
+__all__ = ["Detection", "NoConfig", "Partition", "Rows", "Source"]
+
+Rows: TypeAlias = "Record | tuple[type[Record], Any]"
+"""What ``read`` yields: an instance of a record class, or a record class with Arrow data of it."""
+
+
+@attrs.frozen(kw_only=True)
+class NoConfig:
+    """The settings of a plugin that has none."""
+
+
+@attrs.frozen
+class Detection:
+    """How sure a source is that it can read a path.
+
+    confidence: from 0 to 1.  1 means the content was recognised beyond doubt (a magic number),
+        0.9 a characteristic header, 0.5 a file name alone.
+    reason: what it was recognised by.
+    """
+
+    confidence: float
+    reason: str
+
+
+@attrs.frozen(kw_only=True)
+class Partition:
+    """A picklable unit of reading, of parallel work, of commit and of re-harvest.
+
+    id: names it among all partitions of this source and origin; the same input gives the same id.
+    origin: absolute path or URI of the input; default of the column ``origin``.
+    inputs: absolute paths whose change means it must be read again.
+    start, stop: byte range within the origin, where it is a part of a file.
+    size_bytes: how much there is to read, for progress and scheduling.
+    options: anything else ``read`` needs, as plain values.
+    fingerprint: given by sources without input files (a database); otherwise the core takes one
+        of the inputs.  None with no inputs means: read again in every run.
+    """
+
+    id: str
+    origin: str
+    inputs: tuple[str, ...] = ()
+    start: int | None = None
+    stop: int | None = None
+    size_bytes: int = 0
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    fingerprint: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """The origin as a path."""
+        return Path(self.origin)
+
+
+class Source(abc.ABC):
+    """Turns one location into rows of its record types.
+
+    name: what users type before the location.
+    record_types: every record class that ``read`` may yield.
+    Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
+    api_version: the plugin API it is written for.
+    """
+
+    name: ClassVar[str]
+    record_types: ClassVar[tuple[type[Record], ...]]
+    Config: ClassVar[type] = NoConfig
+    api_version: ClassVar[int] = 1
+
+    def __init__(self, location: str, config: Any = None):
+        self.location = location
+        self.config = config if config is not None else self.Config()
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """Whether this source can read ``path``, which exists; None if not."""
+        return None
+
+    def plan(self) -> Iterable[Partition]:
+        """The partitions of the location.
+
+        By default the location itself, or each file directly below it, is one partition.
+        Raises SourceError when there is nothing to read.
+        """
+        path = Path(self.location).expanduser().absolute()
+        if not path.exists():
+            raise SourceError(
+                "no such file or directory", where=str(path), remedy="check the location"
+            )
+        files = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+        if not files:
+            raise SourceError(
+                "the directory holds no file", where=str(path), remedy="check the location"
+            )
+        for file in files:
+            yield file_partition(file, id=file.name)
+
+    @abc.abstractmethod
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
+        """The rows of one partition.
+
+        Rows that leave ``origin`` or ``position`` empty get the partition's origin and a running
+        number per record type.
+        """
+
+
+def file_partition(path: Path, *, id: str, **more: Any) -> Partition:  # noqa: A002
+    """The partition that is one whole file."""
+    origin = str(path.absolute())
+    return Partition(
+        id=id, origin=origin, inputs=(origin,), size_bytes=path.stat().st_size, **more
+    )

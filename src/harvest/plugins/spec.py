@@ -1,0 +1,130 @@
+"""The hooks a plugin may implement, and what it declares through them.
+
+A plugin is a module (or object) named by an entry point in the group ``harvest``.  Hooks are
+called once and give declarations; a declaration may name its implementation as ``module:object``,
+which is imported when first used, so that plugins cost nothing until they work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import pluggy
+
+from .view import View
+
+if TYPE_CHECKING:
+    from .sink import Sink
+    from .source import Source
+
+__all__ = [
+    "API_VERSION",
+    "GROUP",
+    "CommandGroup",
+    "EngineSpec",
+    "ReportSpec",
+    "SinkSpec",
+    "SourceSpec",
+    "hookimpl",
+    "hookspec",
+]
+
+GROUP: Final = "harvest"
+"""The entry-point group, and pluggy's project name."""
+
+API_VERSION: Final = 1
+"""The plugin API that this core offers.  A plugin declares the one it needs as ``harvest_api``."""
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@attrs.frozen(kw_only=True)
+class SourceSpec:
+    """Declares a source: its name, a line of documentation, its class or ``module:Class``."""
+
+    name: str
+    doc: str
+    factory: type[Source] | str
+
+
+@attrs.frozen(kw_only=True)
+class SinkSpec:
+    """Declares a sink: its name, a line of documentation, its class or ``module:Class``.
+
+    suffixes: file name endings by which a location without a name is taken to be this sink's.
+    """
+
+    name: str
+    doc: str
+    factory: type[Sink] | str
+    suffixes: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class EngineSpec:
+    """Declares an engine: where partitions run."""
+
+    name: str
+    doc: str
+    factory: Any
+
+
+@attrs.frozen(kw_only=True)
+class ReportSpec:
+    """Declares a report: tables and plots over views.
+
+    build: callable or ``module:function`` that takes a DatasetReader and the settings by name and
+        gives a ``harvest.report.Report``.
+    """
+
+    name: str
+    doc: str
+    build: Any
+    requires: tuple[str, ...] = ()
+    settings: dict[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class CommandGroup:
+    """Declares a group of commands, ``harvest NAME ...``: a typer app or ``module:app``."""
+
+    name: str
+    doc: str
+    app: Any
+
+
+class Hooks:
+    """The hook specifications."""
+
+    @hookspec
+    def harvest_sources(self) -> Iterable[SourceSpec]:
+        """Sources of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_sinks(self) -> Iterable[SinkSpec]:
+        """Sinks of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_views(self) -> Iterable[View]:
+        """Views of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_reports(self) -> Iterable[ReportSpec]:
+        """Reports of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_engines(self) -> Iterable[EngineSpec]:
+        """Engines of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_commands(self) -> Iterable[CommandGroup]:
+        """Groups of commands of this plugin."""
+        return ()

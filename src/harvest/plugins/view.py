@@ -1,0 +1,55 @@
+"""Views: named tables derived from a dataset, contributed by plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DatasetReader", "View"]
+
+
+class DatasetReader(Protocol):
+    """What a view may ask of a dataset."""
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the dataset holds rows of this record type."""
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        """All rows of a record type; an empty frame of its schema where the dataset holds none.
+
+        Raises KeyError when no installed plugin declares the type.
+        """
+
+    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+        """Another view of the same dataset."""
+
+    @property
+    def notes(self) -> list[str]:
+        """The remarks that sources made while reading."""
+
+
+@attrs.frozen(kw_only=True)
+class View:
+    """A named derived table.
+
+    name: ``family.view`` (``dask.tasks``).
+    doc: one or two sentences for ``harvest view``.
+    build: callable, or ``module:function`` imported on first use, that takes a DatasetReader and
+        the settings by name, and gives a lazy frame.
+    requires: record types it reads; it can be asked for where a dataset holds at least one.
+    settings: names it accepts, with what each means.
+    text: callable or ``module:function`` that takes the collected frame and gives readable text,
+        one string per row; for ``-o FILE.txt``.
+    """
+
+    name: str
+    doc: str
+    build: Callable[..., pl.LazyFrame] | str
+    requires: tuple[str, ...] = ()
+    settings: Mapping[str, str] = attrs.field(factory=dict)
+    text: Callable[..., Any] | str | None = None

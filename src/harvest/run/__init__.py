@@ -1,0 +1,1 @@
+"""Running a harvest: plan, read and stage, commit, account."""
