@@ -52,6 +52,7 @@ class ReadContext:
 
     origin: the partition's origin, used where a call names none.
     scratch: an empty directory for temporary files, removed afterwards.
+    on_reject: takes each reject at once; without it they gather in ``rejects``.
     """
 
     origin: str
@@ -63,6 +64,7 @@ class ReadContext:
     filtered_by: Counter[str] = attrs.field(factory=Counter, init=False)
     folded_by: Counter[str] = attrs.field(factory=Counter, init=False)
     units: int | None = attrs.field(default=None, init=False)
+    rejected: int = attrs.field(default=0, init=False)
     on_reject: Callable[[Reject], None] | None = None
 
     def read(self, units: int) -> None:
@@ -87,9 +89,11 @@ class ReadContext:
             reason = f"{reason} (first {RAW_LIMIT} of {len(data)} bytes kept)"
             data = data[:RAW_LIMIT]
         item = Reject(origin or self.origin, position, data, reason, record_type)
-        self.rejects.append(item)
+        self.rejected += 1
         if self.on_reject is not None:
             self.on_reject(item)
+        else:
+            self.rejects.append(item)
 
     def filtered(self, units: int, reason: str) -> None:
         """Count units left out because the user's settings say so."""

@@ -95,6 +95,11 @@ class Source(abc.ABC):
         """Whether this source can read ``path``, which exists; None if not."""
         return None
 
+    @classmethod
+    def redact(cls, location: str) -> str:
+        """The location as it may be printed and kept: without passwords or tokens."""
+        return location
+
     def plan(self) -> Iterable[Partition]:
         """The partitions of the location.
 
@@ -119,7 +124,8 @@ class Source(abc.ABC):
         """The rows of one partition.
 
         Rows that leave ``origin`` or ``position`` empty get the partition's origin and a running
-        number per record type.
+        number per record type.  Raise SourceError when the partition cannot be read at all: it
+        becomes one reject, and the other partitions are unharmed.
         """
 
 

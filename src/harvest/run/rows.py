@@ -15,6 +15,8 @@ from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.plugins.context import ReadContext
 from harvest.plugins.source import Partition, Source
 
+from .text import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -44,7 +46,7 @@ def typed_tables(
     except (BatchError, RecordTypeError) as error:
         raise PluginError(
             f"source {source.name!r} broke its contract: {error}",
-            where=partition.origin,
+            where=printable(partition.origin),
             remedy="report this to the plugin's author",
         ) from error
 
@@ -53,8 +55,7 @@ class _Gatherer:
     """Turns instances into tables, and numbers rows that have no position."""
 
     def __init__(self, source: Source, partition: Partition):
-        self.source = source
-        self.partition = partition
+        self.origin = printable(partition.origin)
         self.allowed = {record_type(cls).name for cls in source.record_types}
         self.waiting: dict[str, tuple[RecordType, list[Record]]] = {}
         self.count = 0
@@ -63,7 +64,7 @@ class _Gatherer:
     def add(self, item: Record) -> Iterator[tuple[RecordType, pa.Table]]:
         kind = self._declared(type(item))
         if item.origin is None:
-            item.origin = self.partition.origin
+            item.origin = self.origin
         number = self.next_position.get(kind.name, 1)
         if item.position is None:
             item.position = number
@@ -89,7 +90,7 @@ class _Gatherer:
         first = self.next_position.get(kind.name, 1)
         if hasattr(data, "columns") and "position" not in _names(data):
             data = _numbered(data, first)
-        table = conform(kind, data, origin=self.partition.origin)
+        table = conform(kind, data, origin=self.origin)
         self.next_position[kind.name] = first + table.num_rows
         for batch in batches(table, BATCH_ROWS):
             yield kind, batch

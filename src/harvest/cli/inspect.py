@@ -1,0 +1,78 @@
+"""``harvest detect`` and ``harvest preview``: looking before harvesting."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["detect", "preview"]
+
+
+def detect(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or directories.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Say which sources can read each path, and how sure they are.
+
+    Ends with 1 when a path is recognised by none.
+    """
+    from harvest.errors import SourceError
+    from harvest.plugins.detect import best
+    from harvest.plugins.manager import manager
+
+    from .tables import print_json, print_table
+
+    rows: list[tuple[str, str | None, float | None, str]] = []
+    unknown = False
+    for path in paths:
+        if not path.exists():
+            raise SourceError("no such file or directory", where=str(path), remedy="check the path")
+        found = best(path, manager())
+        unknown = unknown or not found
+        rows += [(str(path), c.source, c.confidence, c.reason) for c in found]
+        if not found:
+            rows.append((str(path), None, None, "no source recognises it"))
+    if json:
+        keys = ("path", "source", "confidence", "reason")
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    else:
+        print_table(("path", "source", "sure", "because"),
+                    [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows])  # fmt: skip
+    return 1 if unknown else 0
+
+
+def preview(
+    source: Annotated[
+        str, typer.Option("-s", "--source", metavar="NAME:LOCATION", help="What to read.")
+    ],
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows per record type.")] = 5,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
+) -> int:
+    """Show the first rows of each record type of a source; nothing is written."""
+    from harvest.plugins.manager import manager, split_location
+    from harvest.run.prepare import prepare_sources
+    from harvest.run.preview import first_rows
+    from harvest.run.recipe import Endpoint, Recipe, parse_setting
+
+    from .records import print_records
+
+    given: dict[str, dict[str, str]] = {}
+    for text in settings or ():
+        name, key, value = parse_setting(text)
+        given.setdefault(name, {})[key] = value
+    plugins = manager()
+    endpoint = Endpoint(*split_location(source, plugins.sources))
+    use = prepare_sources(Recipe(sources=(endpoint,), settings=given), plugins)[0]
+    found = first_rows(use.source, rows)
+    for kind, table in found.tables:
+        print_records(kind.name, table, json=json)
+    for note in found.remarks:
+        print(note, file=sys.stderr)
+    return 0

@@ -1,0 +1,174 @@
+"""``harvest plugins``: what is installed, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="List plugins; show, check or begin one.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def plugins(ctx: typer.Context, json: JsonOption = False) -> int | None:
+    """List plugins; show, check or begin one."""
+    if ctx.invoked_subcommand is None:
+        return list_plugins(json=json)
+    return None
+
+
+@app.command("list")
+def list_plugins(json: JsonOption = False) -> int:
+    """List the plugins and what each offers, and those that cannot be used, with the remedy."""
+    from harvest.plugins.manager import manager
+
+    from .tables import print_json, print_table
+
+    found = manager()
+    offers = _offers(found)
+    if json:
+        print_json(
+            {
+                "plugins": [
+                    {
+                        "name": p.name,
+                        "distribution": p.distribution,
+                        "version": p.version,
+                        "offers": offers.get(p.name, {}),
+                    }
+                    for p in found
+                ],
+                "broken": [
+                    {
+                        "name": b.name,
+                        "distribution": b.distribution,
+                        "version": b.version,
+                        "cause": b.cause,
+                        "remedy": b.remedy,
+                    }
+                    for b in found.broken.values()
+                ],
+                "disabled": list(found.disabled),
+            }
+        )
+        return 0
+    print_table(
+        ("plugin", "version", "offers"),
+        [
+            (
+                p.name,
+                p.version,
+                "; ".join(f"{k}: {', '.join(v)}" for k, v in offers.get(p.name, {}).items()),
+            )
+            for p in found
+        ],
+    )
+    for broken in found.broken.values():
+        print(f"\ncannot be used: {broken.name} ({broken.distribution} {broken.version})")
+        print(f"  cause:  {broken.cause}")
+        print(f"  remedy: {broken.remedy}")
+    if found.disabled:
+        print(f"\ndisabled by HARVEST_DISABLE_PLUGINS: {', '.join(found.disabled)}")
+    return 0
+
+
+def _offers(found: Any) -> dict[str, dict[str, list[str]]]:
+    offers: dict[str, dict[str, list[str]]] = {}
+    for kind in ("sources", "sinks", "views", "reports", "engines", "commands"):
+        for name, spec in getattr(found, kind).items():
+            offers.setdefault(found.owner(spec).name, {}).setdefault(kind, []).append(name)
+    return offers
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A source or a sink.")],
+    json: JsonOption = False,
+) -> int:
+    """Show a source or sink: its settings, and the record types it yields."""
+    from harvest.errors import UsageError
+    from harvest.model import record_type
+    from harvest.plugins.manager import manager, suggestion
+    from harvest.plugins.settings import describe
+
+    from .tables import print_json, print_table
+
+    found = manager()
+    if name not in found.sources and name not in found.sinks:
+        if name in found.broken:
+            found.source(name)  # raises with cause and remedy
+        raise UsageError(
+            f"there is no source or sink {name!r}",
+            remedy=suggestion(name, [*found.sources, *found.sinks]),
+        )
+    is_source = name in found.sources
+    spec: Any = found.sources[name] if is_source else found.sinks[name]
+    cls: Any = found.source(name) if is_source else found.sink(name)
+    settings = describe(cls.Config)
+    types = [record_type(c) for c in cls.record_types] if is_source else []
+    if json:
+        keys = ("name", "type", "default", "meaning")
+        print_json(
+            {
+                "name": name,
+                "kind": "source" if is_source else "sink",
+                "doc": spec.doc,
+                "plugin": found.version_of(spec),
+                "settings": [dict(zip(keys, row, strict=True)) for row in settings],
+                "record_types": [t.name for t in types],
+            }
+        )
+        return 0
+    print(f"{'source' if is_source else 'sink'} {name}: {spec.doc}\n{found.version_of(spec)}\n")
+    if settings:
+        print_table(
+            ("setting", "type", "default", "meaning"),
+            [(f"{name}.{key}", kind, default, doc) for key, kind, default, doc in settings],
+        )
+    else:
+        print("no settings")
+    if types:
+        print()
+        print_table(
+            ("record type", "description"), [(t.name, t.doc.partition("\n")[0]) for t in types]
+        )
+    return 0
+
+
+@app.command("check")
+def check(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Plugins; all when left out.")
+    ] = None,
+    json: JsonOption = False,
+) -> int:
+    """Import everything a plugin declares and check its declarations. Ends with 1 on a problem."""
+    from harvest.errors import UsageError
+    from harvest.plugins.check import check_plugin
+    from harvest.plugins.manager import manager, suggestion
+
+    from .tables import print_json, print_table
+
+    found = manager()
+    known = [*found.plugins, *found.broken]
+    results: dict[str, list[str]] = {}
+    for name in names or known:
+        if name not in known:
+            raise UsageError(f"there is no plugin {name!r}", remedy=suggestion(name, known))
+        results[name] = check_plugin(found, name)
+    if json:
+        print_json(results)
+    else:
+        print_table(
+            ("plugin", "found"),
+            [(n, "; ".join(problems) or "all well") for n, problems in sorted(results.items())],
+        )
+    return 1 if any(results.values()) else 0

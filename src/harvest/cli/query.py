@@ -1,0 +1,41 @@
+"""``harvest query``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["query"]
+
+
+def query(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SQL query, or - to read it.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .jsonl."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
+) -> int:
+    """Run SQL over a dataset: record types and views are tables.
+
+    Example: harvest query out 'select prefix, count(*) from dask.tasks group by all'
+    """
+    import sys
+
+    from harvest.dataset import open as open_dataset
+
+    from .records import print_records
+
+    text = sys.stdin.read() if sql == "-" else sql
+    frame = open_dataset(dataset).sql(text)
+    if output is not None:
+        from harvest.dataset.export import export
+
+        export(frame.lazy(), output)
+        print(f"{frame.height:,} rows written to {output}")
+    else:
+        print_records("result", frame, json=json)
+    return 0

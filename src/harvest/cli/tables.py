@@ -1,0 +1,57 @@
+"""Tables on a terminal, and the same as JSON or plain text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harvest.run.text import printable_line
+
+__all__ = ["print_json", "print_table"]
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    import orjson
+
+    data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=_plain)
+    sys.stdout.write(data.decode() + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return str(value)
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    title: str | None = None,
+    right: Sequence[str] = (),
+) -> None:
+    """A table that fits the terminal; numbers of the columns ``right`` are aligned right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        justify: Any = "right" if column in right else "left"
+        table.add_column(column, justify=justify, overflow="fold")
+    for row in rows:
+        # Text, not markup: names may hold brackets; escape codes are made visible
+        table.add_row(*(Text(printable_line(_shown(cell))) for cell in row))
+    Console(soft_wrap=False).print(table)
+
+
+def _shown(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return str(cell)

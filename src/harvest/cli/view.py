@@ -1,0 +1,70 @@
+"""``harvest view``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["view"]
+
+
+def view(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A view; all are listed without.")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Argument(metavar="[DATASET]", help="What a sink wrote.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE",
+            help="Write .parquet, .jsonl, .csv or .txt (readable text).",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the view. Repeatable."),
+    ] = None,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows shown.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
+) -> int:
+    """List the views, or show one over a dataset, or write it to a file."""
+    from harvest.dataset import open as open_dataset
+    from harvest.errors import UsageError
+    from harvest.plugins.manager import manager
+
+    from .records import print_records
+    from .tables import print_json, print_table
+
+    if name is None:
+        views = list(manager().views.values())
+        if json:
+            print_json([{"name": v.name, "doc": v.doc, "settings": dict(v.settings)} for v in views])
+        else:
+            print_table(
+                ("view", "description", "settings"),
+                [(v.name, v.doc, ", ".join(v.settings)) for v in views],
+            )
+        return 0
+    spec = manager().view(name)
+    if dataset is None:
+        raise UsageError("which dataset?", remedy=f"write: harvest view {name} DATASET")
+    given: dict[str, str] = {}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
+        given[key] = value
+    frame = open_dataset(dataset).view(name, **given)
+    if output is None:
+        head = frame.head(rows).collect() if not json else frame.collect()
+        print_records(name, head, json=json)
+        return 0
+    from harvest.dataset.export import export
+
+    count = export(frame, output, text=spec.text)
+    print(f"{count:,} rows of {name} written to {output}")
+    return 0

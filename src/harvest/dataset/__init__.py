@@ -1,0 +1,5 @@
+"""Datasets: what a sink committed, opened for reading."""
+
+from .dataset import Dataset, open  # noqa: A004
+
+__all__ = ["Dataset", "open"]

@@ -1,0 +1,169 @@
+"""Opening a dataset and asking it for record types, views and SQL."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harvest.errors import DatasetError, UsageError
+from harvest.model import RecordType
+from harvest.plugins.manager import PluginManager, manager, resolve, suggestion
+from harvest.plugins.settings import structure
+from harvest.plugins.sink import PartFile, Sink
+from harvest.run.manifest import Manifest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Dataset", "open"]
+
+
+def open(  # noqa: A001 - harvest.open(...) reads well
+    location: str | os.PathLike[str], *, plugins: PluginManager | None = None
+) -> Dataset:
+    """Open the dataset at a location: the directory or file that a sink was given.
+
+    >>> ds = harvest.open("out")  # doctest: +SKIP
+    >>> ds["dask.transfer"].collect()  # doctest: +SKIP
+
+    Raises DatasetError when there is none, or its manifest is damaged.
+    """
+    plugins = plugins or manager()
+    path = Path(location).expanduser().absolute()
+    for state in (path / "_harvest", path.with_name(path.name + "._harvest")):
+        manifest = Manifest.load(state)
+        if manifest is not None:
+            cls = plugins.sink(manifest.sink)
+            return Dataset(cls(str(path), structure(cls.Config, {}, plugin=manifest.sink)),
+                           manifest, plugins)
+    if not path.exists():
+        raise DatasetError("no such dataset", where=str(path), remedy="check the path")
+    raise DatasetError(
+        "this is no dataset: it has no _harvest manifest",
+        where=str(path),
+        remedy="name the directory or file that `harvest run --sink` wrote",
+    )
+
+
+class Dataset:
+    """The committed rows of one sink, read-only.
+
+    ``dataset["dask.transfer"]`` is a polars LazyFrame; iterating gives the names of the record
+    types that have rows.
+    """
+
+    def __init__(self, sink: Sink, manifest: Manifest, plugins: PluginManager):
+        self.sink = sink
+        self.manifest = manifest
+        self.plugins = plugins
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.sink.location!r}: {len(self.record_types)} record types>"
+
+    @property
+    def record_types(self) -> dict[str, int]:
+        """Rows of each record type that the dataset holds."""
+        return self.manifest.record_types()
+
+    @property
+    def notes(self) -> list[str]:
+        """The remarks that sources made while reading, each with its input."""
+        return [f"{part.origin}: {note}" for part in self.manifest for note in part.notes]
+
+    @property
+    def parts(self) -> list[Any]:
+        """The partitions it is made of, with their accounts."""
+        return list(self.manifest)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.record_types)
+
+    def __contains__(self, name: object) -> bool:
+        return self.record_types.get(str(name), 0) > 0
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        """All rows of a record type, in the dataset's order.
+
+        Raises KeyError when no installed plugin declares the type.
+        """
+        return self.sink.scan(self.files(name), self.record_type(name))
+
+    def record_type(self, name: str) -> RecordType:
+        """A declared record type; raises KeyError with the nearest names."""
+        known = self.plugins.record_types()
+        if name not in known:
+            raise _UnknownType(f"no record type {name!r}; {suggestion(name, known)}")
+        return known[name]
+
+    def files(self, name: str) -> list[PartFile]:
+        """Committed files that hold rows of a record type, in the dataset's order."""
+        return [
+            file
+            for part in self.manifest
+            if part.rows.get(name)
+            for file in part.files
+            if file.record_type in (name, "events")
+        ]
+
+    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+        """A view's rows; settings by name, as the view declares them.
+
+        Raises UsageError for an unknown view or setting.
+        """
+        view = self.plugins.view(name)
+        for key in settings:
+            if key not in view.settings:
+                raise UsageError(
+                    f"view {name!r} has no setting {key!r}",
+                    remedy=suggestion(key, view.settings) if view.settings else "it has none",
+                )
+        build = resolve(view.build)
+        accepted = inspect.signature(build).parameters
+        return build(self, **{k: v for k, v in settings.items() if k in accepted})  # type: ignore[no-any-return]
+
+    def views(self) -> list[str]:
+        """Names of the views that this dataset can serve."""
+        return [
+            name
+            for name, view in self.plugins.views.items()
+            if not view.requires or any(required in self for required in view.requires)
+        ]
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """The result of an SQL query over record types and views as tables.
+
+        Names hold a dot, so write them in quotes or as ``schema.table``: ``"dask.transfer"`` or
+        ``dask.transfer``.  Needs the extra ``sql`` (duckdb).
+        """
+        from .sql import query as run_query
+
+        return run_query(self, query)
+
+    def rejects(self) -> Iterator[dict[str, Any]]:
+        """Every input unit that could not be read: source, origin, position, raw, reason."""
+        from harvest.run.rejects import read_rejects
+
+        files = [part.rejects for part in self.manifest if part.rejects is not None]
+        return read_rejects([self.sink.state / file.path for file in files])
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs that wrote it, oldest first, as their records tell."""
+        from .history import read_runs
+
+        return read_runs(self.sink.state)
+
+    def verify(self) -> list[str]:
+        """What is wrong with its files; empty when all is well."""
+        from .verify import verify
+
+        return verify(self)
+
+
+class _UnknownType(KeyError):
+    """A KeyError that prints its message as it is."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])

@@ -1,0 +1,111 @@
+"""Writing one table to a file whose ending says how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harvest.errors import UsageError
+from harvest.plugins.manager import resolve
+from harvest.run.durable import fsync_directory, fsync_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["SUFFIXES", "export"]
+
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""First characters by which a spreadsheet takes a cell for a formula."""
+
+
+def export(
+    frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None
+) -> int:
+    """Write a table to ``path``, replacing it atomically; gives the number of rows.
+
+    text: renders the collected frame as one text per row, for ``.txt``.
+    Raises UsageError for an ending that is unknown or that the table cannot take.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(
+            f"unknown file ending {suffix!r}", where=str(path), remedy="use " + ", ".join(SUFFIXES)
+        )
+    if suffix == ".txt" and text is None:
+        raise UsageError(
+            "this table has no readable text", where=str(path), remedy="use .csv or .jsonl"
+        )
+    if not path.parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    temporary = path.with_name(f".{path.name}.tmp")
+    table = frame.collect()
+    try:
+        _WRITERS[suffix](table, temporary, text)
+        fsync_file(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    fsync_directory(path.absolute().parent)
+    return int(table.height)
+
+
+def _parquet(table: pl.DataFrame, path: Path, _: Any) -> None:
+    table.write_parquet(path, compression="zstd", statistics=True)
+
+
+def _jsonl(table: pl.DataFrame, path: Path, _: Any) -> None:
+    from harvest.model.json import encode_frame
+
+    with path.open("w", encoding="utf-8") as file:
+        for start in range(0, table.height, 65_536):
+            lines = encode_frame(table.slice(start, 65_536))
+            file.writelines(f"{line}\n" for line in lines)
+
+
+def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
+    """Nested values as JSON; cells that a spreadsheet would run are defused by an apostrophe."""
+    import polars as pl
+
+    from harvest.model.json import encode_frame
+
+    columns = []
+    for name, kind in table.schema.items():
+        column = table[name]
+        if kind.is_nested():
+            texts = encode_frame(table.select(pl.col(name).alias("v")))
+            column = pl.Series(name, [None if t == '{"v":null}' else t[5:-1] for t in texts])
+        if column.dtype == pl.Categorical:
+            column = column.cast(pl.String)
+        if column.dtype == pl.Binary:
+            column = column.bin.encode("base64")
+        if column.dtype == pl.String:
+            column = _defused(column)
+        columns.append(column.alias(name))
+    pl.DataFrame(columns).write_csv(path, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+
+
+def _defused(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    frame = column.to_frame("c")
+    risky = pl.any_horizontal(pl.col("c").str.starts_with(s) for s in FORMULA_STARTS)
+    defused = pl.when(risky).then(pl.lit("'") + pl.col("c")).otherwise(pl.col("c"))
+    return frame.select(c=defused)["c"]
+
+
+def _text(table: pl.DataFrame, path: Path, text: Any) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for block in resolve(text)(table):
+            file.write(f"{block}\n")
+
+
+_WRITERS: dict[str, Callable[[Any, Path, Any], None]] = {
+    ".parquet": _parquet,
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".csv": _csv,
+    ".txt": _text,
+}

@@ -1,0 +1,1 @@
+"""Engines that the core brings along."""

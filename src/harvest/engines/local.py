@@ -1,0 +1,174 @@
+"""The engine ``local``: this process, or worker processes on this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from harvest.errors import HarvestError, UsageError
+from harvest.plugins.engine import Engine
+
+__all__ = ["LocalEngine", "available_cores"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BYTES_WORTH_A_WORKER = 16 << 20
+"""Input for which starting one more process pays, when the user names no number."""
+
+_report_queue: Any = None
+
+
+def available_cores() -> int:
+    """Cores that this process may use (affinity and batch systems' limits counted)."""
+    return len(os.sched_getaffinity(0))
+
+
+class LocalEngine(Engine):
+    """Worker processes on this machine; with one worker, this process itself.
+
+    Without a number of workers it takes as many as there are cores, but no more than the input
+    is large enough for.
+    """
+
+    def __init__(self, workers: int | None = None, **options: Any):
+        super().__init__(workers, **options)
+        if options:
+            raise UsageError(
+                f"engine 'local' has no setting {next(iter(options))!r}", remedy="it has none"
+            )
+
+    def map(
+        self,
+        function: Callable[..., R],
+        tasks: Sequence[T],
+        *,
+        size_bytes: int = 0,
+        on_progress: Callable[[Any], None] | None = None,
+    ) -> Iterator[R]:
+        """Results as they are done; see :class:`harvest.plugins.engine.Engine`."""
+        workers = self.workers or min(
+            available_cores(), 1 + size_bytes // BYTES_WORTH_A_WORKER
+        )
+        workers = min(workers, len(tasks))
+        if workers <= 1:
+            for task in tasks:
+                yield function(task, on_progress)
+            return
+        yield from _in_processes(function, tasks, workers, on_progress)
+
+
+def _in_processes(
+    function: Callable[..., R],
+    tasks: Sequence[T],
+    workers: int,
+    on_progress: Callable[[Any], None] | None,
+) -> Iterator[R]:
+    # never fork: Arrow and polars run threads
+    context = multiprocessing.get_context("spawn")
+    reports: Any = context.SimpleQueue() if on_progress is not None else None
+    pool = ProcessPoolExecutor(
+        workers,
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(reports, max(1, available_cores() // workers)),
+    )
+    listener = _Listener(reports, on_progress) if on_progress is not None else None
+    # biggest first would be faster still, but the plan's order is what users watch
+    todo = iter(tasks)
+    running: set[Future[R]] = set()
+    complete = False
+    try:
+        for task in todo:
+            running.add(pool.submit(_call, function, task))
+            if len(running) >= 2 * workers:
+                break
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                result = future.result()
+                following = next(todo, None)
+                if following is not None:
+                    running.add(pool.submit(_call, function, following))
+                yield result
+        complete = True
+    except BrokenProcessPool as error:
+        raise HarvestError(
+            "a worker process was killed (out of memory?)",
+            remedy="run again: finished partitions are kept; fewer --workers need less memory",
+        ) from error
+    finally:
+        if complete:
+            pool.shutdown(wait=True)
+        else:
+            _end(pool)
+        if listener is not None:
+            listener.stop()
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End the workers at once: the run is given up."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+def _start_worker(reports: Any, threads: int) -> None:
+    """Prepare a worker process, before anything heavy is imported in it."""
+    global _report_queue  # noqa: PLW0603 - a worker's own
+    os.environ.setdefault("POLARS_MAX_THREADS", str(threads))
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+    import signal
+
+    # Ctrl-C reaches the whole process group; the parent ends the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
+    _report_queue = reports
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this worker when its parent is killed (Linux)."""
+    import ctypes
+    import signal
+
+    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+    libc = ctypes.CDLL(None, use_errno=True)
+    if hasattr(libc, "prctl"):
+        libc.prctl(set_parent_death_signal, signal.SIGKILL)
+        if os.getppid() == 1:
+            os._exit(1)
+
+
+def _call(function: Callable[..., R], task: Any) -> R:
+    return function(task, _report_queue.put if _report_queue is not None else None)
+
+
+class _Listener:
+    """A thread that hands the workers' reports to the display."""
+
+    def __init__(self, reports: Any, on_progress: Callable[[Any], None]):
+        self._reports = reports
+        self._on_progress = on_progress
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        # polls, because a killed worker may leave the queue's write lock taken
+        while not (self._stopping.is_set() and self._reports.empty()):
+            if self._reports.empty():
+                self._stopping.wait(0.1)
+            else:
+                self._on_progress(self._reports.get())
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(timeout=2)

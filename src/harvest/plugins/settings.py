@@ -1,0 +1,149 @@
+"""From ``NAME.KEY=VALUE`` and TOML to a plugin's settings.
+
+A plugin declares its settings as an attrs class; values from the command line are text, values
+from a recipe are typed.  Both end as an instance of that class, or as a ConfigError that names
+the setting.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+import cattrs
+
+from harvest.errors import ConfigError
+
+from .manager import suggestion
+
+__all__ = ["describe", "structure"]
+
+_TRUE = frozenset(("1", "true", "yes", "on"))
+_FALSE = frozenset(("0", "false", "no", "off"))
+
+
+def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
+    """An instance of the settings class ``cls`` from plain values.
+
+    values: key -> text or typed value; a dotted key (``clock_offset.1``) fills a mapping.
+
+    Raises ConfigError naming the setting that is unknown or does not fit.
+    """
+    fields = {a.name: a for a in attrs.fields(cls)}
+    hints = typing.get_type_hints(cls)
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        name, dot, rest = key.replace("-", "_").partition(".")
+        if name not in fields:
+            raise ConfigError(
+                f"{plugin!r} has no setting {key!r}",
+                where=f"{plugin}.{key}",
+                remedy=suggestion(name, fields) if fields else "it has no settings",
+            )
+        if dot:
+            found.setdefault(name, {})[rest] = value
+        elif isinstance(value, Mapping) and isinstance(found.get(name), dict):
+            found[name].update(value)
+        else:
+            found[name] = value
+    made: dict[str, Any] = {}
+    for name, value in found.items():
+        try:
+            made[name] = _converter().structure(value, hints[name])
+            fields[name].validator and fields[name].validator(None, fields[name], made[name])
+        except (ValueError, TypeError, cattrs.BaseValidationError) as error:
+            raise ConfigError(
+                f"{value!r} does not fit: {_reason(error)}",
+                where=f"{plugin}.{name}",
+                remedy=fields[name].metadata.get("doc") or "see the plugin's documentation",
+            ) from error
+    try:
+        return cls(**made)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(str(error), where=plugin) from error
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return str(error)
+
+
+def describe(cls: type) -> list[tuple[str, str, str, str]]:
+    """The settings of a class as (name, type, default, meaning)."""
+    rows = []
+    for attribute in attrs.fields(cls):
+        default = attribute.default
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+            default = default.factory()
+        kind = str(attribute.type).replace("typing.", "").replace("<class '", "").rstrip("'>")
+        shown = "" if default in (None, (), {}) else str(default)
+        rows.append((attribute.name, kind, shown, attribute.metadata.get("doc", "")))
+    return rows
+
+
+@cache
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter()
+    converter.register_structure_hook(bool, _boolean)
+    converter.register_structure_hook(int, _number(int))
+    converter.register_structure_hook(float, _number(float))
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(Path, lambda value, _: Path(value))
+    converter.register_structure_hook(datetime, _moment)
+
+    def listed(hint: Any) -> Any:
+        inner = typing.get_args(hint)[0]
+
+        def make(value: Any, _: Any) -> tuple[Any, ...]:
+            items = [v.strip() for v in value.split(",")] if isinstance(value, str) else value
+            return tuple(converter.structure(v, inner) for v in items if v != "")
+
+        return make
+
+    converter.register_structure_hook_factory(lambda h: typing.get_origin(h) is tuple, listed)
+    return converter
+
+
+def _boolean(value: Any, _: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise ValueError("must be true or false")
+
+
+def _number(kind: type) -> Any:
+    def make(value: Any, _: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError("must be a number")
+        try:
+            return kind(value)
+        except ValueError:
+            raise ValueError("must be a number") from None
+
+    return make
+
+
+def _text(value: Any, _: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if not isinstance(value, (str, int, float)):
+        raise ValueError("must be text")
+    return str(value)
+
+
+def _moment(value: Any, _: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str):
+        return datetime.fromisoformat(value)
+    raise ValueError("must be a date and time such as 2024-04-19T19:01:00")

@@ -1,0 +1,201 @@
+"""The manifest: what a dataset consists of, and where each part came from.
+
+``_harvest/manifest.json`` is the single truth about a dataset.  It is replaced by one rename;
+whoever reads it sees a whole commit or none of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+import cattrs
+import orjson
+
+from harvest.errors import DatasetError
+from harvest.plugins.sink import PartFile
+from harvest.plugins.source import Partition
+
+from .durable import write_atomically
+
+__all__ = ["FORMAT", "Manifest", "Part", "part_key", "part_stem", "read_part", "write_part"]
+
+FORMAT = 1
+"""Version of the manifest's own format."""
+
+NAME = "manifest.json"
+
+
+@attrs.frozen(kw_only=True)
+class Part:
+    """One partition as a dataset holds it.
+
+    key: names source, origin and partition; stem: names their state too, and the files.
+    fingerprint, plugin, config: of the input, the plugin's version, the settings it was read with.
+    files: what the sink wrote; rows: how many of each record type.
+    read, filtered, folded, rejected: the account; read = rows + filtered + folded + rejected.
+    rejects: file of rejects below the state directory, if any.
+    failed: the partition could not be read at all; it is tried again in every run.
+    limited: reading was stopped by ``--limit``.
+    """
+
+    key: str
+    stem: str
+    source: str
+    partition: str
+    origin: str
+    fingerprint: str
+    plugin: str
+    config: str
+    files: tuple[PartFile, ...]
+    rows: dict[str, int]
+    read: int
+    filtered: dict[str, int]
+    folded: dict[str, int]
+    rejected: int
+    rejects: PartFile | None
+    notes: tuple[str, ...]
+    run: str
+    failed: bool = False
+    limited: bool = False
+    live: bool = False
+
+    @property
+    def written(self) -> int:
+        """Rows of all record types."""
+        return sum(self.rows.values())
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """Where the part stands in the dataset."""
+        return (self.source, self.origin, self.partition)
+
+
+@attrs.frozen(kw_only=True)
+class Manifest:
+    """All parts of a dataset, by key and in the dataset's order.
+
+    sink, location: what wrote it; token: names the commit that made it.
+    types: version of each record type when its rows were written.
+    """
+
+    sink: str
+    location: str
+    token: str = ""
+    run: str = ""
+    parts: Mapping[str, Part] = attrs.field(factory=dict)
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self.parts.values())
+
+    def files(self) -> dict[str, tuple[PartFile, ...]]:
+        """The sink's files of each part."""
+        return {key: part.files for key, part in self.parts.items()}
+
+    def record_types(self) -> dict[str, int]:
+        """Rows of each record type in the dataset."""
+        rows: dict[str, int] = {}
+        for part in self:
+            for name, count in part.rows.items():
+                rows[name] = rows.get(name, 0) + count
+        return dict(sorted(rows.items()))
+
+    def with_parts(self, parts: Mapping[str, Part], *, token: str, run: str) -> Manifest:
+        """The manifest of the next commit, in the dataset's order."""
+        ordered = dict(sorted(parts.items(), key=lambda item: item[1].order))
+        return attrs.evolve(self, parts=ordered, token=token, run=run)
+
+    @classmethod
+    def load(cls, state: Path) -> Manifest | None:
+        """The manifest in force, or None where nothing was ever committed.
+
+        Raises DatasetError when it cannot be understood.
+        """
+        path = state / NAME
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            document = orjson.loads(data)
+            if document.get("format") != FORMAT:
+                raise DatasetError(
+                    f"the manifest has format {document.get('format')!r}; "
+                    f"this harvest reads {FORMAT}",
+                    where=str(path),
+                    remedy="use the version of harvest that wrote it, or a newer one",
+                )
+            parts = [_converter().structure(p, Part) for p in document["parts"]]
+            return cls(
+                sink=document["sink"],
+                location=document["location"],
+                token=document["token"],
+                run=document["run"],
+                parts={part.key: part for part in parts},
+            )
+        except (orjson.JSONDecodeError, KeyError, AttributeError, cattrs.BaseValidationError) as e:
+            raise DatasetError(
+                f"the manifest is damaged ({type(e).__name__})",
+                where=str(path),
+                remedy="restore it from a backup, or harvest into a new directory",
+            ) from e
+
+    def save(self, state: Path) -> None:
+        """Put this manifest in force, atomically and durably: the commit."""
+        document = {
+            "format": FORMAT,
+            "sink": self.sink,
+            "location": self.location,
+            "token": self.token,
+            "run": self.run,
+            "parts": [_converter().unstructure(part) for part in self],
+        }
+        write_atomically(state / NAME, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+
+
+def part_key(source: str, partition: Partition) -> str:
+    """Names a partition among all of a dataset; the same input gives the same key."""
+    return _digest(source, partition.origin, partition.id)[:16]
+
+
+def part_stem(key: str, partition: Partition, *state: str) -> str:
+    """The stem of file names for a partition in one state of input, plugin and settings."""
+    tail = partition.id.rsplit("/", 1)[-1]
+    slug = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in tail)[:40]
+    return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
+
+
+def _digest(*words: str) -> str:
+    text = "\0".join(words).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(text).hexdigest()
+
+
+def read_part(path: Path) -> Part | None:
+    """A staged part's description; None where it is absent or was cut short."""
+    try:
+        return _converter().structure(orjson.loads(path.read_bytes()), Part)
+    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
+        return None
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Keep a part's description, durably."""
+    write_atomically(path, orjson.dumps(_converter().unstructure(part)))
+
+
+@cache
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter()
+    converter.register_structure_hook(
+        dict[str, int], lambda value, _: {str(k): int(v) for k, v in value.items()}
+    )
+    return converter
+
+
+def plain(value: Any) -> Any:
+    """A value of attrs classes as plain containers, for JSON output."""
+    return _converter().unstructure(value)

@@ -1,0 +1,185 @@
+"""What a run has to do: which partitions to read, for which sinks, and which it may skip."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import cattrs
+import orjson
+
+from harvest.errors import SourceError
+from harvest.plugins.sink import Sink
+from harvest.plugins.source import Partition, Source
+
+from .fingerprint import fingerprint
+from .manifest import Manifest, Part, part_key, part_stem, read_part
+from .text import printable
+from .work import DONE, STAGING
+
+__all__ = ["Plan", "Planned", "SourceUse", "make_plan"]
+
+
+@attrs.frozen(kw_only=True)
+class SourceUse:
+    """A source of a run.
+
+    settings: the values it was configured with; version: of the plugin's distribution.
+    """
+
+    source: Source
+    settings: Mapping[str, Any]
+    version: str
+
+
+@attrs.frozen(kw_only=True)
+class Planned:
+    """A partition of the plan.
+
+    part: its description, counts still empty.
+    read_for, staged_for, held_by: which sinks (by number) need it read, hold it staged by an
+        earlier run that was cut short, or have it already.
+    """
+
+    use: SourceUse
+    partition: Partition
+    part: Part
+    read_for: tuple[int, ...]
+    staged_for: tuple[int, ...]
+    held_by: tuple[int, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """All partitions of a run, and for each sink the parts that they take the place of."""
+
+    partitions: tuple[Planned, ...]
+    replaced: tuple[frozenset[str], ...]
+
+    @property
+    def to_read(self) -> tuple[Planned, ...]:
+        """Partitions that some sink needs read."""
+        return tuple(p for p in self.partitions if p.read_for)
+
+
+def make_plan(
+    uses: Sequence[SourceUse],
+    sinks: Sequence[Sink],
+    manifests: Sequence[Manifest],
+    *,
+    run: str,
+    force: bool = False,
+    limit: int | None = None,
+) -> Plan:
+    """Compare what the sources list with what the datasets hold.
+
+    Raises SourceError when a source has nothing to read or lists a partition twice.
+    """
+    planned: list[Planned] = []
+    seen: dict[str, str] = {}
+    for use in uses:
+        for partition in use.source.plan():
+            part = _describe(use, partition, run=run, limit=limit)
+            if part.key in seen:
+                raise SourceError(
+                    "the same input is listed twice",
+                    where=part.origin,
+                    remedy="name each location once",
+                )
+            seen[part.key] = part.origin
+            planned.append(_decide(use, partition, part, sinks, manifests, force=force))
+    planned.sort(key=lambda p: p.part.order)
+    return Plan(
+        partitions=tuple(planned),
+        replaced=tuple(_replaced(manifest, planned) for manifest in manifests),
+    )
+
+
+def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:
+    key = part_key(use.source.name, partition)
+    print_of_input = partition.fingerprint
+    live = print_of_input is None and not partition.inputs
+    if print_of_input is None:
+        # without inputs and without a fingerprint of its own, every run is a new state
+        print_of_input = run if live else fingerprint(partition.inputs)
+    config = _config_digest(use.settings, limit)
+    return Part(
+        key=key,
+        stem=part_stem(key, partition, print_of_input, use.version, config),
+        source=use.source.name,
+        partition=printable(partition.id),
+        origin=printable(partition.origin),
+        fingerprint=print_of_input,
+        plugin=use.version,
+        config=config,
+        files=(),
+        rows={},
+        read=0,
+        filtered={},
+        folded={},
+        rejected=0,
+        rejects=None,
+        notes=(),
+        run=run,
+        live=live,
+    )
+
+
+def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
+    plain = cattrs.unstructure({"settings": dict(settings), "limit": limit})
+    data = orjson.dumps(plain, option=orjson.OPT_SORT_KEYS, default=str)
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _decide(
+    use: SourceUse,
+    partition: Partition,
+    part: Part,
+    sinks: Sequence[Sink],
+    manifests: Sequence[Manifest],
+    *,
+    force: bool,
+) -> Planned:
+    read_for, staged_for, held_by = [], [], []
+    for number, (sink, manifest) in enumerate(zip(sinks, manifests, strict=True)):
+        held = manifest.parts.get(part.key)
+        if not force and held is not None and held.stem == part.stem and not held.failed:
+            held_by.append(number)
+            continue
+        staged = None if force else read_part(sink.state / STAGING / part.stem / DONE)
+        if staged is not None and _complete(sink, staged) and not staged.failed:
+            staged_for.append(number)
+        else:
+            read_for.append(number)
+    return Planned(
+        use=use,
+        partition=partition,
+        part=part,
+        read_for=tuple(read_for),
+        staged_for=tuple(staged_for),
+        held_by=tuple(held_by),
+    )
+
+
+def _complete(sink: Sink, staged: Part) -> bool:
+    """Whether every file of a staged part is there in full."""
+    directory = sink.state / STAGING / staged.stem
+    files = [*staged.files, *([staged.rejects] if staged.rejects else [])]
+    for file in files:
+        path = directory / file.path
+        if not path.is_file() or path.stat().st_size != file.size_bytes:
+            return False
+    return True
+
+
+def _replaced(manifest: Manifest, planned: Iterable[Planned]) -> frozenset[str]:
+    """Keys of held parts of the same inputs that the sources now cut into other partitions."""
+    now = {(p.part.source, p.part.origin) for p in planned if p.partition.inputs}
+    keys = {p.part.key for p in planned}
+    return frozenset(
+        part.key
+        for part in manifest
+        if (part.source, part.origin) in now and part.key not in keys and not part.live
+    )

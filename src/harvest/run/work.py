@@ -1,0 +1,348 @@
+"""Reading one partition and staging what it gives; this is what engines run.
+
+``harvest_partition`` is a plain function of a picklable task, so that it can run in this process,
+in another one, or on another machine that sees the same files.  When it returns, the partition's
+directory in staging is complete and durable and holds ``_part.json``; a directory without that
+file is unfinished work, whatever else it holds.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest.errors import HarvestError, PluginError, SourceError, TooManyRejects
+from harvest.model import RecordType
+from harvest.plugins.context import ReadContext, Reject
+from harvest.plugins.sink import PartFile, PartWriter, Sink
+from harvest.plugins.source import Partition, Source
+
+from .durable import checksum, fsync_directory, fsync_file
+from .fingerprint import fingerprint
+from .manifest import Part, write_part
+from .rejects import RejectWriter
+from .rows import typed_tables
+from .text import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DONE", "STAGING", "Progress", "Task", "TaskResult", "harvest_partition"]
+
+STAGING = "staging"
+DONE = "_part.json"
+REJECTS = "_rejects.parquet"
+
+_REPORT_EVERY_S = 0.2
+_OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
+
+
+@attrs.frozen(kw_only=True)
+class Task:
+    """One partition to read, and the sinks that need it.
+
+    targets: each sink with its part description, in which counts and files are still empty.
+    limit: rows at most, None for all.
+    """
+
+    source: Source
+    partition: Partition
+    targets: tuple[tuple[Sink, Part], ...]
+    on_error: str = "reject"
+    max_rejects: int | None = None
+    limit: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class TaskResult:
+    """What became of a task: for each sink, the staged part."""
+
+    source: str
+    origin: str
+    parts: tuple[Part, ...]
+
+
+@attrs.frozen
+class Progress:
+    """Rows and input bytes that a running task got further."""
+
+    rows: int
+    size_bytes: int
+
+
+def harvest_partition(task: Task, report: Callable[[Progress], None] | None = None) -> TaskResult:
+    """Read a partition and stage it for each of its sinks.
+
+    Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when it
+    alone has more than allowed; PluginError when the source breaks its contract; OSError when a
+    sink cannot write.
+    """
+    return _Reading(task, report).run()
+
+
+class _Reading:
+    """The state of one task while it runs."""
+
+    def __init__(self, task: Task, report: Callable[[Progress], None] | None):
+        self.task = task
+        self.meter = _Meter(report)
+        self.directories = [
+            sink.state / STAGING / part.stem for sink, part in task.targets
+        ]
+
+    def run(self) -> TaskResult:
+        for directory in self.directories:
+            _fresh(directory)
+        with tempfile.TemporaryDirectory(prefix="scratch-", dir=self.directories[0].parent) as tmp:
+            stage = _Stage(self.task, self.directories, Path(tmp))
+            try:
+                outcome = self._read(stage)
+                parts = stage.finish(outcome)
+            except BaseException:
+                stage.abort()
+                for directory in self.directories:
+                    shutil.rmtree(directory, ignore_errors=True)
+                raise
+        self.meter.flush()
+        return TaskResult(
+            source=self.task.source.name,
+            origin=printable(self.task.partition.origin),
+            parts=parts,
+        )
+
+    def _read(self, stage: _Stage) -> _Outcome:
+        task, ctx = self.task, stage.context(self.meter.bytes)
+        rows: dict[str, int] = {}
+        limited = failed = False
+        left = task.limit
+        before = fingerprint(task.partition.inputs)
+        try:
+            for kind, table in _guarded(task.source, task.partition, ctx):
+                piece = table if left is None else table.slice(0, left)
+                stage.write(kind, piece)
+                rows[kind.name] = rows.get(kind.name, 0) + piece.num_rows
+                self.meter.rows(piece.num_rows)
+                if left is not None:
+                    left -= piece.num_rows
+                    if left <= 0:
+                        limited = True
+                        break
+        except SourceError as error:
+            if task.on_error == "fail":
+                raise
+            failed, rows = True, {}
+            ctx = stage.restart(self.meter.bytes)
+            ctx.reject(b"", f"cannot be read: {error.message}", position=None)
+        if fingerprint(task.partition.inputs) != before:
+            ctx.note("the input changed while it was read; the next run reads it again")
+        return _Outcome(ctx, rows, failed=failed, limited=limited)
+
+
+@attrs.frozen
+class _Outcome:
+    ctx: ReadContext
+    rows: dict[str, int]
+    failed: bool = attrs.field(kw_only=True)
+    limited: bool = attrs.field(kw_only=True)
+
+    def account(self, task: Task) -> int:
+        """Input units read; raises PluginError when they do not add up."""
+        ctx = self.ctx
+        out = sum(self.rows.values()) + ctx.rejected
+        out += sum(ctx.filtered_by.values()) + sum(ctx.folded_by.values())
+        if ctx.units is None or self.failed or self.limited:
+            return out
+        if ctx.units != out:
+            raise PluginError(
+                f"source {task.source.name!r} read {ctx.units} units but accounts for {out} "
+                "(rows + filtered + folded + rejected)",
+                where=printable(task.partition.origin),
+                remedy="report this to the plugin's author; nothing of this run was committed",
+            )
+        return ctx.units
+
+
+class _Stage:
+    """The staging directories of a task, one per sink, and their writers."""
+
+    def __init__(self, task: Task, directories: list[Path], scratch: Path):
+        self.task = task
+        self.directories = directories
+        self.scratch = scratch
+        self._open()
+
+    def _open(self) -> None:
+        targets = zip(self.task.targets, self.directories, strict=True)
+        self.writers: list[PartWriter] = [
+            sink.writer(directory, part.stem) for (sink, part), directory in targets
+        ]
+        self.rejects = [
+            RejectWriter(directory / REJECTS, self.task.source.name)
+            for directory in self.directories
+        ]
+
+    def context(self, on_bytes: Callable[[int], None]) -> ReadContext:
+        return ReadContext(
+            printable(self.task.partition.origin),
+            self.scratch,
+            progress=on_bytes,
+            on_reject=self._reject,
+        )
+
+    def _reject(self, reject: Reject) -> None:
+        task = self.task
+        if task.on_error == "fail":
+            where = printable(reject.origin)
+            if reject.position is not None:
+                where += f", record {reject.position}"
+            raise SourceRejected(
+                reject.reason, where=where, remedy="mend the input, or use --on-error reject"
+            )
+        for writer in self.rejects:
+            writer.add(reject)
+        if task.max_rejects is not None and self.rejects[0].count > task.max_rejects:
+            raise TooManyRejects(
+                f"more than {task.max_rejects} rejects, the last one: {reject.reason}",
+                where=printable(reject.origin),
+                remedy="look at the input, or raise --max-rejects; nothing was committed",
+            )
+
+    def write(self, kind: RecordType, table: pa.Table) -> None:
+        for writer in self.writers:
+            writer.write(kind, table)
+
+    def restart(self, on_bytes: Callable[[int], None]) -> ReadContext:
+        """Throw away what was written of a partition that turned out to be unreadable."""
+        self.abort()
+        for directory in self.directories:
+            _fresh(directory)
+        self._open()
+        return self.context(on_bytes)
+
+    def abort(self) -> None:
+        for writer in self.writers:
+            writer.abort()
+        for rejects in self.rejects:
+            rejects.abort()
+
+    def finish(self, outcome: _Outcome) -> tuple[Part, ...]:
+        """Close, flush and describe everything; after this the work is safe."""
+        read = outcome.account(self.task)
+        ctx = outcome.ctx
+        parts = []
+        for index, (_, blank) in enumerate(self.task.targets):
+            directory = self.directories[index]
+            files = tuple(
+                _describe(directory, path, record_type, rows)
+                for path, record_type, rows in self.writers[index].close()
+            )
+            rejects = None
+            if self.rejects[index].close():
+                name = REJECTS
+                rejects = _describe(directory, name, "rejects", self.rejects[index].count)
+            part = attrs.evolve(
+                blank,
+                files=files,
+                rows=dict(sorted(outcome.rows.items())),
+                read=read,
+                filtered=dict(sorted(ctx.filtered_by.items())),
+                folded=dict(sorted(ctx.folded_by.items())),
+                rejected=ctx.rejected,
+                rejects=rejects,
+                notes=tuple(printable(note.text) for note in ctx.notes),
+                failed=outcome.failed,
+                limited=outcome.limited,
+            )
+            fsync_directory(directory)
+            write_part(directory / DONE, part)
+            parts.append(part)
+        return tuple(parts)
+
+
+class SourceRejected(HarvestError):
+    """A reject met while ``--on-error fail`` is in force."""
+
+
+def _guarded(
+    source: Source, partition: Partition, ctx: ReadContext
+) -> Iterator[tuple[RecordType, Any]]:
+    """The source's tables; failures to read the input become SourceError."""
+    tables = typed_tables(source, partition, ctx)
+    while True:
+        try:
+            item = next(tables, None)
+        except OSError as error:
+            if error.errno in _OUT_OF_SPACE:  # scratch space of our own, not the input
+                raise
+            raise SourceError(
+                error.strerror or str(error),
+                where=printable(error.filename or partition.origin),
+                remedy="check that the file exists and may be read",
+            ) from error
+        except (HarvestError, MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"source {source.name!r} failed: {type(error).__name__}: {error}",
+                where=printable(partition.origin),
+                remedy="report this to the plugin's author (--debug shows the traceback)",
+            ) from error
+        if item is None:
+            return
+        yield item
+
+
+def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
+    full = directory / path
+    fsync_file(full)
+    if full.parent != directory:
+        fsync_directory(full.parent)
+    return PartFile(
+        path=path,
+        record_type=record_type,
+        rows=rows,
+        size_bytes=full.stat().st_size,
+        sha256=checksum(full),
+    )
+
+
+def _fresh(directory: Path) -> None:
+    """An empty directory in place of whatever a killed run left there."""
+    if directory.exists():
+        shutil.rmtree(directory)
+    directory.mkdir(parents=True)
+
+
+class _Meter:
+    """Sums up progress and reports it a few times a second."""
+
+    def __init__(self, report: Callable[[Progress], None] | None):
+        self._report = report
+        self._rows = 0
+        self._bytes = 0
+        self._last = time.monotonic()
+
+    def rows(self, count: int) -> None:
+        self._rows += count
+        self._maybe()
+
+    def bytes(self, size: int) -> None:
+        self._bytes += size
+        self._maybe()
+
+    def _maybe(self) -> None:
+        if self._report is not None and time.monotonic() - self._last >= _REPORT_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._report is not None and (self._rows or self._bytes):
+            self._report(Progress(self._rows, self._bytes))
+            self._rows = self._bytes = 0
+            self._last = time.monotonic()
