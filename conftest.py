@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
+from harvest.plugins.manager import PluginManager
+
 ROOT = Path(__file__).resolve().parent
+SUPPORT = ROOT / "tests" / "support"
+
+# worker processes import the demo plugin too
+sys.path.insert(0, str(SUPPORT))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    p for p in (str(SUPPORT), os.environ.get("PYTHONPATH", "")) if p
+)
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +28,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real samples here: {folder} is absent")
     return folder
+
+
+@pytest.fixture
+def demo_plugins() -> PluginManager:
+    """A manager that knows the core and the demo plugin alone."""
+    return PluginManager(
+        [
+            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("demo", "harvest_demo", "harvest"),
+        ],
+        disabled="",
+    )

@@ -87,7 +87,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [  # noqa: F822 - resolved on first use, below
+__all__ = [
     "API_VERSION",
     "BatchError",
     "CommandGroup",

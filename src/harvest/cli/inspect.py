@@ -39,8 +39,8 @@ def detect(
         keys = ("path", "source", "confidence", "reason")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
     else:
-        print_table(("path", "source", "sure", "because"),
-                    [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows])  # fmt: skip
+        table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
+        print_table(("path", "source", "sure", "because"), table)
     return 1 if unknown else 0
 
 

@@ -58,9 +58,7 @@ class _LiveLine(Observer):
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
         self.total = len(plan.to_read)
-        self.task = self.bar.add_task(
-            "", total=size_bytes or None, rows=0, parts=f"0/{self.total}"
-        )
+        self.task = self.bar.add_task("", total=size_bytes or None, rows=0, parts=f"0/{self.total}")
 
     def progressed(self, progress: Progress) -> None:
         with self.lock:

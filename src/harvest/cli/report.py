@@ -22,7 +22,9 @@ def print_plan(plan: Plan, *, json: bool) -> None:
     rows = []
     for planned in plan.partitions:
         action = "read" if planned.read_for else "commit" if planned.staged_for else "skip"
-        rows.append((action, planned.part.source, planned.partition.size_bytes, planned.part.origin))
+        rows.append(
+            (action, planned.part.source, planned.partition.size_bytes, planned.part.origin)
+        )
     if json:
         keys = ("action", "source", "size_bytes", "origin")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])

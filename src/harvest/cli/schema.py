@@ -44,10 +44,7 @@ def schema(
     elif name is None:
         print_table(
             ("record type", "layer", "level", "columns", "description"),
-            [
-                (k.name, k.layer, k.level, len(k.columns), k.doc.partition("\n")[0])
-                for k in picked
-            ],
+            [(k.name, k.layer, k.level, len(k.columns), k.doc.partition("\n")[0]) for k in picked],
             right=("columns",),
         )
     else:

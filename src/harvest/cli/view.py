@@ -20,7 +20,9 @@ def view(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE",
+            "-o",
+            "--output",
+            metavar="FILE",
             help="Write .parquet, .jsonl, .csv or .txt (readable text).",
         ),
     ] = None,
@@ -42,7 +44,9 @@ def view(
     if name is None:
         views = list(manager().views.values())
         if json:
-            print_json([{"name": v.name, "doc": v.doc, "settings": dict(v.settings)} for v in views])
+            print_json(
+                [{"name": v.name, "doc": v.doc, "settings": dict(v.settings)} for v in views]
+            )
         else:
             print_table(
                 ("view", "description", "settings"),

@@ -37,8 +37,9 @@ def open(  # noqa: A001 - harvest.open(...) reads well
         manifest = Manifest.load(state)
         if manifest is not None:
             cls = plugins.sink(manifest.sink)
-            return Dataset(cls(str(path), structure(cls.Config, {}, plugin=manifest.sink)),
-                           manifest, plugins)
+            return Dataset(
+                cls(str(path), structure(cls.Config, {}, plugin=manifest.sink)), manifest, plugins
+            )
     if not path.exists():
         raise DatasetError("no such dataset", where=str(path), remedy="check the path")
     raise DatasetError(

@@ -21,9 +21,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """First characters by which a spreadsheet takes a cell for a formula."""
 
 
-def export(
-    frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None
-) -> int:
+def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None) -> int:
     """Write a table to ``path``, replacing it atomically; gives the number of rows.
 
     text: renders the collected frame as one text per row, for ``.txt``.

@@ -38,7 +38,8 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        return connection.sql(text).pl()
+        result: pl.DataFrame = connection.sql(text).pl()
+        return result
     except duckdb.Error as error:
         raise UsageError(
             f"the query failed: {error}",

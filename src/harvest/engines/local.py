@@ -52,9 +52,7 @@ class LocalEngine(Engine):
         on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[R]:
         """Results as they are done; see :class:`harvest.plugins.engine.Engine`."""
-        workers = self.workers or min(
-            available_cores(), 1 + size_bytes // BYTES_WORTH_A_WORKER
-        )
+        workers = self.workers or min(available_cores(), 1 + size_bytes // BYTES_WORTH_A_WORKER)
         workers = min(workers, len(tasks))
         if workers <= 1:
             for task in tasks:
@@ -123,7 +121,7 @@ def _end(pool: ProcessPoolExecutor) -> None:
 
 def _start_worker(reports: Any, threads: int) -> None:
     """Prepare a worker process, before anything heavy is imported in it."""
-    global _report_queue  # noqa: PLW0603 - a worker's own
+    global _report_queue
     os.environ.setdefault("POLARS_MAX_THREADS", str(threads))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
     import signal

@@ -94,7 +94,10 @@ def conform(record_type: RecordType, data: Any, *, origin: str | None = None) ->
     """
     table = _as_table(data, record_type)
     schema = record_type.arrow_schema
-    unknown = [name for name in table.column_names if name not in schema.names]
+    if table.schema.equals(schema) and not _holes(table):
+        return table.replace_schema_metadata(schema.metadata)
+    declared = frozenset(schema.names)
+    unknown = [name for name in table.column_names if name not in declared]
     if unknown:
         raise BatchError(
             f"{record_type.name}: column {unknown[0]!r} is not declared by "
@@ -119,6 +122,15 @@ def conform(record_type: RecordType, data: Any, *, origin: str | None = None) ->
             )
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _holes(table: pa.Table) -> bool:
+    """Whether a table of the right schema still has nulls to be filled or refused."""
+    return any(
+        table.column(index).null_count
+        for index, field in enumerate(table.schema)
+        if not field.nullable
+    )
 
 
 def _as_table(data: Any, record_type: RecordType) -> pa.Table:
@@ -203,7 +215,7 @@ def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return {a.name: _plain(getattr(value, a.name)) for a in attrs.fields(type(value))}
     if isinstance(value, Mapping):
-        return list(value.items())
+        return [(key, _plain(item)) for key, item in value.items()]
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     return value

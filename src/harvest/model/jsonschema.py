@@ -68,7 +68,9 @@ def _of(hint: Any) -> dict[str, Any]:
         hints = typing.get_type_hints(hint, include_extras=True)
         return {
             "type": "object",
-            "properties": {a.name: _nullable(_of(_strip(hints[a.name]))) for a in attrs.fields(hint)},
+            "properties": {
+                a.name: _nullable(_of(_strip(hints[a.name]))) for a in attrs.fields(hint)
+            },
         }
     raise RecordTypeError(f"{hint!r} has no JSON Schema")
 

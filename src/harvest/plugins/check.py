@@ -44,7 +44,8 @@ def _owned(plugins: PluginManager, kind: str, name: str) -> list[Any]:
 
 
 def _check_class(cls: Any, spec: Any, base: type) -> list[str]:
-    if not (isinstance(cls, type) and issubclass(cls, base)):
+    fits: bool = isinstance(cls, type) and issubclass(cls, base)
+    if not fits:
         return [f"{spec.name}: {cls!r} is no subclass of harvest.{base.__name__}"]
     problems = []
     if cls.name != spec.name:

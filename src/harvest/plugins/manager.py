@@ -295,7 +295,7 @@ class PluginManager:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """What to do about an unknown name: the nearest known ones, or all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if near:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     if names:

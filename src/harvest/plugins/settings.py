@@ -106,8 +106,12 @@ def _converter() -> cattrs.Converter:
 
         return make
 
-    converter.register_structure_hook_factory(lambda h: typing.get_origin(h) is tuple, listed)
+    converter.register_structure_hook_factory(_is_tuple, listed)
     return converter
+
+
+def _is_tuple(hint: Any) -> bool:
+    return typing.get_origin(hint) is tuple
 
 
 def _boolean(value: Any, _: Any) -> bool:
@@ -123,10 +127,13 @@ def _number(kind: type) -> Any:
     def make(value: Any, _: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise ValueError("must be a number")
+        if kind is int and isinstance(value, float):
+            raise ValueError("must be a whole number")
         try:
             return kind(value)
         except ValueError:
-            raise ValueError("must be a number") from None
+            whole = "a whole number" if kind is int else "a number"
+            raise ValueError(f"must be {whole}") from None
 
     return make
 

@@ -132,6 +132,4 @@ class Source(abc.ABC):
 def file_partition(path: Path, *, id: str, **more: Any) -> Partition:  # noqa: A002
     """The partition that is one whole file."""
     origin = str(path.absolute())
-    return Partition(
-        id=id, origin=origin, inputs=(origin,), size_bytes=path.stat().st_size, **more
-    )
+    return Partition(id=id, origin=origin, inputs=(origin,), size_bytes=path.stat().st_size, **more)

@@ -189,11 +189,7 @@ def write_part(path: Path, part: Part) -> None:
 
 @cache
 def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter()
-    converter.register_structure_hook(
-        dict[str, int], lambda value, _: {str(k): int(v) for k, v in value.items()}
-    )
-    return converter
+    return cattrs.Converter()
 
 
 def plain(value: Any) -> Any:

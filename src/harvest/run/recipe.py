@@ -66,9 +66,7 @@ class Recipe:
 
     def __attrs_post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
-            raise ConfigError(
-                f"on-error {self.on_error!r} is unknown", remedy="use reject or fail"
-            )
+            raise ConfigError(f"on-error {self.on_error!r} is unknown", remedy="use reject or fail")
         for name, least in (("workers", 1), ("max_rejects", 0), ("limit", 1)):
             value = getattr(self, name)
             if value is None:
@@ -120,9 +118,7 @@ def load_recipe(path: Path) -> Recipe:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"the recipe cannot be read: {error.strerror}", where=str(path)
-        ) from error
+        raise UsageError(f"the recipe cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
         raise ConfigError("the recipe is no UTF-8 text", where=str(path)) from error
     try:

@@ -88,7 +88,7 @@ class _Gatherer:
         kind = self._declared(item[0])
         data = item[1]
         first = self.next_position.get(kind.name, 1)
-        if hasattr(data, "columns") and "position" not in _names(data):
+        if _is_table(data) and "position" not in _names(data):
             data = _numbered(data, first)
         table = conform(kind, data, origin=self.origin)
         self.next_position[kind.name] = first + table.num_rows
@@ -100,6 +100,11 @@ class _Gatherer:
         if kind.name not in self.allowed:
             raise BatchError(f"{kind.name} is not among its record_types")
         return kind
+
+
+def _is_table(data: Any) -> bool:
+    # column_names first: the property ``columns`` of Arrow data makes an object per column
+    return hasattr(data, "column_names") or hasattr(data, "columns")
 
 
 def _names(data: Any) -> list[str]:

@@ -7,11 +7,8 @@ import getpass
 import os
 import secrets
 import socket
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import attrs
 import orjson
@@ -192,15 +189,13 @@ class _Work:
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(part.rejected for parts in self.staged for part in parts.values())
             for result in results:
-                for number, part in zip(
-                    numbers[result.parts[0].key], result.parts, strict=True
-                ):
+                for number, part in zip(numbers[result.parts[0].key], result.parts, strict=True):
                     self.staged[number][part.key] = part
                 self.observer.finished(result)
                 rejected += result.parts[0].rejected
                 self._check_rejects(rejected)
 
-    def _results(self, todo: Sequence[Planned]) -> Iterator[TaskResult]:
+    def _results(self, todo: Sequence[Planned]) -> Generator[TaskResult, None, None]:
         if self.recipe.limit is not None:
             yield from self._limited(todo, self.recipe.limit)
             return
@@ -214,7 +209,7 @@ class _Work:
             on_progress=self.observer.progressed,
         )
 
-    def _limited(self, todo: Sequence[Planned], limit: int) -> Iterator[TaskResult]:
+    def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
         """The first rows of each source, in the dataset's order, in this process."""
         left: dict[str, int] = {}
         for planned in todo:

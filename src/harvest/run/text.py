@@ -13,5 +13,6 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     """One line for a terminal: control characters, escape codes among them, made visible."""
     return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in printable(text)
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in printable(text)
     )

@@ -93,9 +93,7 @@ class _Reading:
     def __init__(self, task: Task, report: Callable[[Progress], None] | None):
         self.task = task
         self.meter = _Meter(report)
-        self.directories = [
-            sink.state / STAGING / part.stem for sink, part in task.targets
-        ]
+        self.directories = [sink.state / STAGING / part.stem for sink, part in task.targets]
 
     def run(self) -> TaskResult:
         for directory in self.directories:

@@ -1,0 +1,160 @@
+"""The container of a log: its header, and where its regions lie.
+
+A log is a header (not compressed) followed by regions, each compressed on its own: the job
+record, the map of names, and one region per module.  The header says where each lies.  It is
+written last, so a log of a killed process may have regions but no header.
+
+Source of the layout: ``include/darshan-log-format.h`` of Darshan 3.0 to 3.5.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, Literal
+
+import attrs
+
+from .counters import words
+from .errors import DamagedError
+
+__all__ = ["HEADER_BYTES", "Extent", "Header", "Module", "has_magic", "parse_header"]
+
+MAGIC: Final = 6567223
+HEADER_BYTES: Final = 1328
+"""Size of the largest header."""
+
+VERSIONS: Final = ("3.00", "3.10", "3.20", "3.21", "3.41")
+COMPRESSIONS: Final = ("zlib", "bzip2", "none")
+
+_NEWEST: Final = words(
+    "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE PNETCDF_VAR BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO",
+    "MDHIM APXC APMPI HEATMAP DFS DAOS",
+)
+# Modules that came in the middle of the numbering, and the log version they came with.
+_INSERTED: Final = (("PNETCDF_VAR", "3.41"), ("H5D", "3.20"))
+
+ByteOrder = Literal["<", ">"]
+
+
+@attrs.frozen
+class Extent:
+    """A region's place in the file, in bytes as compressed."""
+
+    offset: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """Offset just after it."""
+        return self.offset + self.length
+
+
+@attrs.frozen
+class Module:
+    """One module's entry in the header.
+
+    name: Darshan's name of it, or ``module 40`` where the number is not known.
+    version: the version of its record format.
+    partial: the runtime ran out of memory for it, so that its records are not complete.
+    """
+
+    name: str
+    version: int
+    extent: Extent
+    partial: bool
+
+
+@attrs.frozen
+class Header:
+    """What a log's header says.
+
+    order: byte order of all numbers in the log, as ``struct`` and numpy write it.
+    names: None where the log has no map of names.
+    """
+
+    version: str
+    order: ByteOrder
+    compression: str
+    job: Extent
+    names: Extent | None
+    modules: tuple[Module, ...]
+
+
+def has_magic(head: bytes) -> bool:
+    """Whether the first 16 bytes of a file are those of a Darshan log, in either byte order."""
+    return len(head) >= 16 and head[:2] == b"3." and _order(head) is not None
+
+
+def _order(head: bytes) -> ByteOrder | None:
+    if struct.unpack_from("<q", head, 8)[0] == MAGIC:
+        return "<"
+    return ">" if struct.unpack_from(">q", head, 8)[0] == MAGIC else None
+
+
+def parse_header(head: bytes, size: int) -> Header:
+    """The header of a log.
+
+    head: the first :data:`HEADER_BYTES` of the file, or all of a shorter one.
+    size: the size of the file.
+
+    Raises DamagedError when it is not the header of a log that can be read.
+    """
+    if size == 0:
+        raise DamagedError("the file is empty")
+    if not any(head):
+        raise DamagedError(
+            f"the first {len(head)} of {size} bytes are all zero: the process ended before "
+            "Darshan wrote the header, so nothing says where the data lie"
+        )
+    if len(head) < 16:
+        raise DamagedError(f"the file has only {size} bytes, less than any Darshan log")
+    order = _order(head)
+    if order is None:
+        raise DamagedError(
+            f"not a Darshan log: bytes 9 to 16 are {head[8:16].hex(' ')}, not the magic "
+            f"number {MAGIC} in either byte order"
+        )
+    version = head[:8].split(b"\0")[0].decode("ascii", "replace")
+    if version not in VERSIONS:
+        raise DamagedError(
+            f"log format version {version!r} is none of those known ({', '.join(VERSIONS)})"
+        )
+    wide = version >= "3.41"
+    slots = 64 if wide else 16
+    layout = struct.Struct(f"{order}{'7xQ' if wide else '3xI'}QQ{2 * slots}Q{slots}I")
+    header_size = 17 + layout.size
+    if len(head) < header_size:
+        raise DamagedError(
+            f"truncated: the header of version {version} has {header_size} bytes, the file {size}"
+        )
+    if head[16] >= len(COMPRESSIONS):
+        raise DamagedError(f"unknown compression {head[16]}; known are {', '.join(COMPRESSIONS)}")
+    flags, *numbers = layout.unpack_from(head, 17)
+    names = Extent(numbers[0], numbers[1])
+    modules = []
+    known = _module_names(version)
+    for slot in range(slots):
+        extent = Extent(*numbers[2 + 2 * slot : 4 + 2 * slot])
+        if extent.length:
+            name = known[slot] if slot < len(known) else f"module {slot}"
+            versions = numbers[2 + 2 * slots + slot]
+            modules.append(Module(name, versions, extent, bool(flags >> slot & 1)))
+    present = [e for e in (names, *(m.extent for m in modules)) if e.length]
+    job_end = min((e.offset for e in present if e.offset >= header_size), default=size)
+    return Header(
+        version=version,
+        order=order,
+        compression=COMPRESSIONS[head[16]],
+        job=Extent(header_size, min(job_end, size) - header_size),
+        names=names if names.length else None,
+        modules=tuple(modules),
+    )
+
+
+def _module_names(version: str) -> list[str]:
+    """The modules in the numbering of a log version."""
+    names = list(_NEWEST)
+    for name, since in _INSERTED:
+        if version < since:
+            names.remove(name)
+    return names

@@ -1,0 +1,126 @@
+"""How the records of each module lie in a log, version by version.
+
+A record of fixed size is a row of 8-byte words.  Its layout is the list of the columns those words
+fill; a word without a column is padding.  Counters that a version does not have are simply not in
+its list.  Source: ``darshan-util/darshan-*-logutils.c``, which converts old records to new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+import attrs
+
+from harvest import Record
+
+from . import records
+from .counters import COUNTERS, TIMERS
+
+__all__ = ["FIXED", "Layout"]
+
+PADDING: Final = None
+
+
+@attrs.frozen
+class Layout:
+    """A record of fixed size.
+
+    words: for each 8-byte word the column it fills, or None.  A name with a ``+`` goes to
+        ``extra``; a UUID takes two words and is named by the first.
+    """
+
+    record: type[Record]
+    words: tuple[str | None, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of a record."""
+        return 8 * len(self.words)
+
+
+def _layout(
+    module: str,
+    cls: type[Record],
+    *,
+    without: Collection[str] = (),
+    before: tuple[str | None, ...] = (),
+    after: tuple[str | None, ...] = (),
+) -> Layout:
+    """The newest layout, without the counters an older version does not have.
+
+    before: words between rank and the counters; after: words behind the timers.
+    """
+    names = [n for n in COUNTERS[module] + TIMERS.get(module, ()) if n not in without]
+    return Layout(cls, ("record_id", "rank", *before, *names, *after))
+
+
+def _ends(prefix: str) -> set[str]:
+    """The two timestamps that no module had at first."""
+    return {f"{prefix}_F_CLOSE_START_TIMESTAMP", f"{prefix}_F_OPEN_END_TIMESTAMP"}
+
+
+_POSIX_4: Final = {
+    f"POSIX_{n}" for n in ("FILENOS", "DUPS", "RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
+}
+_POSIX_3 = _layout("POSIX", records.Posix, without=_POSIX_4)
+_POSIX_2 = _layout("POSIX", records.Posix, without=_POSIX_4 | _ends("POSIX"))
+# Version 1 had four counters of buffered I/O; they have no column and go to ``extra``.
+_FOPEN: Final = ("+POSIX_FOPENS", "+POSIX_FREADS", "+POSIX_FWRITES", "+POSIX_FSEEKS")
+_at = _POSIX_2.words.index("POSIX_MMAPS") + 1
+_POSIX_1 = Layout(records.Posix, (*_POSIX_2.words[:_at], *_FOPEN, *_POSIX_2.words[_at:]))
+
+_MPIIO_1 = _layout("MPI-IO", records.Mpiio, without=_ends("MPIIO"))
+_H5F_3: Final = {"H5F_FLUSHES", "H5F_USE_MPIIO", "H5F_F_META_TIME"}
+_OPENS: Final = ("PNETCDF_INDEP_OPENS", "PNETCDF_COLL_OPENS")
+_PNETCDF_ENDS: Final = tuple(
+    f"PNETCDF_FILE_F_{event}_{end}_TIMESTAMP"
+    for end in ("START", "END")
+    for event in ("OPEN", "CLOSE")
+)
+_UUIDS: Final = ("pool_uuid", PADDING, "cont_uuid", PADDING)
+
+FIXED: Final[dict[str, dict[int, Layout]]] = {
+    "POSIX": {
+        1: _POSIX_1,
+        2: _POSIX_2,
+        3: _POSIX_3,
+        4: _layout("POSIX", records.Posix),
+    },
+    "STDIO": {
+        1: _layout("STDIO", records.Stdio, without={"STDIO_FDOPENS"}),
+        2: _layout("STDIO", records.Stdio),
+    },
+    "MPI-IO": {
+        1: _MPIIO_1,
+        2: _MPIIO_1,
+        3: _layout("MPI-IO", records.Mpiio),
+    },
+    "H5F": {
+        1: _layout("H5F", records.H5f, without=_H5F_3 | _ends("H5F")),
+        2: _layout("H5F", records.H5f, without=_H5F_3),
+        3: _layout("H5F", records.H5f),
+    },
+    "H5D": {
+        1: _layout("H5D", records.H5d),
+        2: _layout("H5D", records.H5d, before=("H5D_FILE_REC_ID",)),
+    },
+    "PNETCDF_FILE": {
+        1: Layout(
+            records.PnetcdfFile,
+            ("record_id", "rank", *_OPENS, _PNETCDF_ENDS[0], _PNETCDF_ENDS[3]),
+        ),
+        2: Layout(records.PnetcdfFile, ("record_id", "rank", *_OPENS, *_PNETCDF_ENDS)),
+        3: _layout("PNETCDF_FILE", records.PnetcdfFile),
+    },
+    "PNETCDF_VAR": {
+        1: _layout("PNETCDF_VAR", records.PnetcdfVar, before=("PNETCDF_VAR_FILE_REC_ID",)),
+    },
+    "BG/Q": {
+        1: _layout("BG/Q", records.Bgq, before=(PADDING,)),
+        2: _layout("BG/Q", records.Bgq),
+    },
+    "DFS": {1: _layout("DFS", records.Dfs, after=_UUIDS)},
+    "DAOS": {1: _layout("DAOS", records.Daos, after=(*_UUIDS, "oid_hi", "oid_lo"))},
+}
+"""Layouts by module and version, of the modules whose records have a fixed size."""

@@ -1,0 +1,84 @@
+"""The map of names: which path (or other name) a record id stands for."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from .errors import DamagedError
+from .job import Mount
+
+__all__ = ["Names", "mount_finder", "parse_names"]
+
+
+@attrs.define
+class Names:
+    """Names by record id.
+
+    ids, paths: the entries in the order of the log, without repeats.
+    by_id: the first path of each id.
+    repeated: entries that say the same as an earlier one.
+    """
+
+    ids: list[int] = attrs.field(factory=list)
+    paths: list[str] = attrs.field(factory=list)
+    by_id: dict[int, str] = attrs.field(factory=dict)
+    repeated: int = 0
+
+    def add(self, record_id: int, path: bytes) -> None:
+        """Take one entry."""
+        text = path.decode("utf-8", "backslashreplace")
+        if self.by_id.get(record_id) == text:
+            self.repeated += 1
+            return
+        self.by_id.setdefault(record_id, text)
+        self.ids.append(record_id)
+        self.paths.append(text)
+
+
+def parse_names(data: bytes, version: str, order: str) -> Names:
+    """The names in the inflated bytes of their region.
+
+    Raises DamagedError when the entries do not fill the region exactly.
+    """
+    names = Names()
+    position, end = 0, len(data)
+    if version == "3.00":
+        head = struct.Struct(order + "QI")
+        while position + head.size <= end:
+            record_id, length = head.unpack_from(data, position)
+            position += head.size + length
+            if position > end:
+                break
+            names.add(record_id, data[position - length : position])
+    else:
+        number = struct.Struct(order + "Q")
+        while position + 9 <= end:
+            stop = data.find(b"\0", position + 8)
+            if stop < 0:
+                break
+            names.add(number.unpack_from(data, position)[0], data[position + 8 : stop])
+            position = stop + 1
+    if position != end:
+        raise DamagedError(f"the map of names is cut off after {len(names.ids)} entries")
+    return names
+
+
+def mount_finder(mounts: Iterable[Mount | str]) -> Callable[[str], Mount | None]:
+    """A function that gives the mount a path lies on: the longest that leads to it."""
+    by_point = {m.mount_point: m for m in mounts if isinstance(m, Mount)}
+    points = sorted(by_point, key=len, reverse=True)
+    choices = "|".join(re.escape(point.rstrip("/")) + "(?=/|$)" for point in points)
+    if not points:
+        return lambda path: None
+    pattern = re.compile(choices)
+    stripped = {point.rstrip("/"): mount for point, mount in by_point.items()}
+
+    def find(path: str) -> Mount | None:
+        found = pattern.match(path)
+        return stripped[found[0]] if found else None
+
+    return find

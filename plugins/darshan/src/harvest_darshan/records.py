@@ -1,0 +1,344 @@
+"""The record types of Darshan logs.
+
+The types of modules with counters are made from the tables in :mod:`.counters`: one column per
+counter, under Darshan's own name, null where the log's version does not have it.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from harvest import Record, UInt64, field, record
+
+from .counters import COUNTERS, TIMERS, describe, unit_of
+
+__all__ = [
+    "ALL",
+    "Apmpi",
+    "Apxc",
+    "Bgq",
+    "Daos",
+    "Dfs",
+    "DxtSegment",
+    "File",
+    "H5d",
+    "H5f",
+    "Heatmap",
+    "Job",
+    "Lustre",
+    "Mdhim",
+    "Mount",
+    "Mpiio",
+    "PnetcdfFile",
+    "PnetcdfVar",
+    "Posix",
+    "Stdio",
+]
+
+
+@record("darshan.job", layer="job", level="job")
+class Job(Record):
+    """The job record of a log: one row per log that could be opened."""
+
+    job_id: int = field(
+        role="job", doc="Id the scheduler gave, or the process id where it has none."
+    )
+    uid: int = field(role="user", doc="Numeric user id.")
+    exe: str | None = field(role="subject", doc="Command line, cut by Darshan to what fits.")
+    nprocs: int = field(doc="Number of MPI processes; 1 for a process without MPI.")
+    start_time: datetime = field(role="time", doc="When Darshan started.")
+    end_time: datetime | None = field(role="end_time", doc="When Darshan ended; null if killed.")
+    run_time_s: float | None = field(unit="s", doc="End minus start, as Darshan computes it.")
+    log_version: str = field(doc="Version of the log format.")
+    hostname: str | None = field(role="host", doc="The host, where all records name the same one.")
+    pid: int | None = field(role="pid", doc="Process id of rank 0, from the log's file name.")
+    modules: list[str] = field(doc="Modules that the log holds, in Darshan's spelling.")
+    partial_modules: list[str] = field(
+        doc="Modules whose records are incomplete: Darshan ran out of memory for them."
+    )
+    unread_modules: list[str] = field(
+        doc="Modules that could not be read; the rejects of the run say why."
+    )
+    module_versions: dict[str, int] = field(doc="Version of each module's record format.")
+    dxt_layout: str | None = field(
+        doc="How DXT_POSIX segments are laid out: stock, or pthread_id with a thread each."
+    )
+    compression: str = field(doc="How the log's regions are compressed: zlib, bzip2 or none.")
+    metadata: dict[str, str] = field(doc="Key and value pairs of the job record.")
+
+
+@record("darshan.file", layer="system", level="process")
+class File(Record):
+    """One entry of the log's map of names."""
+
+    record_id: UInt64 = field(doc="Darshan's hash of the name.")
+    path: str = field(role="subject", doc="The name; bytes that are no UTF-8 as \\xNN.")
+    mount_point: str | None = field(doc="Mount point of the file system the path lies on.")
+    fs_type: str | None = field(doc="Type of that file system.")
+
+
+@record("darshan.mount", layer="system", level="job")
+class Mount(Record):
+    """One mounted file system of the job's mount table."""
+
+    mount_point: str = field(role="subject", doc="Where it was mounted.")
+    fs_type: str = field(doc="Its type.")
+
+
+@record("darshan.dxt_segment", layer="system", level="thread")
+class DxtSegment(Record):
+    """One read or write traced by Darshan's extended tracing (DXT)."""
+
+    module: str = field(doc="DXT_POSIX or DXT_MPIIO.")
+    record_id: UInt64 = field(doc="Record id of the file.")
+    path: str | None = field(role="subject", doc="Path of the file.")
+    rank: int = field(doc="MPI rank.")
+    shared_record: int = field(doc="-1 where the record is one of a file that ranks share.")
+    hostname: str | None = field(role="host", doc="Host of the process.")
+    pid: int | None = field(role="pid", doc="Process id, where the log tells that of this rank.")
+    thread: int | None = field(
+        role="thread", doc="pthread id; null in stock Darshan, which does not record it."
+    )
+    op: str = field(doc="read or write.")
+    segment: int = field(doc="Number among the record's reads or its writes, from 0.")
+    offset: int | None = field(unit="bytes", doc="Offset in the file; null in DXT_MPIIO version 1.")
+    length: int = field(unit="bytes", doc="Bytes asked for.")
+    start_time: datetime | None = field(role="time", doc="Start: that of the job plus start_s.")
+    end_time: datetime | None = field(role="end_time", doc="End: start of the job plus end_s.")
+    start_s: float = field(unit="s", doc="Start, after the start of the job.")
+    end_s: float = field(unit="s", doc="End, after the start of the job.")
+    job_id: int = field(role="job", doc="Job id of the log.")
+
+
+@record("darshan.heatmap", layer="system", level="process")
+class Heatmap(Record):
+    """Bytes one process read and wrote through one module, per interval of time."""
+
+    record_id: UInt64 = field(doc="Record id of the heat map.")
+    rank: int = field(doc="MPI rank.")
+    path: str | None = field(role="subject", doc="Name of the heat map, heatmap:POSIX for one.")
+    hostname: str | None = field(role="host", doc="Host of the process, where the log tells.")
+    pid: int | None = field(role="pid", doc="Process id, where the log tells that of this rank.")
+    job_id: int = field(role="job", doc="Job id of the log.")
+    first_time: datetime = field(role="time", doc="Start of the first interval.")
+    HEATMAP_F_BIN_WIDTH_SECONDS: float = field(unit="s", doc="Length of an interval.")
+    HEATMAP_NBINS: int = field(doc="Number of intervals.")
+    HEATMAP_READ_BINS: list[int] = field(unit="bytes", doc="Bytes read in each interval.")
+    HEATMAP_WRITE_BINS: list[int] = field(unit="bytes", doc="Bytes written in each interval.")
+
+
+_BASE: dict[str, tuple[Any, Any]] = {
+    "record_id": (UInt64, field(doc="Darshan's hash of the name.")),
+    "rank": (int, field(doc="MPI rank; -1 for a record that all ranks share.")),
+    "path": (
+        str | None,
+        field(role="subject", doc="Name of the record, mostly a path; null if not in the log."),
+    ),
+    "hostname": (
+        str | None,
+        field(role="host", doc="Host of the process, where the log tells."),
+    ),
+    "pid": (
+        int | None,
+        field(role="pid", doc="Process id, where the log tells that of this rank."),
+    ),
+    "job_id": (int, field(role="job", doc="Job id of the log.")),
+}
+
+
+def _times() -> dict[str, tuple[Any, Any]]:
+    return {
+        "first_time": (
+            datetime | None,
+            field(role="time", doc="Earliest start timestamp of the record, as a time."),
+        ),
+        "last_time": (
+            datetime | None,
+            field(role="end_time", doc="Latest end timestamp of the record, as a time."),
+        ),
+    }
+
+
+def _counters(module: str) -> dict[str, tuple[Any, Any]]:
+    names = COUNTERS[module] + TIMERS.get(module, ())
+    columns: dict[str, tuple[Any, Any]] = {}
+    for name in names:
+        kind: Any = float | None if "_F_" in name else int | None
+        # the id of a record, which is unsigned
+        if name == "POSIX_RENAMED_FROM":
+            kind = UInt64 | None
+        columns[name] = (kind, field(unit=unit_of(name), doc=describe(name)))
+    return columns
+
+
+def _make(
+    name: str, type_name: str, doc: str, columns: Mapping[str, tuple[Any, Any]]
+) -> type[Record]:
+    """A record class from (annotation, field) pairs by column name."""
+    columns = {**_BASE, **columns}
+    namespace: dict[str, Any] = {column: value for column, (_, value) in columns.items()}
+    namespace["__annotations__"] = {column: kind for column, (kind, _) in columns.items()}
+    namespace.update(__doc__=doc, __module__=__name__, __qualname__=name)
+    made = type(name, (Record,), namespace)
+    return typing.cast("type[Record]", record(type_name, layer="system", level="process")(made))
+
+
+_FILE_REC = (UInt64 | None, field(doc="Record id of the file it belongs to."))
+_UUID = {
+    "pool_uuid": (str | None, field(doc="UUID of the DAOS pool.")),
+    "cont_uuid": (str | None, field(doc="UUID of the DAOS container.")),
+}
+
+Posix = _make(
+    "Posix",
+    "darshan.posix",
+    "One process's POSIX I/O on one file, or that of all processes on a shared file.",
+    {**_times(), **_counters("POSIX")},
+)
+Stdio = _make(
+    "Stdio",
+    "darshan.stdio",
+    "Buffered I/O of C's standard library on one file.",
+    {**_times(), **_counters("STDIO")},
+)
+Mpiio = _make("Mpiio", "darshan.mpiio", "MPI-IO on one file.", {**_times(), **_counters("MPI-IO")})
+H5f = _make("H5f", "darshan.h5f", "Use of one HDF5 file.", {**_times(), **_counters("H5F")})
+H5d = _make(
+    "H5d",
+    "darshan.h5d",
+    "I/O on one HDF5 dataset.",
+    {"H5D_FILE_REC_ID": _FILE_REC, **_times(), **_counters("H5D")},
+)
+PnetcdfFile = _make(
+    "PnetcdfFile",
+    "darshan.pnetcdf_file",
+    "Use of one PnetCDF file.",
+    {
+        **_times(),
+        **_counters("PNETCDF_FILE"),
+        "PNETCDF_INDEP_OPENS": (
+            int | None,
+            field(doc="Independent opens, in records before version 3."),
+        ),
+        "PNETCDF_COLL_OPENS": (
+            int | None,
+            field(doc="Collective opens, in records before version 3."),
+        ),
+    },
+)
+PnetcdfVar = _make(
+    "PnetcdfVar",
+    "darshan.pnetcdf_var",
+    "I/O on one PnetCDF variable.",
+    {"PNETCDF_VAR_FILE_REC_ID": _FILE_REC, **_times(), **_counters("PNETCDF_VAR")},
+)
+Bgq = _make(
+    "Bgq",
+    "darshan.bgq",
+    "The Blue Gene/Q partition a job ran on.",
+    _counters("BG/Q"),
+)
+Lustre = _make(
+    "Lustre",
+    "darshan.lustre",
+    "One component of a file's Lustre layout: one row per component.",
+    {
+        "component": (int | None, field(doc="Number of the component, from 0; null if none.")),
+        **_counters("LUSTRE"),
+        "LUSTRE_COMP_POOL_NAME": (str | None, field(doc="OST pool; null if none is named.")),
+        "LUSTRE_COMP_OST_IDS": (list[int] | None, field(doc="OSTs the component is striped over.")),
+        "LUSTRE_NUM_COMPONENTS": (int, field(doc="Components of the layout.")),
+        "LUSTRE_OSTS": (int | None, field(doc="OSTs of the file system, in version 1.")),
+        "LUSTRE_MDTS": (int | None, field(doc="MDTs of the file system, in version 1.")),
+        "LUSTRE_STRIPE_OFFSET": (
+            int | None,
+            field(doc="OST offset asked for when the file was made, in version 1."),
+        ),
+    },
+)
+Mdhim = _make(
+    "Mdhim",
+    "darshan.mdhim",
+    "Use of an MDHIM key-value store.",
+    {
+        **_counters("MDHIM"),
+        "MDHIM_SERVER_HISTOGRAM": (list[int], field(doc="Operations sent to each server.")),
+    },
+)
+Dfs = _make(
+    "Dfs",
+    "darshan.dfs",
+    "I/O on one file of a DAOS file system.",
+    {**_times(), **_counters("DFS"), **_UUID},
+)
+Daos = _make(
+    "Daos",
+    "darshan.daos",
+    "I/O on one DAOS object.",
+    {
+        **_times(),
+        **_counters("DAOS"),
+        "pool_uuid": (str | None, field(doc="UUID of the DAOS pool.")),
+        "cont_uuid": (str | None, field(doc="UUID of the DAOS container.")),
+        "oid_hi": (UInt64, field(doc="High half of the object's id.")),
+        "oid_lo": (UInt64, field(doc="Low half of the object's id.")),
+    },
+)
+Apmpi = _make(
+    "Apmpi",
+    "darshan.apmpi",
+    "MPI calls of one process (AutoPerf): counts, bytes, message sizes and times by name.",
+    {
+        "counters": (dict[str, UInt64], field(doc="Counts and bytes, as MPI_SEND_CALL_COUNT.")),
+        "timers": (dict[str, float], field(unit="s", doc="Times, as MPI_SEND_TOTAL_TIME.")),
+        "sync_flag": (int, field(doc="Whether synchronisation times were taken.")),
+        "MPI_TOTAL_COMM_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
+        "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
+    },
+)
+Apxc = _make(
+    "Apxc",
+    "darshan.apxc",
+    "Counters of one Cray XC router (AutoPerf), by name.",
+    {
+        "group": (int, field(doc="Group of the router.")),
+        "chassis": (int, field(doc="Chassis of the router.")),
+        "blade": (int, field(doc="Blade of the router.")),
+        "node": (int, field(doc="Node of the router.")),
+        "counters": (
+            dict[str, UInt64],
+            field(doc="Flits and stalls, as APXC_AR_RTR_0_0_INQ_PRF_ROWBUS_STALL_CNT."),
+        ),
+        "nblades": (int, field(doc="Blades of the job.")),
+        "nchassis": (int, field(doc="Chassis of the job.")),
+        "ngroups": (int, field(doc="Groups of the job.")),
+        "memory_mode": (int, field(doc="Memory mode of the nodes, as Darshan encodes it.")),
+        "cluster_mode": (int, field(doc="Cluster mode of the nodes, as Darshan encodes it.")),
+        "appid": (UInt64, field(doc="Application id.")),
+    },
+)
+
+ALL: tuple[type[Record], ...] = (
+    Job,
+    File,
+    Mount,
+    Posix,
+    Stdio,
+    Mpiio,
+    H5f,
+    H5d,
+    PnetcdfFile,
+    PnetcdfVar,
+    Lustre,
+    Heatmap,
+    DxtSegment,
+    Bgq,
+    Mdhim,
+    Apxc,
+    Apmpi,
+    Dfs,
+    Daos,
+)

@@ -1,0 +1,209 @@
+"""Regions of a log, inflated in pieces of bounded size.
+
+Decompression is where a hostile log can hurt: a megabyte may inflate to gigabytes.  Nothing here
+holds more than a piece of a region, unless the region is small; and what a log may inflate to,
+and how long that may take, is limited.
+"""
+
+from __future__ import annotations
+
+import bz2
+import time
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+import attrs
+
+from .container import Extent
+from .errors import DamagedError
+
+__all__ = ["Limits", "Region", "RegionReader", "Stream"]
+
+PIECE: Final = 8 << 20
+READ: Final = 1 << 20
+KEEP: Final = 48 << 20
+"""Inflated bytes of a log that stay in memory between checking and reading it."""
+
+RATIO_FREE: Final = 64 << 20
+"""A region up to this size may have any compression ratio."""
+
+
+@attrs.frozen
+class Limits:
+    """How much work one log may cause.
+
+    total: bytes that all its regions together may inflate to.
+    ratio: how many times its compressed size a region may inflate to, beyond 64 MiB.
+    seconds: how long checking it may take.
+    """
+
+    total: int
+    ratio: int
+    seconds: float
+
+
+class RegionReader:
+    """Gives the regions of an open log, and counts what they cost."""
+
+    def __init__(self, file: BinaryIO, size: int, compression: str, limits: Limits):
+        self.file = file
+        self.size = size
+        self.compression = compression
+        self.limits = limits
+        self.inflated = 0
+        self.kept = 0
+        self.deadline = time.monotonic() + limits.seconds
+
+    def region(self, extent: Extent, *, at_most: int | None = None) -> Region:
+        """A region, checked: it lies in the file and inflates to its very end.
+
+        at_most: bytes it may inflate to, where the format bounds it or it is kept in memory.
+
+        Raises DamagedError.
+        """
+        if extent.offset == 0 or extent.end > self.size:
+            raise DamagedError(
+                f"truncated: bytes {extent.offset} to {extent.end} of a file of {self.size}"
+            )
+        limit = min(
+            self.limits.total - self.inflated,
+            max(RATIO_FREE, extent.length * self.limits.ratio),
+            self.limits.total if at_most is None else at_most,
+        )
+        keep: list[bytes] | None = []
+        size = 0
+        for piece in self.pieces(extent):
+            size += len(piece)
+            if size > limit:
+                raise DamagedError(
+                    f"{extent.length} bytes inflate to more than the {limit} allowed"
+                )
+            if time.monotonic() > self.deadline:
+                raise DamagedError(f"reading it took more than {self.limits.seconds:g} s")
+            if keep is not None:
+                keep.append(piece)
+                if at_most is None and size > KEEP - self.kept:
+                    keep = None
+        self.inflated += size
+        self.kept += size if keep is not None else 0
+        return Region(self, extent, size, b"".join(keep) if keep is not None else None)
+
+    def pieces(self, extent: Extent) -> Iterator[bytes]:
+        """The inflated bytes of a region, piece by piece.  Raises DamagedError."""
+        if self.compression == "none":
+            yield from self._raw(extent)
+            return
+        decoder: _Zlib | _Bzip2 = _Zlib() if self.compression == "zlib" else _Bzip2()
+        try:
+            for data in self._raw(extent):
+                yield from decoder.feed(data)
+        except (zlib.error, OSError, EOFError) as error:
+            raise DamagedError(f"{self.compression} data are damaged: {error}") from error
+        if not decoder.complete:
+            raise DamagedError(f"{self.compression} data end in the middle")
+
+    def _raw(self, extent: Extent) -> Iterator[bytes]:
+        position = extent.offset
+        while position < extent.end:
+            self.file.seek(position)
+            data = self.file.read(min(READ, extent.end - position))
+            if not data:
+                raise DamagedError("the file became shorter while it was read")
+            position += len(data)
+            yield data
+
+
+class _Zlib:
+    """A sequence of zlib streams: each process of an MPI job wrote one."""
+
+    def __init__(self) -> None:
+        self.stream = zlib.decompressobj()
+        self.complete = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self.stream.eof:
+                self.stream = zlib.decompressobj()
+            if piece := self.stream.decompress(data, PIECE):
+                yield piece
+            data = self.stream.unused_data if self.stream.eof else self.stream.unconsumed_tail
+        # output may wait in the decoder although all input is taken
+        while not self.stream.eof and (piece := self.stream.decompress(b"", PIECE)):
+            yield piece
+        self.complete = self.stream.eof
+
+
+class _Bzip2:
+    """A sequence of bzip2 streams."""
+
+    def __init__(self) -> None:
+        self.stream = bz2.BZ2Decompressor()
+        self.complete = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while True:
+            if self.stream.eof:
+                if not data:
+                    break
+                self.stream = bz2.BZ2Decompressor()
+            if piece := self.stream.decompress(data, PIECE):
+                yield piece
+            if self.stream.eof:
+                data = self.stream.unused_data
+            elif self.stream.needs_input:
+                break
+            else:
+                data = b""
+        self.complete = self.stream.eof
+
+
+class Region:
+    """An inflated region of known size that can be read more than once."""
+
+    def __init__(self, reader: RegionReader, extent: Extent, size: int, data: bytes | None):
+        self.reader = reader
+        self.extent = extent
+        self.size = size
+        self.data = data
+
+    def stream(self) -> Stream:
+        """Its bytes from the start."""
+        if self.data is not None:
+            return Stream(iter((self.data,)))
+        return Stream(self.reader.pieces(self.extent))
+
+
+class Stream:
+    """Reads exact numbers of bytes from a sequence of pieces."""
+
+    def __init__(self, pieces: Iterator[bytes]):
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def take(self, size: int) -> memoryview:
+        """The next ``size`` bytes, or fewer at the end."""
+        if len(self._rest) >= size:
+            taken, self._rest = self._rest[:size], self._rest[size:]
+            return taken
+        parts = [self._rest]
+        missing = size - len(self._rest)
+        self._rest = memoryview(b"")
+        while missing > 0 and (piece := next(self._pieces, None)) is not None:
+            parts.append(memoryview(piece)[:missing])
+            self._rest = memoryview(piece)[missing:]
+            missing -= len(parts[-1])
+        full = [part for part in parts if len(part)]
+        return full[0] if len(full) == 1 else memoryview(b"".join(full))
+
+    def skip(self, size: int) -> bool:
+        """Pass over ``size`` bytes; False when there are not so many."""
+        while size > len(self._rest):
+            size -= len(self._rest)
+            piece = next(self._pieces, None)
+            if piece is None:
+                self._rest = memoryview(b"")
+                return False
+            self._rest = memoryview(piece)
+        self._rest = self._rest[size:]
+        return True

@@ -1,0 +1,118 @@
+"""From an opened log to rows, and to the account of what became of every unit in it.
+
+A unit is the job record, a mount, a name, a record of a module (of Lustre a component of a layout,
+of DXT a segment), or a module that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+
+from harvest import ReadContext
+
+from . import records
+from .dxt import DxtRecords
+from .job import Mount
+from .log import OpenLog
+from .names import mount_finder
+from .tables import BATCH_ROWS, Log, Rows, batch
+
+__all__ = ["rows"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def rows(opened: OpenLog, ctx: ReadContext) -> Iterator[Rows]:
+    """All rows of a log; its units, rejects and notes go to ``ctx``."""
+    job, names = opened.job, opened.names
+    log = Log(ctx.origin, opened.header.order, job, names.by_id)
+    for decoder in opened.decoders.values():
+        log.hosts |= decoder.hosts
+    lost = [mount for mount in job.mounts if isinstance(mount, str)]
+    ctx.read(1 + len(job.mounts) + len(names.ids) + names.repeated + len(opened.failures))
+    ctx.read(sum(d.rows + d.folded for d in opened.decoders.values()))
+    ctx.folded(names.repeated, "repeated name")
+    for name, decoder in opened.decoders.items():
+        ctx.folded(decoder.folded, f"{name}: part of its other rows, or a record without content")
+    for number, line in enumerate(job.mounts, start=1):
+        if isinstance(line, str):
+            ctx.reject(line, "no mount: not a type, a tab and a path", position=number,
+                       record_type="darshan.mount")  # fmt: skip
+    for failure in opened.failures:
+        ctx.reject(
+            failure.raw, f"{failure.part}: {failure.reason}", record_type=_type(failure.part)
+        )
+    partial = [module.name for module in opened.header.modules if module.partial]
+    if partial:
+        ctx.note(f"incomplete modules, as Darshan ran out of memory for them: {', '.join(partial)}")
+    yield _job(opened, log)
+    if len(job.mounts) > len(lost):
+        yield _mounts([m for m in job.mounts if isinstance(m, Mount)], log)
+    yield from _files(opened, log)
+    for decoder in opened.decoders.values():
+        yield from decoder.batches(log)
+
+
+def _type(part: str) -> str | None:
+    known = {"names": "file", "DXT_POSIX": "dxt_segment", "DXT_MPIIO": "dxt_segment"}
+    word = known.get(part, part.lower().replace("-", "").replace("/", ""))
+    return f"darshan.{word}" if not word.startswith("module ") else None
+
+
+def _job(opened: OpenLog, log: Log) -> Rows:
+    header, job = opened.header, opened.job
+    hosts = set(log.hosts.values())
+    dxt = opened.decoders.get("DXT_POSIX")
+    row = records.Job(
+        job_id=job.job_id,
+        uid=job.uid,
+        exe=job.exe or None,
+        nprocs=job.nprocs,
+        start_time=_time(job.start_ns),
+        end_time=_time(job.end_ns) if job.end_ns is not None else None,
+        run_time_s=job.run_time_s,
+        log_version=header.version,
+        hostname=hosts.pop() if len(hosts) == 1 else None,
+        pid=job.pid,
+        modules=[module.name for module in header.modules],
+        partial_modules=[module.name for module in header.modules if module.partial],
+        unread_modules=[f.part for f in opened.failures if f.part != "names"],
+        module_versions={module.name: module.version for module in header.modules},
+        dxt_layout=dxt.layout if isinstance(dxt, DxtRecords) else None,
+        compression=header.compression,
+        metadata=dict(job.metadata),
+    )
+    if job.unparsed:
+        row.extra = {f"metadata_line_{n}": line for n, line in enumerate(job.unparsed, 1)}
+    return row
+
+
+def _time(nanoseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+
+
+def _mounts(mounts: list[Mount], log: Log) -> Rows:
+    columns = {
+        "mount_point": pa.array([m.mount_point for m in mounts], pa.string()),
+        "fs_type": pa.array([m.fs_type for m in mounts], pa.string()),
+    }
+    return batch(records.Mount, columns, log)
+
+
+def _files(opened: OpenLog, log: Log) -> Iterator[Rows]:
+    names = opened.names
+    find = mount_finder(opened.job.mounts)
+    for start in range(0, len(names.ids), BATCH_ROWS):
+        paths = names.paths[start : start + BATCH_ROWS]
+        mounts = [find(path) for path in paths]
+        columns = {
+            "record_id": pa.array(np.array(names.ids[start : start + BATCH_ROWS], np.uint64)),
+            "path": pa.array(paths, pa.string()),
+            "mount_point": pa.array([m and m.mount_point for m in mounts], pa.string()),
+            "fs_type": pa.array([m and m.fs_type for m in mounts], pa.string()),
+        }
+        yield batch(records.File, columns, log)

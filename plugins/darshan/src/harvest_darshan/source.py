@@ -1,0 +1,151 @@
+"""The source ``darshan``: one log is one partition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+
+from harvest import (
+    Detection,
+    Partition,
+    ReadContext,
+    Record,
+    Source,
+    SourceError,
+    file_partition,
+)
+
+from . import records
+from .container import HEADER_BYTES, has_magic
+from .errors import DamagedError
+from .log import open_log
+from .regions import Limits
+from .rows import rows
+from .tables import Rows
+
+__all__ = ["DarshanConfig", "DarshanSource"]
+
+SUFFIXES = (".darshan", ".darshan_partial")
+
+
+def _positive(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
+    if value <= 0:
+        raise ValueError(f"{attribute.name} must be greater than 0, not {value}")
+
+
+@attrs.frozen(kw_only=True)
+class DarshanConfig:
+    """Settings of the source ``darshan``."""
+
+    max_inflated_bytes: int = attrs.field(
+        default=16 << 30,
+        validator=_positive,
+        metadata={"doc": "Bytes that the regions of one log may inflate to; beyond, a reject."},
+    )
+    max_ratio: int = attrs.field(
+        default=500,
+        validator=_positive,
+        metadata={"doc": "How many times its size a region over 64 MiB may inflate to."},
+    )
+    max_seconds: float = attrs.field(
+        default=600.0,
+        validator=_positive,
+        metadata={"doc": "Seconds that checking one log may take; beyond, a reject."},
+    )
+
+
+class DarshanSource(Source):
+    """Darshan logs: a log, or a directory that holds some, at any depth."""
+
+    name: ClassVar[str] = "darshan"
+    record_types: ClassVar[tuple[type[Record], ...]] = records.ALL
+    Config: ClassVar[type] = DarshanConfig
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """Recognise a log by its magic number, a directory by a log in it."""
+        if path.is_dir():
+            found = sum(1 for _ in _logs(path))
+            return Detection(0.8, f"{found} Darshan logs below it") if found else None
+        with path.open("rb") as file:
+            if has_magic(file.read(16)):
+                return Detection(1.0, "Darshan's magic number")
+        return Detection(0.5, "its name") if path.name.endswith(SUFFIXES) else None
+
+    def plan(self) -> Iterable[Partition]:
+        """One partition per log: a named file whatever it is, in a directory what looks like one.
+
+        A file is taken for a log by its ending or by its magic number.
+        """
+        path = Path(self.location).expanduser().absolute()
+        if not path.exists():
+            raise SourceError(
+                "no such file or directory", where=str(path), remedy="check the location"
+            )
+        if not path.is_dir():
+            yield file_partition(path, id=path.name)
+            return
+        found = False
+        for log in _logs(path):
+            found = True
+            yield file_partition(log, id=log.relative_to(path).as_posix())
+        if not found:
+            raise SourceError(
+                "the directory holds no Darshan log",
+                where=str(path),
+                remedy="name a directory with *.darshan files, or a log",
+            )
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
+        """The rows of one log; what cannot be read becomes a reject."""
+        limits = Limits(
+            self.config.max_inflated_bytes, self.config.max_ratio, self.config.max_seconds
+        )
+        path = partition.path
+        try:
+            opened = open_log(path, limits)
+        except (DamagedError, OSError) as error:
+            ctx.read(1)
+            reason = str(error) if isinstance(error, DamagedError) else _plain(error)
+            ctx.reject(_head(path), reason, record_type="darshan.job")
+            return
+        with opened:
+            yield from rows(opened, ctx)
+        ctx.advance(partition.size_bytes)
+
+
+def _plain(error: OSError) -> str:
+    return f"the file cannot be read: {error.strerror}"
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(HEADER_BYTES)
+    except OSError:
+        return b""
+
+
+def _logs(folder: Path) -> Iterator[Path]:
+    """Logs below a directory, in the order of their names."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            path = Path(root, name)
+            if name.endswith(SUFFIXES) or _is_log(path):
+                yield path
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return has_magic(file.read(16))
+    except OSError:
+        # a file of another kind that may not be read is not ours to complain about
+        return False

@@ -1,0 +1,1 @@
+"""Jobs of Distiller, the web application that starts the processing of NCEM's scans."""

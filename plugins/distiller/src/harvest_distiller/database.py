@@ -1,0 +1,167 @@
+"""Distiller's PostgreSQL, read live.
+
+One read-only transaction and a server-side cursor: the database sees one consistent moment, and
+memory holds one batch.  Every column is fetched as text and parsed as the exports are, so that a
+value of an unexpected type becomes a reject and not an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+import polars as pl
+import pyarrow as pa
+
+from harvest import ReadContext, SourceError
+
+from .records import DistillerJob
+from .rows import EXTRA, parsed, with_extra
+from .uri import redacted, scrubbed, secrets
+
+__all__ = ["BATCH", "QUERY", "read_database"]
+
+BATCH: Final = 16_384
+"""Rows fetched at a time."""
+
+QUERY: Final = """
+SELECT jobs.scan_id::text, jobs.slurm_id::text, jobs.elapsed::text,
+       coalesce(scans.metadata ->> 'Dimensions.1', scans.metadata ->> 'Dimensions 1'),
+       coalesce(scans.metadata ->> 'Dimensions.2', scans.metadata ->> 'Dimensions 2')
+FROM jobs LEFT JOIN scans ON scans.id = jobs.scan_id
+ORDER BY jobs.scan_id, jobs.slurm_id NULLS LAST, jobs.elapsed NULLS LAST
+"""
+
+# fixed output forms, whatever the server or the user's role is set to
+_OPTIONS: Final = "-c intervalstyle=postgres -c datestyle=ISO -c default_transaction_read_only=on"
+_DIMENSION: Final = r"^\s*(\d{1,6})(?:\.0*)?\s*$"
+_FIELDS: Final = ("scan_id", "slurm_id", "elapsed", "first", "second")
+
+
+def read_database(
+    location: str, timeout_s: int, ctx: ReadContext
+) -> Iterator[tuple[type[DistillerJob], pa.Table]]:
+    """All jobs of the database; a unit of input is a row of the table ``jobs``.
+
+    Raises SourceError, without secrets, when the database cannot be reached or lacks a column.
+    """
+    count = 0
+    for batch in _batches(location, timeout_s):
+        ctx.read(len(batch))
+        rows, odd = _sized(batch, count)
+        count += len(batch)
+        for position, raw, reason in (
+            rows.filter(pl.col("reason").is_not_null())
+            .select("position", "raw", "reason")
+            .iter_rows()
+        ):
+            ctx.reject(raw, reason, position=position, record_type="distiller.job")
+        if odd:
+            ctx.note(
+                f"{odd} jobs belong to a scan whose dimensions are no numbers; "
+                "they are kept in extra, without scan_size"
+            )
+        good = rows.filter(pl.col("reason").is_null())
+        if not good.is_empty():
+            names = ["scan_id", "slurm_id", "elapsed_s", "scan_size", "extra", "position"]
+            yield DistillerJob, with_extra(good.select(names))
+
+
+def _sized(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int]:
+    """The rows of a batch, parsed, with their scan size; and how many have odd dimensions."""
+    frame = pl.DataFrame(batch, schema=dict.fromkeys(_FIELDS, pl.String), orient="row")
+    sides = [pl.col(name).str.extract(_DIMENSION).cast(pl.Int64) for name in ("first", "second")]
+    some = pl.col("first").is_not_null() | pl.col("second").is_not_null()
+    whole = sides[0].is_not_null() & sides[1].is_not_null()
+    odd = some & ~whole
+    frame = frame.with_columns(
+        pl.concat_str([pl.col(n).fill_null("") for n in _FIELDS], separator=",").alias("raw"),
+        pl.when(whole).then(pl.format("{}x{}", *sides)).alias("scan_size"),
+        pl.when(odd)
+        .then(
+            pl.concat_list(
+                pl.struct(pl.lit(f"Dimensions.{n}").alias("key"), pl.col(name).alias("value"))
+                for n, name in enumerate(("first", "second"), 1)
+            )
+        )
+        .otherwise(pl.lit(None, dtype=EXTRA))
+        .alias("extra"),
+        pl.int_range(before + 1, before + 1 + pl.len(), dtype=pl.Int64).alias("position"),
+        odd.alias("odd"),
+    )
+    return parsed(frame), int(frame["odd"].sum())
+
+
+def _batches(location: str, timeout_s: int) -> Iterator[list[tuple[Any, ...]]]:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise SourceError(
+            "reading a database needs the package psycopg, which is not installed",
+            where=redacted(location),
+            remedy="install hpc-harvest-distiller[postgresql]",
+        ) from error
+    where = redacted(location)
+    hidden = [*secrets(location), *filter(None, [os.environ.get("PGPASSWORD")])]
+    try:
+        connection = _connect(psycopg, location, timeout_s)
+    except psycopg.OperationalError as error:
+        raise SourceError(
+            f"no connection to the database: {scrubbed(str(error), hidden)}",
+            where=where,
+            remedy="check that it runs, and the user, password (PGPASSWORD or ~/.pgpass) and name",
+        ) from None
+    except (psycopg.Error, ValueError, UnicodeError):
+        # libpq quotes the offending part of the URI, which may be the password
+        raise SourceError(
+            "the location is no valid PostgreSQL URI",
+            where=where,
+            remedy="write postgresql://USER@HOST:PORT/DATABASE, with reserved characters "
+            "percent-encoded",
+        ) from None
+    try:
+        connection.read_only = True
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        with connection, connection.cursor(name="harvest") as cursor:
+            cursor.itersize = BATCH
+            cursor.execute(QUERY)
+            while batch := cursor.fetchmany(BATCH):
+                yield batch
+    except psycopg.Error as error:
+        raise _failure(psycopg, error, where, hidden) from None
+    finally:
+        connection.close()
+
+
+def _connect(psycopg: Any, location: str, timeout_s: int) -> Any:
+    given = psycopg.conninfo.conninfo_to_dict(location.strip())
+    options = " ".join(filter(None, [given.get("options"), _OPTIONS]))
+    timeout = given.get("connect_timeout", timeout_s)
+    return psycopg.connect(
+        location.strip(),
+        options=options,
+        connect_timeout=timeout,
+        application_name="harvest",
+        client_encoding="utf-8",
+    )
+
+
+def _failure(psycopg: Any, error: Any, where: str, hidden: list[str]) -> SourceError:
+    said = scrubbed(error.diag.message_primary or str(error), hidden)
+    missing = (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable)
+    if isinstance(error, (*missing, psycopg.errors.UndefinedFunction)):
+        return SourceError(
+            f"the database has not Distiller's tables: {said}",
+            where=where,
+            remedy="needed are scans(id, metadata jsonb) and jobs(scan_id, slurm_id, elapsed)",
+        )
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return SourceError(
+            f"the user may not read Distiller's tables: {said}",
+            where=where,
+            remedy="grant SELECT on scans and jobs",
+        )
+    return SourceError(
+        f"the database broke off: {said}", where=where, remedy="check the database and run again"
+    )

@@ -1,0 +1,21 @@
+"""What this distribution adds to harvest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import SourceSpec, hookimpl
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_sources() -> Iterable[SourceSpec]:
+    """The source ``distiller``."""
+    return [
+        SourceSpec(
+            name="distiller",
+            doc="Distiller's jobs per scan: its CSV exports, or its PostgreSQL (postgresql://...)",
+            factory="harvest_distiller.source:DistillerSource",
+        )
+    ]

@@ -1,0 +1,141 @@
+"""The source ``distiller``: which job processed which scan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
+
+from .records import DistillerJob
+from .uri import is_database, redacted
+
+__all__ = ["DistillerConfig", "DistillerSource"]
+
+OTHER = "not an export of Distiller with the columns id, slurm_id, elapsed"
+
+
+def _size(instance: object, attribute: attrs.Attribute[Any], value: str | None) -> None:
+    if value is not None and not re.fullmatch(r"\d{1,6}x\d{1,6}", value):
+        raise ValueError(f"scan_size {value!r} is no size; write it like 128x128")
+
+
+def _positive(instance: object, attribute: attrs.Attribute[int], value: int) -> None:
+    if value < 1:
+        raise ValueError(f"connect_timeout must be at least 1 second, not {value}")
+
+
+def _spelt(value: Any) -> Any:
+    return re.sub(r"\s*[_x×]\s*", "x", value.strip()) if isinstance(value, str) else value
+
+
+@attrs.frozen(kw_only=True)
+class DistillerConfig:
+    """Settings of the source."""
+
+    scan_size: str | None = attrs.field(
+        default=None,
+        converter=_spelt,
+        validator=_size,
+        metadata={"doc": "size of all scans of a CSV export, as 128x128; default: by file name"},
+    )
+    connect_timeout: int = attrs.field(
+        default=10,
+        validator=_positive,
+        metadata={"doc": "seconds to wait for the database, where its URI says nothing"},
+    )
+
+
+class DistillerSource(Source):
+    """CSV exports (a file, or those of a directory), or ``postgresql://USER@HOST/DATABASE``."""
+
+    name: ClassVar[str] = "distiller"
+    record_types: ClassVar[tuple[type[Record], ...]] = (DistillerJob,)
+    Config: ClassVar[type] = DistillerConfig
+    config: DistillerConfig
+
+    @classmethod
+    def redact(cls, location: str) -> str:
+        """The location without password: as it may be printed and stored."""
+        return redacted(location)
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """By the header ``id,slurm_id,elapsed``."""
+        from .tables import recognise, size_of_name
+
+        if path.is_dir():
+            if any(recognise(p) for p in sorted(path.glob("*.csv"))[:200] if p.is_file()):
+                return Detection(0.85, "holds CSV exports with the header of Distiller's jobs")
+            return None
+        if path.suffix.lower() != ".csv" or recognise(path) is None:
+            return None
+        sized = ", and a scan size as name" if size_of_name(path) else ""
+        return Detection(0.95 if sized else 0.9, f"the header of Distiller's jobs{sized}")
+
+    def plan(self) -> Iterable[Partition]:
+        """One partition per export, or one for the database, which is read in every run."""
+        if is_database(self.location):
+            return [Partition(id="jobs", origin=redacted(self.location))]
+        from .tables import recognise
+
+        path = Path(self.location).expanduser().absolute()
+        if not path.exists():
+            raise SourceError(
+                "no such file or directory",
+                where=str(path),
+                remedy="check the location, or give postgresql://USER@HOST/DATABASE",
+            )
+        if not path.is_dir():
+            return [file_partition(path, id=path.name)]
+        files = sorted(p for p in path.iterdir() if p.is_file())
+        exports = [p for p in files if p.suffix.lower() == ".csv" and recognise(p)]
+        if not exports:
+            raise SourceError(
+                "the directory holds no CSV file with the columns id, slurm_id, elapsed",
+                where=str(path),
+                remedy="check the location",
+            )
+        found = [file_partition(p, id=p.name) for p in exports]
+        if len(files) > len(exports):
+            other = len(files) - len(exports)
+            found.append(
+                Partition(
+                    id="other", origin=str(path), options={"other": other}, fingerprint=str(other)
+                )
+            )
+        return found
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
+        """The rows of an export, or of the whole database."""
+        if "other" in partition.options:
+            ctx.read(partition.options["other"])
+            ctx.filtered(partition.options["other"], OTHER)
+            return ()
+        if is_database(self.location):
+            from .database import read_database
+
+            return read_database(self.location, self.config.connect_timeout, ctx)
+        return self._table(partition.path, ctx)
+
+    def _table(self, path: Path, ctx: ReadContext) -> Iterator[Any]:
+        from .tables import read_table, recognise, size_of_name
+
+        try:
+            columns = recognise(path)
+            if columns is None:
+                raise SourceError(
+                    "the header does not have the columns id, slurm_id, elapsed",
+                    where=f"{path}, line 1",
+                    remedy="export them with COPY ... TO ... WITH CSV HEADER",
+                )
+            size = self.config.scan_size or size_of_name(path)
+            yield from read_table(path, columns, size, ctx)
+        except OSError as error:
+            raise SourceError(
+                f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
+            ) from error

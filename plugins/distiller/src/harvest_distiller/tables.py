@@ -1,0 +1,78 @@
+"""Distiller's CSV exports: ``id,slurm_id,elapsed``, a file per scan size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from harvest import ReadContext
+
+from .lines import blocks, header
+from .records import DistillerJob
+from .rows import EXTRA, parsed, with_extra
+
+__all__ = ["read_table", "recognise", "size_of_name"]
+
+NEEDED = ("id", "slurm_id", "elapsed")
+_SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
+
+
+def recognise(path: Path) -> list[str] | None:
+    """The columns of an export, by its header; None where the file is another."""
+    columns = header(path)
+    if columns is None or not set(NEEDED) <= set(columns) or len(set(columns)) != len(columns):
+        return None
+    return None if {"", "line", "extra", "scan_id", "reason"} & set(columns) else columns
+
+
+def size_of_name(path: Path) -> str | None:
+    """The scan size in a file name: ``128_128.csv`` and ``jobs-128x128.csv`` give 128x128."""
+    found = _SIZE.search(path.name)
+    return f"{int(found[1])}x{int(found[2])}" if found else None
+
+
+def read_table(
+    path: Path, columns: Sequence[str], size: str | None, ctx: ReadContext
+) -> Iterator[tuple[type[DistillerJob], pa.Table]]:
+    """The rows of an export; a unit of input is a line."""
+    if size is None:
+        ctx.note("the file name tells no scan size such as 128_128; set distiller.scan_size")
+    other = [name for name in columns if name not in NEEDED]
+    extra = (
+        pl.concat_list(
+            pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in other
+        )
+        if other
+        else pl.lit(None, dtype=EXTRA)
+    )
+    for block in blocks(path, columns):
+        ctx.read(block.frame.height + len(block.bad) + block.blank)
+        ctx.filtered(block.blank, "blank line")
+        for line, raw, reason in block.bad:
+            ctx.reject(raw, reason, position=line, record_type="distiller.job")
+        texts = block.frame.with_columns(pl.concat_str(columns, separator=",").alias("raw"))
+        rows = parsed(texts.with_columns(extra.alias("extra")).rename({"id": "scan_id"}))
+        for line, raw, reason in (
+            rows.filter(pl.col("reason").is_not_null()).select("line", "raw", "reason").iter_rows()
+        ):
+            ctx.reject(raw, reason, position=line, record_type="distiller.job")
+        good = rows.filter(pl.col("reason").is_null())
+        if not good.is_empty():
+            yield (
+                DistillerJob,
+                with_extra(
+                    good.select(
+                        "scan_id",
+                        "slurm_id",
+                        "elapsed_s",
+                        pl.lit(size, pl.String).alias("scan_size"),
+                        "extra",
+                        pl.col("line").alias("position"),
+                    )
+                ),
+            )
+        ctx.advance(block.size)

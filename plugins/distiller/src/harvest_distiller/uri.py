@@ -1,0 +1,62 @@
+"""Locations of databases, and how to show them without their secrets."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+__all__ = ["is_database", "redacted", "scrubbed", "secrets"]
+
+_SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
+_SECRET_KEY = re.compile(r"(?i)([?&][^=&#]*(?:password|secret|passfile)[^=&#]*=)([^&#]*)")
+HIDDEN = "***"
+
+
+def is_database(location: str) -> bool:
+    """Whether a location is the URI of a PostgreSQL."""
+    return _SCHEME.match(location.strip()) is not None
+
+
+def _split(location: str) -> tuple[str, str, str | None, str]:
+    """Scheme with slashes, user, password, and the rest from the host on.
+
+    The password ends at the last @ before the query, so that one with reserved characters that
+    were not percent-encoded, which is no valid URI, still does not show.
+    """
+    location = location.strip()
+    found = _SCHEME.match(location)
+    scheme = found[0] if found else ""
+    rest = location[len(scheme) :]
+    authority, question, query = rest.partition("?")
+    if "@" in query and "=" not in query.partition("@")[0]:  # a raw ? in the password
+        authority, question, query = rest, "", ""
+    user_info, at, host = authority.rpartition("@")
+    if not at:
+        return scheme, "", None, rest
+    user, colon, password = user_info.partition(":")
+    return scheme, user, password if colon else None, f"{host}{question}{query}"
+
+
+def redacted(location: str) -> str:
+    """The URI without password: as it may be printed and stored."""
+    if not is_database(location):
+        return location
+    scheme, user, _, rest = _split(location)
+    rest = _SECRET_KEY.sub(rf"\1{HIDDEN}", rest)
+    return f"{scheme}{user}@{rest}" if user else f"{scheme}{rest}"
+
+
+def secrets(location: str) -> list[str]:
+    """Every text in a URI that must not be shown, as written and decoded; longest first."""
+    if not is_database(location):
+        return []
+    _, _, password, rest = _split(location)
+    found = {m[2] for m in _SECRET_KEY.finditer(rest)} | {password or ""}
+    return sorted({*found, *(unquote(s) for s in found)} - {""}, key=len, reverse=True)
+
+
+def scrubbed(message: str, hidden: list[str]) -> str:
+    """A message without the given secrets, on one line."""
+    for secret in hidden:
+        message = message.replace(secret, HIDDEN)
+    return " ".join(message.split())

@@ -1,0 +1,42 @@
+"""Small helpers to build Arrow arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["list_array", "text_map"]
+
+
+def text_map(columns: Mapping[str, pa.Array]) -> pa.MapArray:
+    """Columns of texts as one map per row, of the values that are not null; null where none is."""
+    names, arrays = list(columns), list(columns.values())
+    rows = len(arrays[0])
+    filled = np.column_stack([a.is_valid().to_numpy(zero_copy_only=False) for a in arrays])
+    row, column = np.nonzero(filled)
+    counts = filled.sum(axis=1)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    values = pa.concat_arrays([a.cast(pa.string()) for a in arrays])
+    return pa.MapArray.from_arrays(
+        pa.array(offsets, mask=np.append(counts == 0, False)),
+        pa.array(names, pa.string()).take(pa.array(column)),
+        values.take(pa.array(column * rows + row)),
+    )
+
+
+def list_array(
+    lengths: NDArray[np.int64], values: pa.Array, null: NDArray[np.bool_] | None = None
+) -> pa.ListArray:
+    """Lists of the given lengths, cut from ``values`` one after another.
+
+    null: which lists are null; their length must be 0.
+    """
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    mask = np.append(null, False) if null is not None and null.any() else None
+    return pa.ListArray.from_arrays(pa.array(offsets, mask=mask), values)

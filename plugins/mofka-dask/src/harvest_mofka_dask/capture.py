@@ -1,0 +1,215 @@
+"""``harvest mofka-dask capture``: the CSVs of one run in, its compiled tasks out.
+
+One call for the classic job: no dataset is made, everything is read into memory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harvest import UsageError
+
+if TYPE_CHECKING:
+    from .memory import Harvested, RunFiles
+    from .objects import TaskHandler
+
+__all__ = ["app", "capture"]
+
+USUAL_NAMES: dict[str, tuple[str, ...]] = {
+    "scheduler": ("scheduler_transition.csv",),
+    "workers": ("workers.csv", "worker.csv"),
+    "transitions": ("worker_transition.csv",),
+    "transfers": ("worker_transfer.csv",),
+    "graph": ("graph.csv",),
+}
+"""Names that the coupler's consumer gives the files, by role; the first that exists is taken."""
+
+OPTION: dict[str, str] = {
+    "scheduler": "-s",
+    "workers": "-w",
+    "transitions": "-t",
+    "transfers": "-x",
+    "graph": "-g",
+}
+ESSENTIAL = ("scheduler", "transitions")
+REJECTS_SHOWN = 5
+EXIT_REJECTS = 3
+
+app = typer.Typer(help="Dask runs recorded through Mofka.", no_args_is_help=True)
+
+
+@app.callback()
+def mofka_dask() -> None:
+    """Dask runs recorded through Mofka."""
+
+
+@app.command()
+def capture(
+    scheduler: Annotated[
+        Path | None,
+        typer.Option(
+            "-s",
+            "--scheduler",
+            metavar="CSV",
+            show_default="scheduler_transition.csv",
+            help="Transitions told by the scheduler.",
+        ),
+    ] = None,
+    workers: Annotated[
+        Path | None,
+        typer.Option(
+            "-w",
+            "--workers",
+            metavar="CSV",
+            show_default="workers.csv, else worker.csv",
+            help="Workers that came and went.",
+        ),
+    ] = None,
+    transitions: Annotated[
+        Path | None,
+        typer.Option(
+            "-t",
+            "--transitions",
+            metavar="CSV",
+            show_default="worker_transition.csv",
+            help="Transitions told by the workers.",
+        ),
+    ] = None,
+    transfers: Annotated[
+        Path | None,
+        typer.Option(
+            "-x",
+            "--transfers",
+            metavar="CSV",
+            show_default="worker_transfer.csv",
+            help="Transfers told by the workers.",
+        ),
+    ] = None,
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            "-g",
+            "--graph",
+            metavar="CSV",
+            show_default=False,
+            help="Graphs that clients sent: adds clients and dependencies.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Output: .txt (readable), .jsonl (a task a line) or .parquet.",
+        ),
+    ] = Path("compiled_tasks.txt"),
+) -> None:
+    """Compile the tasks of one run, each with its events in order of time.
+
+    Reads the CSVs that the Mofka-Dask consumer writes. Each file defaults to
+    its usual name in the current directory. The files of workers and transfers
+    may be missing unless they are named.
+
+    Ends with 0 when all was read, 2 when a file is missing, 3 when some rows
+    could not be read (the output holds all others).
+    """
+    from .memory import harvest_files
+    from .objects import TaskHandler
+    from .output import check_suffix, write_tasks
+
+    check_suffix(output)
+    if not output.parent.is_dir():
+        raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
+    files = _files(
+        {
+            "scheduler": scheduler,
+            "workers": workers,
+            "transitions": transitions,
+            "transfers": transfers,
+            "graph": graph,
+        }
+    )
+    found = harvest_files(files)
+    tasks = TaskHandler(found.tasks(), found.rejects)
+    account = [*_account(found, tasks), *_rejects(found)]
+    write_tasks(tasks, output, _preamble(files, account))
+    for line in account:
+        typer.echo(line)
+    typer.echo(f"written to {_shown(str(output))}")
+    if found.rejects:
+        raise typer.Exit(EXIT_REJECTS)
+
+
+def _files(named: dict[str, Path | None]) -> RunFiles:
+    """The files to read: those named, which must exist, and those of the usual names."""
+    from .memory import RunFiles
+
+    chosen: dict[str, Path | None] = {}
+    for role, path in named.items():
+        if path is not None:
+            if not path.is_file():
+                raise UsageError(
+                    "is a directory" if path.is_dir() else "no such file",
+                    where=str(path),
+                    remedy=f"check the path given with {OPTION[role]}",
+                )
+            chosen[role] = path
+        elif role != "graph":
+            chosen[role] = _usual(role)
+    return RunFiles(**chosen)
+
+
+def _usual(role: str) -> Path | None:
+    for name in USUAL_NAMES[role]:
+        if Path(name).is_file():
+            return Path(name)
+    names = " or ".join(USUAL_NAMES[role])
+    if role in ESSENTIAL:
+        raise UsageError(
+            f"no {names} in the current directory",
+            where=str(Path.cwd()),
+            remedy=f"name the file with {OPTION[role]}, or go to the run's directory",
+        )
+    typer.echo(f"no {names} here: going on without {role}", err=True)
+    return None
+
+
+def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
+    """What was read, and what is missing, in sentences."""
+    events = int(tasks.frame["events"].list.len().sum() or 0)
+    lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
+    if found.folded:
+        lines.append(f"{found.folded:,} rows repeat a transfer and are folded into it")
+    if "dask.worker" in found.reader:
+        for row in found.summary().iter_rows(named=True):
+            lines.append(f"{row['workers']} workers registered, {row['workers_reported']} reported")
+            lines += [f"note: {note}" for note in row["completeness_notes"]]
+    lines += [f"note: {note}" for note in found.notes]
+    return [_shown(line) for line in lines]
+
+
+def _rejects(found: Harvested) -> list[str]:
+    if not found.rejects:
+        return ["0 rows could not be read"]
+    lines = [f"{len(found.rejects):,} rows could not be read:"]
+    for reject in found.rejects[:REJECTS_SHOWN]:
+        place = "" if reject.position is None else f", record {reject.position}"
+        lines.append(f"  {reject.origin}{place}: {reject.reason}")
+    if len(found.rejects) > REJECTS_SHOWN:
+        lines.append(f"  and {len(found.rejects) - REJECTS_SHOWN:,} more")
+    return [_shown(line) for line in lines]
+
+
+def _preamble(files: RunFiles, account: list[str]) -> str:
+    names = [f"  {path}" for path in files.by_kind().values()]
+    return "\n".join(["Compiled tasks", *map(_shown, names), *account]) + "\n"
+
+
+def _shown(text: str) -> str:
+    from .text import printable
+
+    return printable(text)

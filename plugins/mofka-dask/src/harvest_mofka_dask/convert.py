@@ -1,0 +1,130 @@
+"""Texts of a CSV as times, numbers and states; what does not convert is a fault of its row.
+
+Each function takes a :class:`Chunk` and the name of a column, converts the whole column at once,
+and looks at single texts only where that failed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .csv_tables import Chunk
+from .times import epoch_microseconds, microseconds_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["floats", "integers", "states", "times"]
+
+T = TypeVar("T")
+
+TIME: Final = "a time (epoch seconds, or ISO 8601 with an offset)"
+INTEGER: Final = "a whole number of 64 bits"
+NUMBER: Final = "a number"
+
+SPELLED_NULLS: Final = frozenset({"None", "nan", "NaN", "null", "<NA>"})
+"""How Python programs spell that there is no value; null where a column need not have one."""
+
+
+def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
+    """A column of epoch seconds as timestamps, exact to the microsecond."""
+    texts = chunk.require(name) if required else chunk.texts(name)
+    values, odd = epoch_microseconds(texts)
+    null = texts.is_null().to_numpy(zero_copy_only=False)
+    _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required)
+    return pa.array(values, pa.timestamp("us", tz="UTC"), mask=null)
+
+
+def integers(chunk: Chunk, name: str) -> pa.Array:
+    """A column of whole numbers, some perhaps spelled as floats (``2533.0``), as int64."""
+    texts = chunk.texts(name)
+    trimmed = pl.Series(texts).str.strip_suffix(".0")
+    numbers = trimmed.cast(pl.Int64, strict=False)
+    odd = (numbers.is_null() & trimmed.is_not_null()).to_numpy()
+    if not odd.any():
+        return numbers.to_arrow()
+    values = numbers.fill_null(0).to_numpy().copy()
+    null = texts.is_null().to_numpy(zero_copy_only=False).copy()
+    _mend(chunk, name, texts, values, null, np.flatnonzero(odd), _integer, INTEGER, False)
+    return pa.array(values, mask=null)
+
+
+def floats(chunk: Chunk, name: str) -> pa.Array:
+    """A column of numbers as float64; ``nan`` is null."""
+    texts = pl.Series(chunk.texts(name))
+    numbers = texts.cast(pl.Float64, strict=False)
+    odd = (numbers.is_null() & texts.is_not_null()) | numbers.is_nan()
+    odd_rows = np.flatnonzero(odd.fill_null(value=False).to_numpy())
+    if not len(odd_rows):
+        return numbers.to_arrow()
+    values = numbers.fill_null(0.0).to_numpy().copy()
+    null = texts.is_null().to_numpy().copy()
+    _mend(chunk, name, chunk.texts(name), values, null, odd_rows, _float, NUMBER, False)
+    return pa.array(values, mask=null)
+
+
+def states(chunk: Chunk, name: str) -> pa.Array:
+    """A column of states, lower case; an empty one is a fault."""
+    return pc.utf8_lower(chunk.require(name))
+
+
+def _mend(
+    chunk: Chunk,
+    name: str,
+    texts: pa.Array,
+    values: NDArray[np.generic],
+    null: NDArray[np.bool_],
+    odd: NDArray[np.int64],
+    convert: Callable[[str], T | None],
+    expected: str,
+    required: bool,
+) -> None:
+    """Convert the odd texts one by one, in place; those that do not convert are faults."""
+    known: dict[str, T | None] = {}
+    for row in odd.tolist():
+        text = texts[row].as_py()
+        if text in SPELLED_NULLS and not required:
+            null[row] = True
+            continue
+        if text not in known:
+            known[text] = convert(text)
+        value = known[text]
+        if value is None:
+            chunk.refuse(row, name, text, expected)
+            null[row] = True
+        else:
+            values[row] = value
+
+
+def _integer(text: str) -> int | None:
+    """A whole number as Python may print it: ``7``, ``7.0``, ``2.25e+13``."""
+    word = text.strip()
+    try:
+        value = int(word) if len(word) <= 20 else None
+    except ValueError:
+        value = None
+    if value is None:
+        try:
+            number = float(word)
+        except ValueError:
+            return None
+        # above 2**53 a float no longer says which integer was meant
+        if not math.isfinite(number) or not number.is_integer() or abs(number) > 2**53:
+            return None
+        value = int(number)
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def _float(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number

@@ -1,0 +1,291 @@
+"""The CSVs of a run as tables of texts, a block at a time, with what is wrong set aside.
+
+Every reader of a CSV goes through :func:`chunks`.  It checks the header, counts the input, and
+gives each block as a :class:`Chunk`: its columns as texts, by name, null where a field is empty.
+Converters mark faults of single rows on the chunk; :meth:`Chunk.rows` gives the rows without a
+fault as a table of the record type and rejects the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from harvest import Partition, ReadContext, Record, SourceError, record_type
+
+from .arrays import text_map
+from .csv_blocks import CUT, Block, Damage, blocks, count_fields
+from .layout import CSV_KINDS, CsvKind, parse_header
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Chunk", "chunks"]
+
+SHOWN: Final = 80
+"""Characters of a bad value that a reason quotes."""
+
+
+class Chunk:
+    """Some rows of a CSV: texts by column, and the faults found in them.
+
+    table: the known and unknown columns as texts.
+    block: the records themselves; row ``i`` of the table is record ``i`` of the block.
+    extra_names: columns that the kind does not know, in the order of the header.
+    """
+
+    def __init__(self, table: pa.Table, block: Block, extra_names: list[str]):
+        self.table = table
+        self.block = block
+        self.extra_names = extra_names
+        self.faults: dict[int, str] = {}
+        self.aside: dict[str, pa.Array] = {}
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def texts(self, name: str) -> pa.StringArray:
+        """A column as texts; all null where the file has no such column."""
+        index = self.table.schema.get_field_index(name)
+        if index < 0:
+            return pa.nulls(len(self), pa.string())
+        column = self.table.column(index)
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+    def fault(self, row: int, reason: str) -> None:
+        """Mark a row as bad; the first reason given for a row stays."""
+        self.faults.setdefault(row, reason)
+
+    def refuse(self, row: int, name: str, text: str, expected: str) -> None:
+        """Mark a row as bad because a column's text is not what is expected there."""
+        shown = text if len(text) <= SHOWN else text[:SHOWN] + "..."
+        self.fault(row, f"column {name!r} is {shown!r}, not {expected}")
+
+    def require(self, name: str) -> pa.StringArray:
+        """A column as texts; its empty fields are faults."""
+        column = self.texts(name)
+        if column.null_count:
+            for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+                self.fault(row, f"column {name!r} is empty")
+        return column
+
+    def good(self) -> NDArray[np.bool_]:
+        """Which rows have no fault so far."""
+        mask = np.ones(len(self), bool)
+        mask[list(self.faults)] = False
+        return mask
+
+    def reject_faults(self, ctx: ReadContext, cls: type[Record]) -> None:
+        """Set the rows with faults aside, in the order of the file."""
+        for row in sorted(self.faults):
+            ctx.reject(
+                self.block.raw(row),
+                self.faults[row],
+                position=int(self.block.numbers[row]),
+                record_type=record_type(cls).name,
+            )
+
+    def set_aside(self, name: str, values: pa.Array) -> None:
+        """Put values of a known column that have no place in the record type into ``extra``."""
+        self.aside[name] = values
+
+    def extra(self) -> pa.MapArray | None:
+        """The values of columns that the kind does not know; None where there are none."""
+        columns = {name: self.texts(name) for name in self.extra_names} | self.aside
+        return text_map(columns) if columns else None
+
+    def take(self, rows: NDArray[np.int64]) -> Chunk:
+        """Some of the rows, as a chunk of their own, with no faults yet."""
+        block = attrs.evolve(
+            self.block,
+            starts=self.block.starts[rows],
+            stops=self.block.stops[rows],
+            numbers=self.block.numbers[rows],
+        )
+        return Chunk(self.table.take(pa.array(rows)), block, self.extra_names)
+
+    def rows(
+        self, cls: type[Record], columns: Mapping[str, pa.Array], ctx: ReadContext
+    ) -> pa.Table:
+        """The rows without faults, with ``position`` and ``extra``; the others are rejected."""
+        table = self.complete(columns)
+        if self.faults:
+            table = table.filter(pa.array(self.good()))
+            self.reject_faults(ctx, cls)
+        return table
+
+    def complete(self, columns: Mapping[str, pa.Array]) -> pa.Table:
+        """All rows, good and bad, with ``position`` and ``extra`` added to ``columns``."""
+        every: dict[str, Any] = {**columns, "position": pa.array(self.block.numbers)}
+        extra = self.extra()
+        if extra is not None:
+            every["extra"] = extra
+        return pa.table(every)
+
+
+def chunks(
+    partition: Partition, ctx: ReadContext, cls: type[Record], *, count: bool = True
+) -> Iterator[Chunk]:
+    """The rows of a CSV, in blocks, as texts.
+
+    Records that are no rows (cut off, a wrong number of fields, not UTF-8) are rejected here.
+    count: whether each record counts as a unit read; False where the caller counts other units
+        (rejects are counted in any case).
+
+    A file without the columns that its kind needs gives no rows and one reject.
+    """
+    kind = CSV_KINDS[partition.options["kind"]]
+    header: list[str] | None = None
+    records = 0
+    for block in blocks(partition.path):
+        ctx.advance(block.read_bytes)
+        if header is None:
+            first = _header_of(block)
+            header = parse_header(first)
+            if not _check_header(first, header, kind, ctx, cls):
+                return
+            block = _without_header(block, ctx)
+        _account(block, ctx, cls, count)
+        records += len(block) + len(block.damages)
+        if not len(block):
+            continue
+        chunk = _chunk(block, header, kind, ctx, cls, count)
+        if len(chunk):
+            yield chunk
+    if header is None:
+        ctx.note(f"{partition.path.name} is empty")
+    elif not records:
+        ctx.note(f"{partition.path.name} has a header and no rows")
+
+
+def _header_of(block: Block) -> bytes:
+    hurt = block.damages[0] if block.damages and block.damages[0].number == 0 else None
+    return hurt.raw if hurt else block.raw(0)
+
+
+def _without_header(block: Block, ctx: ReadContext) -> Block:
+    if block.damages and block.damages[0].number == 0:
+        return attrs.evolve(block, damages=block.damages[1:])
+    return block.after_first()
+
+
+def _check_header(
+    line: bytes, names: list[str], kind: CsvKind, ctx: ReadContext, cls: type[Record]
+) -> bool:
+    missing = [name for name in kind.required if name not in names]
+    if not missing:
+        return True
+    found = ", ".join(name for name in names if name) or "none that can be read"
+    if len(found) > 10 * SHOWN:
+        found = found[: 10 * SHOWN] + "..."
+    ctx.read(1)
+    ctx.reject(
+        line,
+        f"the header lacks {', '.join(missing)} of a {kind.name}.csv (found: {found}); "
+        "the file was not read",
+        record_type=record_type(cls).name,
+    )
+    return False
+
+
+def _account(block: Block, ctx: ReadContext, cls: type[Record], count: bool) -> None:
+    ctx.read(block.blank + len(block.damages) + (len(block) if count else 0))
+    ctx.filtered(block.blank, "blank line")
+    for damage in block.damages:
+        if damage.reason == CUT:
+            ctx.note("the file has no final newline: its last record may be cut off")
+        _reject_damage(damage, ctx, cls)
+
+
+def _reject_damage(damage: Damage, ctx: ReadContext, cls: type[Record]) -> None:
+    ctx.reject(damage.raw, damage.reason, position=damage.number, record_type=record_type(cls).name)
+
+
+def _chunk(
+    block: Block,
+    header: list[str],
+    kind: CsvKind,
+    ctx: ReadContext,
+    cls: type[Record],
+    count: bool,
+) -> Chunk:
+    extra_names = [name for name in header if name and name not in kind.known]
+    table = _table(block, header)
+    if table is None:
+        faults = _misshapen(block, len(header))
+        bad = np.zeros(len(block), bool)
+        for row, reason in faults.items():
+            bad[row] = True
+            damage = Damage(int(block.numbers[row]), block.raw(row), reason)
+            _reject_damage(damage, ctx, cls)
+        if not count:
+            ctx.read(len(faults))
+        block = block.only(~bad)
+        table = _table(block, header)
+    if table is None:
+        raise SourceError(
+            f"records {block.numbers[0]} to {block.numbers[-1]} cannot be told apart",
+            where=ctx.origin,
+            remedy="look for odd control characters there, and report the file",
+        )
+    return Chunk(table, block, extra_names)
+
+
+def _table(block: Block, header: list[str]) -> pa.Table | None:
+    """The block as columns of texts; None when some record has no place in them."""
+    inner = [str(number) for number in range(len(header))]
+    wanted = [(mark, name) for mark, name in zip(inner, header, strict=True) if name]
+    misfits = 0
+
+    def skip(_: Any) -> str:
+        nonlocal misfits
+        misfits += 1
+        return "skip"
+
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(block.data),
+            pa.csv.ReadOptions(
+                use_threads=False,
+                column_names=inner,
+                block_size=max(len(block.data) + 1, 1 << 16),
+            ),
+            pa.csv.ParseOptions(
+                newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
+            ),
+            pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(inner, pa.string()),
+                include_columns=[mark for mark, _ in wanted],
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid:  # not UTF-8, or nothing but misfits: each record is looked at
+        return None
+    if misfits or table.num_rows != len(block):
+        return None
+    return table.rename_columns([name for _, name in wanted])
+
+
+def _misshapen(block: Block, width: int) -> dict[int, str]:
+    """What is wrong with each record that does not fit ``width`` columns of texts."""
+    faults = {}
+    for row in range(len(block)):
+        raw = block.raw(row)
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            faults[row] = f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1}"
+            continue
+        fields = count_fields(raw)
+        if fields != width:
+            faults[row] = f"{fields} fields where the header has {width}"
+        elif "\r" in text:
+            faults[row] = "a carriage return within the record"
+    return faults

@@ -1,0 +1,249 @@
+"""Which files of a run directory are read, and as what.
+
+A CSV is known by the columns of its header, whatever its name; the other files by their names and,
+where a name says too little (a shell script, a job's output), by a look at their first lines.
+A directory is a *run* when it holds a file that only a Dask run leaves.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+__all__ = [
+    "CSV_KINDS",
+    "LOOKED_FOR",
+    "CsvKind",
+    "RunFile",
+    "csv_kind_of_header",
+    "files_of",
+    "header_line",
+    "kind_of",
+    "parse_header",
+    "walk",
+]
+
+HEAD_BYTES: Final = 64 * 1024
+"""How much of a file is looked at to tell what it is."""
+
+DEPTH: Final = 4
+"""Levels of directories below the location that are searched for runs."""
+
+LOOKED_FOR: Final = (
+    "a CSV with the header of scheduler_transition, worker_transition, worker_transfer, worker, "
+    "client or graph; scheduler.e, worker.e, consumer.o; *Node, *Nodes; job scripts with #PBS or "
+    "#SBATCH; *.OU, *.o<jobid>; config.json, config.txt, *.yaml"
+)
+
+
+@attrs.frozen
+class CsvKind:
+    """One kind of CSV: the columns it must have and may have.
+
+    telling: columns of which one at least must be there before a file of any name is taken for
+        this kind; a file that bears the kind's name needs only ``required``.
+    """
+
+    name: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    telling: tuple[str, ...] = ()
+    alone: bool = False
+    """Whether an unknown column rules the kind out, since its own columns are so common."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All columns that have a place in the record type."""
+        return self.required + self.optional
+
+
+CSV_KINDS: Final[dict[str, CsvKind]] = {
+    kind.name: kind
+    for kind in (
+        CsvKind(
+            "scheduler_transition",
+            required=("key", "start", "finish", "time"),
+            optional=(
+                *("thread", "worker", "prefix", "group", "stimulus_id", "called_from"),
+                *("begins", "ends", "duration", "size"),
+            ),
+            telling=("stimulus_id", "prefix", "group", "begins"),
+        ),
+        CsvKind(
+            "worker_transition",
+            required=("key", "start", "finish", "time"),
+            optional=("called_from",),
+            telling=("called_from",),
+        ),
+        CsvKind(
+            "worker_transfer",
+            required=("start", "stop", "keys", "type"),
+            optional=(
+                *("middle", "duration", "total", "bandwidth", "who", "called_from", "time"),
+                "compressed",
+            ),
+            telling=("called_from", "who", "total"),
+        ),
+        CsvKind(
+            "graph",
+            required=("keys", "dependencies"),
+            optional=("client", "time"),
+            telling=("client", "time"),
+        ),
+        CsvKind(
+            "worker",
+            required=("worker", "time"),
+            optional=("action", "stimulus_id"),
+            telling=("worker",),
+            alone=True,
+        ),
+        CsvKind(
+            "client",
+            required=("client", "time"),
+            optional=("action",),
+            telling=("client",),
+            alone=True,
+        ),
+    )
+}
+
+_CSV_NAMES: Final = re.compile(
+    r"(scheduler_transition|worker_transition|worker_transfer|worker|client|graph)s?"
+    r"(?:[_.-][\w.-]*)?\.csv",
+    re.ASCII,
+)
+_LOGS: Final = (
+    (re.compile(r"scheduler(?:[_.-][\w.-]*)?\.(?:e|err|log)", re.ASCII), "scheduler_log"),
+    (re.compile(r"worker(?:[_.-][\w.-]*)?\.(?:e|err|log)", re.ASCII), "worker_log"),
+    (re.compile(r"consumer(?:[_.-][\w.-]*)?\.(?:o|out)", re.ASCII), "consumer_log"),
+)
+_NODES: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*Nodes?", re.ASCII)
+_OUTPUT: Final = re.compile(r".*\.OU|.*\.o\d+|slurm-\d+[\w.-]*\.out", re.ASCII)
+_SCRIPT: Final = re.compile(r".*\.(?:sh|bash|pbs|slurm|sbatch|job|qsub)", re.ASCII)
+_DIRECTIVE: Final = re.compile(rb"^#(?:PBS|SBATCH)[ \t]", re.MULTILINE)
+_JSON: Final = re.compile(r"(?:.*[_.-])?(?:config|bedrock)(?:[_.-].*)?\.json", re.IGNORECASE)
+_DARSHAN: Final = re.compile(
+    r"config\.txt|darshan[\w.-]*\.(?:txt|conf|cfg)", re.ASCII | re.IGNORECASE
+)
+_YAML: Final = re.compile(r".*\.ya?ml", re.IGNORECASE)
+
+EVIDENCE: Final = frozenset({*CSV_KINDS, "scheduler_log", "worker_log", "consumer_log", "nodes"})
+"""Kinds of files that make a directory a run; scripts and settings lie anywhere."""
+
+
+@attrs.frozen
+class RunFile:
+    """A file that is read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...)."""
+
+    path: Path
+    kind: str
+    by_header: bool = False
+
+
+def header_line(path: Path) -> bytes:
+    """The first line of a file, without its end; at most 64 KiB of it."""
+    with path.open("rb") as file:
+        return file.readline(HEAD_BYTES).rstrip(b"\r\n")
+
+
+def parse_header(line: bytes) -> list[str]:
+    """Names of the columns in a CSV's header line; none where it is no text.
+
+    A name that repeats gets a number, as pandas does: ``action``, ``action.1``.
+    """
+    try:
+        text = line.removeprefix(b"\xef\xbb\xbf").decode()
+        row = next(csv.reader([text], strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        return []
+    names: list[str] = []
+    for name in row:
+        word = name.strip()
+        unique, count = word, 1
+        while unique and unique in names:
+            unique, count = f"{word}.{count}", count + 1
+        names.append(unique)
+    return names
+
+
+def csv_kind_of_header(names: list[str]) -> str | None:
+    """The kind of CSV that has these columns; None when it is none of ours."""
+    found = set(names)
+    for kind in CSV_KINDS.values():
+        if not found.issuperset(kind.required) or found.isdisjoint(kind.telling):
+            continue
+        if kind.alone and not found <= {"", *kind.known}:
+            continue
+        return kind.name
+    return None
+
+
+def _csv_kind_of_name(name: str) -> str | None:
+    match = _CSV_NAMES.fullmatch(name)
+    return match[1] if match else None
+
+
+def kind_of(path: Path) -> RunFile | None:
+    """What a file is read as; None when it is not ours.
+
+    Raises OSError where a file that must be looked into cannot be read.
+    """
+    name = path.name
+    if name.endswith(".csv"):
+        kind = csv_kind_of_header(parse_header(header_line(path)))
+        if kind is not None:
+            return RunFile(path, kind, by_header=True)
+        kind = _csv_kind_of_name(name)
+        return RunFile(path, kind) if kind else None
+    for pattern, kind in _LOGS:
+        if pattern.fullmatch(name):
+            return RunFile(path, kind)
+    if _NODES.fullmatch(name):
+        return RunFile(path, "nodes")
+    if _OUTPUT.fullmatch(name):
+        return RunFile(path, "job_output")
+    if _SCRIPT.fullmatch(name):
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        return RunFile(path, "job_script") if _DIRECTIVE.search(head) else None
+    if _JSON.fullmatch(name):
+        return RunFile(path, "json_config")
+    if _DARSHAN.fullmatch(name):
+        return RunFile(path, "darshan_config")
+    return RunFile(path, "yaml_config") if _YAML.fullmatch(name) else None
+
+
+def files_of(directory: Path) -> list[RunFile]:
+    """The files directly in ``directory`` that are read, sorted by name."""
+    with os.scandir(directory) as entries:
+        paths = sorted(Path(entry.path) for entry in entries if entry.is_file())
+    return [found for path in paths if (found := kind_of(path)) is not None]
+
+
+def is_run(files: list[RunFile]) -> bool:
+    """Whether a directory with these files is a run."""
+    return any(file.kind in EVIDENCE for file in files)
+
+
+def walk(location: Path, depth: int = DEPTH) -> Iterator[tuple[Path, list[RunFile]]]:
+    """The runs at and below ``location``: each directory with the files to read there.
+
+    Hidden directories and links to directories are not entered.
+    """
+    for folder, names, _ in os.walk(location, onerror=_raise):
+        path = Path(folder)
+        level = len(path.relative_to(location).parts)
+        names[:] = sorted(n for n in names if not n.startswith(".")) if level < depth else []
+        files = files_of(path)
+        if is_run(files):
+            yield path, files
+
+
+def _raise(error: OSError) -> None:
+    raise error

@@ -1,0 +1,191 @@
+"""Python literals in text: keys of tasks, sets of keys, dicts by key.
+
+Nothing here runs what a file holds: texts are cut into items by a scanner that knows strings,
+brackets and commas, and only an item whose shape is that of a plain literal, of bounded size and
+depth, is handed to :func:`ast.literal_eval`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import Final
+
+__all__ = ["LiteralFault", "canonical_key", "dict_items", "key_of_literal", "set_items"]
+
+LONGEST_KEY: Final = 64 * 1024
+DEEPEST: Final = 40
+
+_STRING: Final = r"(?:[bBuU]?(?:'(?:[^'\\\n]|\\[^\n])*+'|\"(?:[^\"\\\n]|\\[^\n])*+\"))"
+_NUMBER: Final = r"(?:\d[\d_]*+(?:\.\d*+)?+(?:[eE][+-]?\d++)?+|\.\d++(?:[eE][+-]?\d++)?+)j?"
+_LITERAL: Final = re.compile(
+    rf"(?:{_STRING}|{_NUMBER}|None|True|False|Ellipsis|[ \t(),\[\]{{}}:+-])*+"
+)
+# what repr() prints inside tuples although no literal: NaN, infinities, numpy's scalars
+_NEARLY: Final = re.compile(
+    rf"(?:{_STRING}|{_NUMBER}|None|True|False|Ellipsis|nan|inf"
+    rf"|(?:np|numpy)\.(?:u?int|float|bool|str|bytes|datetime|timedelta)\d*_?\((?:-?{_NUMBER}|"
+    rf"{_STRING}|True|False|-?nan|-?inf)(?:, ?{_STRING})?\)"
+    r"|[ \t(),\[\]{}:+-])*+"
+)
+_TOKEN: Final = re.compile(rf"{_STRING}|[\(\[\{{]|[\)\]\}}]|,|:|[^'\"()\[\]{{}},:]++|['\"]")
+_STRINGS: Final = re.compile(_STRING)
+_MARKS: Final = re.compile(r"[()\[\]{},+-]")
+_EMPTY_SETS: Final = frozenset({"set()", "frozenset()", "{}", "[]", "()"})
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+class LiteralFault(ValueError):
+    """A text that is not the literal it should be."""
+
+
+def canonical_key(text: str) -> str:
+    """The canonical spelling of a key given as ``str(key)``.
+
+    A text that is a tuple literal becomes Python's spelling of that tuple; any other stays.
+    """
+    if text.startswith("(") and text.endswith(")"):
+        value = _literal(text)
+        if isinstance(value, tuple):
+            return _str(value) or text
+    return text
+
+
+def key_of_literal(text: str) -> str:
+    """The canonical spelling of a key given as ``repr(key)``, as in a printed dict or set.
+
+    Raises LiteralFault when the text is no literal.
+    """
+    word = text.strip()
+    if not word:
+        raise LiteralFault("an item is empty")
+    if word[0] in "'\"":
+        value = _evaluate(word) if _STRINGS.fullmatch(word) else None
+        key = _str(value) if isinstance(value, str) else None
+        if key is None:
+            raise LiteralFault(f"{_shown(word)} is no string literal")
+        return canonical_key(key)
+    if not _sane(word, _NEARLY):
+        raise LiteralFault(f"{_shown(word)} is no literal")
+    if word.startswith("("):
+        return canonical_key(word)
+    value = _literal(word)
+    return word if value is None else (_str(value) or word)
+
+
+def _str(value: object) -> str | None:
+    try:
+        text = str(value)
+        text.encode()
+    except (ValueError, RecursionError):  # an integer too long to print, a lone surrogate
+        return None
+    return text
+
+
+def _literal(text: str) -> object:
+    """The value of a literal of sane shape and size; None for anything else."""
+    return _evaluate(text) if _sane(text, _LITERAL) else None
+
+
+def _evaluate(text: str) -> object:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as for an invalid escape in a string
+            value: object = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return value
+
+
+def _sane(text: str, shape: re.Pattern[str]) -> bool:
+    """Whether a text has the words of a literal and is neither too long nor too deep.
+
+    Each sign may nest an expression, so signs count as depth, between one comma and the next.
+    """
+    if len(text) > LONGEST_KEY or not shape.fullmatch(text):
+        return False
+    bare = _STRINGS.sub("", text)
+    depth = deepest = signs = 0
+    for mark in _MARKS.findall(bare):
+        if mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+        elif mark == ",":
+            signs = 0
+        else:
+            signs += 1
+        deepest = max(deepest, depth + signs)
+    return deepest <= DEEPEST
+
+
+def set_items(text: str) -> list[str]:
+    """The items of a printed set, frozenset, list or tuple, as texts.
+
+    Raises LiteralFault when the text is none.
+    """
+    word = text.strip()
+    if word in _EMPTY_SETS:
+        return []
+    if word.startswith("frozenset(") and word.endswith(")"):
+        word = word.removeprefix("frozenset(")[:-1].strip()
+    if len(word) < 2 or word[0] not in _CLOSING or word[-1] != _CLOSING[word[0]]:
+        raise LiteralFault(f"{_shown(text)} is no set of keys")
+    items = []
+    for pair in _split(word[1:-1]):
+        if len(pair) != 1:
+            raise LiteralFault(f"{_shown(text)} is no set of keys")
+        items.append(pair[0])
+    return items
+
+
+def dict_items(text: str) -> list[tuple[str, str]]:
+    """The keys and values of a printed dict, as texts.
+
+    Raises LiteralFault when the text is none.
+    """
+    word = text.strip()
+    if len(word) < 2 or word[0] != "{" or word[-1] != "}":
+        raise LiteralFault(f"{_shown(text)} is no dict")
+    items = []
+    for pair in _split(word[1:-1]):
+        if len(pair) != 2:
+            raise LiteralFault(f"{_shown(text)} is no dict")
+        items.append((pair[0], pair[1]))
+    return items
+
+
+def _split(text: str) -> list[list[str]]:
+    """Items between the commas outside brackets and strings, each cut at such colons."""
+    items: list[list[str]] = []
+    parts: list[str] = []
+    open_brackets: list[str] = []
+    start = 0
+    for match in _TOKEN.finditer(text):
+        mark = match[0]
+        if mark in _CLOSING:
+            if len(open_brackets) >= DEEPEST:
+                raise LiteralFault(f"brackets nest deeper than {DEEPEST}")
+            open_brackets.append(_CLOSING[mark])
+        elif mark in ")]}":
+            if not open_brackets or open_brackets.pop() != mark:
+                raise LiteralFault(f"a {mark!r} does not fit at character {match.start() + 2}")
+        elif mark in ("'", '"'):
+            raise LiteralFault(f"a string is never closed at character {match.start() + 2}")
+        elif not open_brackets and mark in (",", ":"):
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
+            if mark == ",":
+                items.append(parts)
+                parts = []
+    if open_brackets:
+        raise LiteralFault(f"a bracket is never closed: {open_brackets[-1]!r} is missing")
+    last = text[start:].strip()
+    if last or parts:  # a comma may stand behind the last item
+        items.append([*parts, last])
+    return items
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "...")

@@ -1,0 +1,93 @@
+"""What a line of Dask's log says: its kind, the worker it speaks of, and the values in it.
+
+Expressions over the columns ``said`` (a message's first line, without indentation), ``level`` and
+``logger``.  The wordings are those of ``distributed`` from 2021 on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+__all__ = ["FIELDS", "KIND", "WORKER"]
+
+_SAID: Final = pl.col("said")
+_ADDRESS: Final = r"((?:tcp|tls|ucxx?|wss?|inproc)://[^\s'\",;<>()]+)"
+
+_KINDS: Final = (
+    ("death", r"died unexpectedly|^Worker process [0-9]+ (?:was killed|exited|died)"),
+    ("registration", r"^Register(?:ing)? worker\b|^Registered to:"),
+    ("removal", r"^Remov(?:e|ing) worker\b"),
+    ("threads", r"^Threads:"),
+    ("memory", r"^Memory:"),
+    ("local_directory", r"^Local [Dd]irectory:"),
+    ("start", r"^Start (?:worker|Nanny) at:|^Scheduler at:|^State start$|^Restarting worker\b"),
+    (
+        "stop",
+        r"^Stopp(?:ing|ed) (?:worker|scheduler|Nanny)\b|^Closing (?:Nanny|worker|scheduler)\b"
+        r"|^Worker closed\b|^End (?:worker|scheduler|Nanny)\b|^Scheduler closing\b"
+        r"|^Closing dask-",
+    ),
+    (
+        "client",
+        r"^Receive client connection\b|^Remove client\b|^Close client connection\b",
+    ),
+    (
+        "connection",
+        r"^Starting established connection\b|^Connection (?:to|from)\b|^Starting worker compute"
+        r"|^Received 'close-stream'|^Batched Comm Closed\b|^Waiting to connect\b"
+        r"|^Listening to:|^Lost (?:all workers|connection)\b",
+    ),
+)
+
+
+def _kind() -> pl.Expr:
+    (name, pattern), *more = _KINDS
+    chain = pl.when(_SAID.str.contains(pattern)).then(pl.lit(name))
+    for name, pattern in more:
+        chain = chain.when(_SAID.str.contains(pattern)).then(pl.lit(name))
+    chain = chain.when(pl.col("level") == "warning").then(pl.lit("warning"))
+    chain = chain.when(pl.col("level").is_in(["error", "critical"])).then(pl.lit("error"))
+    # lines that no logger wrote: Python's own warnings and tracebacks
+    bare = pl.col("level").is_null()
+    chain = chain.when(bare & _SAID.str.contains(r"[A-Z]\w*Warning: ")).then(pl.lit("warning"))
+    chain = chain.when(bare & _SAID.str.starts_with("Traceback ")).then(pl.lit("error"))
+    return chain.otherwise(pl.lit("other"))
+
+
+KIND: Final = _kind()
+"""What happened, as one word."""
+
+WORKER: Final = _SAID.str.extract(
+    r"^(?:Register(?:ing)? worker|Remov(?:e|ing) worker|Start worker at|Stopp(?:ing|ed) worker"
+    r"|Starting worker compute stream|Listening to|Closing worker|Restarting worker|Worker)\b.*?"
+    + _ADDRESS
+).str.strip_chars_end(".")
+"""The address of the worker that a line names; peers, nannies and schedulers are no workers."""
+
+FIELDS: Final[dict[str, pl.Expr]] = {
+    "logger": pl.col("logger"),
+    "threads": _SAID.str.extract(r"^Threads:\s+(\S+)"),
+    "memory": _SAID.str.extract(r"^Memory:\s+(.*\S)"),
+    "local_directory": _SAID.str.extract(r"^Local [Dd]irectory:\s+(.*\S)"),
+    "status": _SAID.str.extract(r"^(?:Register|Remove) worker .*\bstatus: (\w+)"),
+    "name": _SAID.str.extract(r"^(?:Register|Remove) worker .*\bname: ([^,>]*[^,>\s])"),
+    "stimulus_id": _SAID.str.extract(r"\bstimulus_id='([^']*)'"),
+    "reason": _SAID.str.extract(r"\bReason: (.*\S)"),
+    "scheduler": _SAID.str.extract(
+        r"^(?:Registered to|Waiting to connect to|Scheduler at):\s+(\S+)"
+    ),
+    "dashboard": _SAID.str.extract(r"^dashboard at:\s+(\S+)"),
+    "nanny": _SAID.str.extract(r"\bNanny .*?'([^']+)'"),
+    "client": _SAID.str.extract(
+        r"^(?:Receive client connection|Remove client|Close client connection):? (\S+)"
+    ),
+    "peer": _SAID.str.extract(
+        r"^(?:Starting established connection to|Connection (?:to|from)|"
+        r"Received 'close-stream' from) " + _ADDRESS
+    ),
+    "pid": _SAID.str.extract(r"^Worker process ([0-9]+) "),
+    "signal": _SAID.str.extract(r"^Worker process .*\bkilled by signal (\w+)"),
+}
+"""Values read from the text, by name; null where a line has none."""

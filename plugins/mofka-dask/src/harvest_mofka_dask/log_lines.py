@@ -1,0 +1,117 @@
+"""A log as events: lines that begin one, each with the lines that go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from harvest import Partition, ReadContext
+
+from .lines import line_blocks
+
+__all__ = ["EVENT_LINES", "log_events"]
+
+CONTINUED: Final = "continuation line"
+EVENT_LINES: Final = 20_000
+"""Lines that are kept as one event; what goes on longer becomes an event of its own."""
+
+
+def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Iterator[pl.DataFrame]:
+    """The events of a log, a block at a time.
+
+    begins: whether a text in column ``line`` begins an event.  Lines before the first that does
+        are an event, too.
+
+    Columns: ``position`` of the first line, ``line`` (its text), ``rest`` (the other lines, each
+    after a newline; without trailing blanks).  Every line is counted as read, those in ``rest``
+    as folded, and blank ones before the first event as filtered; lines that are not UTF-8 are
+    rejected.
+    """
+    held = _frame([], [])
+    number, last = 1, b""
+    for data, size in line_blocks(partition.path):
+        ctx.advance(size)
+        lines, count = _decode(data, number, ctx)
+        ctx.read(count)
+        number += count
+        last = data[-1:]
+        lines = pl.concat([held, lines]).with_columns(begins=begins.fill_null(value=False))
+        marks = lines["begins"].arg_true()
+        # the last event may go on in the next block
+        keep = int(marks[-1]) if len(marks) else 0
+        if lines.height - keep > EVENT_LINES:
+            keep = lines.height
+        held = lines.slice(keep).select("position", "line")
+        yield from _events(lines.slice(0, keep), ctx)
+    if held.height:
+        yield from _events(held.with_columns(begins=begins.fill_null(value=False)), ctx)
+    if number == 1:
+        ctx.note(f"{partition.path.name} is empty")
+    elif last != b"\n":
+        ctx.note("the file has no final newline: its last line may be cut off")
+
+
+def _frame(positions: list[int] | np.ndarray, lines: list[str] | pl.Series) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"position": positions, "line": lines}, schema={"position": pl.Int64, "line": pl.String}
+    )
+
+
+def _decode(data: bytes, first: int, ctx: ReadContext) -> tuple[pl.DataFrame, int]:
+    """The lines of a block as texts with their numbers, and how many lines the block has."""
+    body = data.removesuffix(b"\n")
+    if first == 1:
+        body = body.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return _decode_each(body, first, ctx)
+    lines = pl.Series([text]).str.split("\n").explode().str.strip_chars_end("\r")
+    return _frame(np.arange(first, first + len(lines)), lines), len(lines)
+
+
+def _decode_each(body: bytes, first: int, ctx: ReadContext) -> tuple[pl.DataFrame, int]:
+    positions, texts = [], []
+    raws = body.split(b"\n")
+    for number, raw in enumerate(raws, first):
+        try:
+            texts.append(raw.rstrip(b"\r").decode())
+        except UnicodeDecodeError as error:
+            ctx.reject(
+                raw,
+                f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1}",
+                position=number,
+                record_type="dask.log_event",
+            )
+            continue
+        positions.append(number)
+    return _frame(positions, texts), len(raws)
+
+
+def _events(lines: pl.DataFrame, ctx: ReadContext) -> Iterator[pl.DataFrame]:
+    """The events of some lines, the first of which begins one or is a stray continuation."""
+    lines = lines.with_columns(event=pl.col("begins").cast(pl.UInt32).cum_sum())
+    stray = (pl.col("event") == 0) & (pl.col("line").str.strip_chars() == "")
+    blank = lines.filter(stray)
+    if blank.height:
+        ctx.filtered(blank.height, "blank line")
+        lines = lines.filter(~stray)
+    if not lines.height:
+        return
+    first = pl.col("event") != pl.col("event").shift(1)
+    lines = lines.with_columns(first=first.fill_null(value=True))
+    heads = lines.filter(pl.col("first")).select("event", "position", "line")
+    others = lines.filter(~pl.col("first"))
+    ctx.folded(others.height, CONTINUED)
+    if others.height:
+        rests = others.group_by("event").agg(rest=pl.col("line").str.join("\n"))
+        rest = "\n" + pl.col("rest").str.strip_chars_end()
+        heads = heads.join(rests, on="event", how="left", maintain_order="left").with_columns(
+            rest=pl.when(pl.col("rest").str.strip_chars() != "").then(rest).otherwise(pl.lit(""))
+        )
+    else:
+        heads = heads.with_columns(rest=pl.lit(""))
+    yield heads.select("position", "line", "rest")

@@ -1,0 +1,66 @@
+"""Write tasks to a file: text, JSON lines or Parquet, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harvest import UsageError
+
+from .text import tasks_text
+
+if TYPE_CHECKING:
+    from .objects import TaskHandler
+
+__all__ = ["SUFFIXES", "check_suffix", "replacing", "write_tasks"]
+
+SUFFIXES = (".txt", ".jsonl", ".parquet")
+
+
+def check_suffix(path: Path) -> str:
+    """The suffix of an output file; raises UsageError where none of SUFFIXES."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(
+            f"cannot tell a format from the suffix {path.suffix!r}",
+            where=str(path),
+            remedy=f"end the name with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
+        )
+    return path.suffix
+
+
+def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
+    """Write tasks in the format that the suffix of ``path`` names.
+
+    preamble: text before the tasks, in ``.txt`` only.
+    """
+    suffix = check_suffix(path)
+    with replacing(path) as file:
+        if suffix == ".parquet":
+            tasks.frame.write_parquet(file)
+        elif suffix == ".jsonl":
+            tasks.frame.write_ndjson(file)
+        else:
+            # what is no Unicode text is shown by its escapes, as in the keys
+            file.write(preamble.encode("utf-8", "backslashreplace"))
+            for number, block in enumerate(tasks_text(tasks.frame)):
+                separator = "\n" if number or preamble else ""
+                file.write((separator + block).encode("utf-8", "backslashreplace"))
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Any]:
+    """A binary file that takes the place of ``path`` when the block ends without an error."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

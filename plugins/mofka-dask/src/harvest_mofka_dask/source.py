@@ -1,0 +1,185 @@
+"""The source ``mofka-dask``: finds the files of Dask runs and has each read by its kind."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import zoneinfo
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
+
+from . import layout
+from .records import RECORD_TYPES
+
+__all__ = ["Config", "MofkaDaskSource"]
+
+READERS = {
+    "scheduler_transition": "events:scheduler_transitions",
+    "worker_transition": "events:worker_transitions",
+    "worker": "events:workers",
+    "client": "events:clients",
+    "worker_transfer": "transfers:transfers",
+    "graph": "graphs:graph_tasks",
+    "scheduler_log": "logs:dask_log",
+    "worker_log": "logs:dask_log",
+    "consumer_log": "logs:consumer_log",
+    "nodes": "jobfiles:nodes",
+    "job_script": "jobfiles:directives",
+    "job_output": "software:installed",
+    "json_config": "configs:json_settings",
+    "yaml_config": "configs:yaml_settings",
+    "darshan_config": "configs:darshan_settings",
+}
+"""Reader of each kind of file, as ``module:function`` of this package, imported when needed."""
+
+
+def _zone(instance: Any, attribute: Any, value: str) -> None:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"timezone {value!r} is not a known IANA zone; use a name such as UTC, "
+            "America/Chicago or Europe/Berlin"
+        ) from error
+
+
+@attrs.frozen(kw_only=True)
+class Config:
+    """Settings of the source ``mofka-dask``."""
+
+    timezone: str = attrs.field(
+        default="UTC",
+        validator=_zone,
+        metadata={
+            "doc": "IANA zone of the clock that Dask's logs (scheduler.e, worker.e) were written "
+            "by; the CSVs hold epoch times and need none."
+        },
+    )
+
+
+class MofkaDaskSource(Source):
+    """Reads the run directories that the Mofka-Dask coupler leaves.
+
+    The location is one run directory, a directory that holds runs (four levels deep), or one
+    file.  Each file is one partition.
+    """
+
+    name: ClassVar[str] = "mofka-dask"
+    record_types: ClassVar[tuple[type[Record], ...]] = RECORD_TYPES
+    Config: ClassVar[type] = Config
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """A CSV by its header; a directory by the CSVs or Dask logs in it or below it."""
+        try:
+            return _detect_directory(path) if path.is_dir() else _detect_file(path)
+        except OSError:
+            return None  # what cannot be listed cannot be recognised
+
+    def plan(self) -> Iterator[Partition]:
+        """One partition per file of each run.
+
+        Raises SourceError where the location is missing, cannot be read, or holds no file of a
+        Dask run.
+        """
+        location = Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
+        try:
+            yield from self._plan(location)
+        except FileNotFoundError as error:
+            raise SourceError(
+                "no such file or directory",
+                where=str(error.filename or location),
+                remedy="check the location",
+            ) from error
+        except OSError as error:
+            raise SourceError(
+                f"cannot be read: {error.strerror}",
+                where=str(error.filename or location),
+                remedy="check its permissions",
+            ) from error
+
+    def _plan(self, location: Path) -> Iterator[Partition]:
+        if not location.is_dir():
+            location.stat()
+            file = layout.kind_of(location)
+            if file is None:
+                raise SourceError(
+                    "is no file of a Mofka-Dask run",
+                    where=str(location),
+                    remedy=f"give a run directory, or one of: {layout.LOOKED_FOR}",
+                )
+            yield _partition(file, location.parent.parent)
+            return
+        runs = list(layout.walk(location))
+        if not runs:
+            # scripts and settings alone make no run, but here they were asked for by name
+            files = layout.files_of(location)
+            if not files:
+                raise SourceError(
+                    "holds no file of a Mofka-Dask run",
+                    where=str(location),
+                    remedy=f"looked {layout.DEPTH} levels deep for {layout.LOOKED_FOR}; "
+                    "check the location",
+                )
+            runs = [(location, files)]
+        itself = any(directory == location for directory, _ in runs)
+        base = location.parent if itself else location
+        for _, files in runs:
+            for file in files:
+                yield _partition(file, base)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
+        """The rows of one file.
+
+        Raises SourceError where the file cannot be opened or read.
+        """
+        module, _, function = READERS[partition.options["kind"]].partition(":")
+        reader = getattr(importlib.import_module(f".{module}", __package__), function)
+        try:
+            yield from reader(partition, ctx, self.config)
+        except OSError as error:
+            raise SourceError(
+                f"cannot be read: {error.strerror or error}",
+                where=str(error.filename or partition.origin),
+                remedy="check that the file exists and may be read",
+            ) from error
+
+
+def _partition(file: layout.RunFile, base: Path) -> Partition:
+    return file_partition(
+        file.path, id=file.path.relative_to(base).as_posix(), options={"kind": file.kind}
+    )
+
+
+def _detect_file(path: Path) -> Detection | None:
+    file = layout.kind_of(path)
+    if file is None:
+        return None
+    if file.by_header:
+        return Detection(0.95, f"has the header of {file.kind}.csv")
+    if file.kind in layout.CSV_KINDS:
+        return Detection(0.5, f"is named like {file.kind}.csv")
+    if file.kind in ("scheduler_log", "worker_log"):
+        with path.open("rb") as stream:
+            if b" - distributed." in stream.read(layout.HEAD_BYTES):
+                return Detection(0.8, "is a log of Dask")
+    return None
+
+
+def _detect_directory(path: Path) -> Detection | None:
+    weaker = None
+    for directory, files in layout.walk(path, depth=2):
+        where = "" if directory == path else f" in {directory.relative_to(path)}"
+        for file in files:
+            if file.by_header:
+                sure = 0.95 if directory == path else 0.9
+                return Detection(sure, f"{file.path.name}{where} has the header of {file.kind}.csv")
+        if weaker is None:
+            names = ", ".join(f.path.name for f in files if f.kind in layout.EVIDENCE)
+            weaker = Detection(0.5, f"holds {names}{where}")
+    return weaker

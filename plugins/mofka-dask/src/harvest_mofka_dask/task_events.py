@@ -1,0 +1,226 @@
+"""What happens to a task, as objects: states, and events by who told them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, ClassVar, TypeAlias
+
+import attrs
+
+__all__ = [
+    "EventSource",
+    "GraphEvent",
+    "SchedulerEvent",
+    "TaskEvent",
+    "TaskState",
+    "TransferEvent",
+    "WorkerEvent",
+    "event_of",
+]
+
+
+class TaskState(enum.StrEnum):
+    """A state of a task, in the scheduler or in a worker.
+
+    The members are the states that Dask documents.  A state that is not among them is kept:
+    ``TaskState("teleporting")`` is a TaskState with that value, equal to the text, whose ``known``
+    is False.
+    """
+
+    RELEASED = "released"
+    WAITING = "waiting"
+    NO_WORKER = "no-worker"
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    MEMORY = "memory"
+    ERRED = "erred"
+    FORGOTTEN = "forgotten"
+    CONSTRAINED = "constrained"
+    READY = "ready"
+    EXECUTING = "executing"
+    LONG_RUNNING = "long-running"
+    FETCH = "fetch"
+    FLIGHT = "flight"
+    MISSING = "missing"
+    CANCELLED = "cancelled"
+    RESUMED = "resumed"
+    RESCHEDULED = "rescheduled"
+    ERROR = "error"
+
+    @classmethod
+    def _missing_(cls, value: object) -> TaskState | None:
+        if not isinstance(value, str):
+            return None
+        state = str.__new__(cls, value)
+        state._name_ = value
+        state._value_ = value
+        return state
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the documented states."""
+        return self._value_ in type(self)._value2member_map_
+
+
+class EventSource(enum.StrEnum):
+    """Who told of an event."""
+
+    SCHEDULER = "scheduler"
+    WORKER = "worker"
+    TRANSFER = "transfer"
+    GRAPH = "graph"
+
+
+@attrs.define(kw_only=True)
+class TaskEvent:
+    """One event in a task's life.
+
+    time: when it happened, by the clock of whoever told it.
+    origin, position: the file it was read from, and the record there.
+    """
+
+    source: ClassVar[EventSource]
+
+    time: datetime | None
+    origin: str | None = None
+    position: int | None = None
+
+    @property
+    def what(self) -> str:
+        """The event in a few words."""
+        raise NotImplementedError
+
+    def to_row(self) -> dict[str, Any]:
+        """The event as a dict with the fields that an event of ``dask.tasks`` has."""
+        row = {name: _plain(getattr(self, name)) for name in _names(type(self))}
+        return {**row, "source": self.source.value, "what": self.what}
+
+
+@attrs.define(kw_only=True)
+class SchedulerEvent(TaskEvent):
+    """The scheduler changed a task's state.
+
+    worker, thread (pthread id), begins, ends (by the worker's clock), duration_s, size_bytes:
+    where and when the task ran and how big its result is; on processing -> memory.
+    """
+
+    source = EventSource.SCHEDULER
+
+    start_state: TaskState
+    finish_state: TaskState
+    stimulus_id: str | None = None
+    worker: str | None = None
+    thread: int | None = None
+    begins: datetime | None = None
+    ends: datetime | None = None
+    duration_s: float | None = None
+    size_bytes: int | None = None
+
+    @property
+    def what(self) -> str:
+        """``waiting -> processing``."""
+        return f"{self.start_state} -> {self.finish_state}"
+
+    @property
+    def executed(self) -> bool:
+        """Whether this tells of a finished execution."""
+        return (self.start_state, self.finish_state) == (TaskState.PROCESSING, TaskState.MEMORY)
+
+
+@attrs.define(kw_only=True)
+class WorkerEvent(TaskEvent):
+    """A worker changed a task's state."""
+
+    source = EventSource.WORKER
+
+    start_state: TaskState
+    finish_state: TaskState
+    worker: str | None = None
+
+    @property
+    def what(self) -> str:
+        """``ready -> executing``."""
+        return f"{self.start_state} -> {self.finish_state}"
+
+
+@attrs.define(kw_only=True)
+class TransferEvent(TaskEvent):
+    """A task's data moved, told by one side.
+
+    worker: who told it; direction (incoming, outgoing) is seen from there.
+    requestor: who received; None where a client did.  fulfiller: who sent.
+    begins, ends, duration_s: of the whole transfer; size_bytes: this task's share of total_bytes.
+    copies: how often the input holds it.
+    """
+
+    source = EventSource.TRANSFER
+
+    direction: str
+    worker: str | None = None
+    requestor: str | None = None
+    fulfiller: str | None = None
+    begins: datetime | None = None
+    ends: datetime | None = None
+    duration_s: float | None = None
+    size_bytes: int | None = None
+    total_bytes: int | None = None
+    copies: int | None = None
+
+    @property
+    def what(self) -> str:
+        """``incoming from tcp://10.0.0.1:40001``."""
+        if self.direction == "incoming":
+            return f"incoming from {self.fulfiller or 'an unnamed worker'}"
+        return f"outgoing to {self.requestor or 'a client'}"
+
+
+@attrs.define(kw_only=True)
+class GraphEvent(TaskEvent):
+    """A client sent a graph that holds the task; requested: and asked for its result."""
+
+    source = EventSource.GRAPH
+
+    client: str | None = None
+    requested: bool | None = None
+
+    @property
+    def what(self) -> str:
+        """``sent by Client-1, result requested``."""
+        asked = ", result requested" if self.requested else ""
+        return f"sent by {self.client or 'a client'}{asked}"
+
+
+AnyEvent: TypeAlias = SchedulerEvent | WorkerEvent | TransferEvent | GraphEvent
+
+_CLASSES: dict[str, type[AnyEvent]] = {
+    "scheduler": SchedulerEvent,
+    "worker": WorkerEvent,
+    "transfer": TransferEvent,
+    "graph": GraphEvent,
+}
+_NAMES: dict[type[TaskEvent], tuple[str, ...]] = {}
+
+
+def _names(cls: type[TaskEvent]) -> tuple[str, ...]:
+    if cls not in _NAMES:
+        _NAMES[cls] = tuple(attribute.name for attribute in attrs.fields(cls))
+    return _NAMES[cls]
+
+
+def event_of(row: Mapping[str, Any]) -> AnyEvent:
+    """The event that a struct in the column ``events`` of ``dask.tasks`` describes.
+
+    Raises ValueError where its ``source`` is none of EventSource.
+    """
+    cls = _CLASSES[EventSource(row["source"])]
+    values = {name: row[name] for name in _names(cls)}
+    for name in ("start_state", "finish_state"):
+        if name in values:
+            values[name] = TaskState(values[name])
+    return cls(**values)
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, enum.Enum) else value

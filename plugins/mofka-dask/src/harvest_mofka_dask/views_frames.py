@@ -1,0 +1,74 @@
+"""What all views of Dask runs stand on: rows by run, and the host in an address.
+
+Several runs may lie in one dataset.  The files of a run lie in one directory, so the directory
+of ``origin`` tells the runs apart; task keys, worker addresses and client ids are only compared
+within a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["Frames", "host_of", "load", "microseconds", "moved_bytes", "run_of"]
+
+Frames: TypeAlias = Mapping[str, pl.LazyFrame]
+"""Rows by name of their record type, each frame with the column ``run``."""
+
+DASK_TYPES = (
+    "dask.task_transition",
+    "dask.worker_transition",
+    "dask.transfer",
+    "dask.worker",
+    "dask.client",
+    "dask.graph_task",
+    "dask.log_event",
+)
+JOB_TYPES = ("run.node", "run.directive")
+
+
+def load(
+    dataset: DatasetReader, names: tuple[str, ...] = DASK_TYPES, *, run: str | None = None
+) -> Frames:
+    """Lazy frames of the named record types with the column ``run``.
+
+    run: keeps this run only; a run directory as it is in the dataset, or its last part.
+    """
+    found = {}
+    for name in names:
+        frame = dataset[name].with_columns(run=run_of(pl.col("origin")))
+        if run is not None:
+            wanted = str(run).rstrip("/")
+            frame = frame.filter(
+                (pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}")
+            )
+        found[name] = frame
+    return found
+
+
+def run_of(origin: pl.Expr) -> pl.Expr:
+    """The directory of a path or URI; ``.`` where it has none."""
+    directory = origin.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
+    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
+
+
+def host_of(address: pl.Expr) -> pl.Expr:
+    """The host in ``tcp://10.0.0.1:8786`` or ``tls://[fe80::1]:8786``; null in a plain name."""
+    parts = address.str.extract_groups(r"^[A-Za-z][A-Za-z0-9+.-]*://(?:\[([^\]]*)\]|([^:/\[]+))")
+    return pl.coalesce(parts.struct.field("1"), parts.struct.field("2"))
+
+
+def microseconds(span: pl.Expr) -> pl.Expr:
+    """Seconds of a sum of whole microseconds, so that sums do not depend on their order."""
+    return span / 1_000_000
+
+
+def moved_bytes() -> pl.Expr:
+    """Bytes of a ``dask.transfer`` row: its total, or the sum of its keys where that is empty."""
+    shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes")).list.sum()
+    return pl.coalesce(pl.col("total_bytes"), shares)

@@ -1,0 +1,138 @@
+"""Sentences on what a run's record lacks, as expressions over the columns of its summary."""
+
+from __future__ import annotations
+
+import polars as pl
+
+__all__ = ["completeness_notes"]
+
+SHOWN = 8
+"""Names listed in a sentence, at most; the summary's columns hold all of them."""
+
+
+def completeness_notes() -> pl.Expr:
+    """A list of sentences; empty where nothing speaks against completeness.
+
+    Needs the summary's counts, silent_workers, unregistered_workers, silent_busy_workers,
+    untold_graph_tasks and run.
+    """
+    return pl.concat_list(
+        _nothing_recorded(),
+        _no_registrations(),
+        _fewer_registered_than_named(),
+        _silent(),
+        _silent_but_busy(),
+        _unregistered(),
+        _lost_events(),
+        _untold_graph_tasks(),
+        _unfinished(),
+    ).list.drop_nulls()
+
+
+def _when(condition: pl.Expr, sentence: pl.Expr) -> pl.Expr:
+    return pl.when(condition).then(sentence).otherwise(pl.lit(None, dtype=pl.String))
+
+
+def _some(count: str, one: str, many: str) -> pl.Expr:
+    """``1 event`` or ``12 events``."""
+    noun = pl.when(pl.col(count) == 1).then(pl.lit(one)).otherwise(pl.lit(many))
+    return pl.format("{} {}", pl.col(count), noun)
+
+
+def _names(column: str) -> pl.Expr:
+    names = pl.col(column)
+    rest = names.list.len().cast(pl.Int64) - SHOWN
+    more = pl.when(rest > 0).then(pl.format(" and {} more", rest)).otherwise(pl.lit(""))
+    return names.list.head(SHOWN).list.join(", ") + more
+
+
+def _nothing_recorded() -> pl.Expr:
+    return _when(
+        pl.col("scheduler_transitions") == 0,
+        pl.lit("no scheduler transition is recorded: states of tasks are not known"),
+    )
+
+
+def _no_registrations() -> pl.Expr:
+    return _when(
+        pl.col("workers") == 0,
+        pl.lit("no worker registration is recorded: which workers took part is not known"),
+    )
+
+
+def _fewer_registered_than_named() -> pl.Expr:
+    # a run directory is named D<date>_<time>_R<repetition>_W<workers>
+    named = pl.col("run").str.extract(r"_R\d+_W(\d{1,9})$", 1).cast(pl.Int64)
+    return _when(
+        (named > pl.col("workers")) & (pl.col("workers") > 0),
+        pl.format(
+            "the directory is named for {} workers but {} registered", named, pl.col("workers")
+        ),
+    )
+
+
+def _silent() -> pl.Expr:
+    return _when(
+        pl.col("silent_workers").list.len() > 0,
+        pl.format(
+            "{} of {} registered workers reported no events: {}; silence there is not idleness",
+            pl.col("silent_workers").list.len(),
+            pl.col("workers"),
+            _names("silent_workers"),
+        ),
+    )
+
+
+def _silent_but_busy() -> pl.Expr:
+    return _when(
+        pl.col("silent_busy_workers") > 0,
+        pl.format(
+            "the scheduler credits executions to {} that reported no events",
+            _some("silent_busy_workers", "worker", "workers"),
+        ),
+    )
+
+
+def _unregistered() -> pl.Expr:
+    return _when(
+        (pl.col("unregistered_workers").list.len() > 0) & (pl.col("workers") > 0),
+        pl.format(
+            "{} reporting under a name or address that is not registered: {}",
+            pl.when(pl.col("unregistered_workers").list.len() == 1)
+            .then(pl.lit("1 worker is"))
+            .otherwise(pl.format("{} workers are", pl.col("unregistered_workers").list.len())),
+            _names("unregistered_workers"),
+        ),
+    )
+
+
+def _lost_events() -> pl.Expr:
+    verb = pl.when(pl.col("data_failures") == 1).then(pl.lit("was")).otherwise(pl.lit("were"))
+    return _when(
+        pl.col("data_failures") > 0,
+        pl.format("{} {} lost in the consumer", _some("data_failures", "event", "events"), verb),
+    )
+
+
+def _untold_graph_tasks() -> pl.Expr:
+    return _when(
+        (pl.col("untold_graph_tasks") > 0) & (pl.col("scheduler_transitions") > 0),
+        pl.format(
+            "{} of {} tasks in the graphs have no scheduler transition",
+            pl.col("untold_graph_tasks"),
+            pl.col("graph_tasks"),
+        ),
+    )
+
+
+def _unfinished() -> pl.Expr:
+    verb = pl.when(pl.col("unfinished_tasks") == 1).then(pl.lit("was")).otherwise(pl.lit("were"))
+    return _when(
+        pl.col("unfinished_tasks") > 0,
+        pl.format(
+            "{} {} last seen before reaching memory, erred or released: "
+            "the record may end before the run did",
+            _some("unfinished_tasks", "task", "tasks"),
+            verb,
+        ),
+    )

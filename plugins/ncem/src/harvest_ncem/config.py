@@ -1,0 +1,64 @@
+"""Settings of the source ``ncem``."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+
+import attrs
+
+from .durations import microseconds
+
+__all__ = ["DEFAULT_ZONE", "NcemConfig"]
+
+DEFAULT_ZONE = "America/Los_Angeles"
+
+
+def _zone(instance: object, attribute: attrs.Attribute[str], value: str) -> None:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"timezone {value!r} is not known; give an IANA name such as {DEFAULT_ZONE} or UTC"
+        ) from error
+
+
+def _offsets(instance: object, attribute: attrs.Attribute[object], value: dict[str, str]) -> None:
+    for key, text in value.items():
+        if not re.fullmatch(r"\d+|ncem|nersc", key):
+            raise ValueError(
+                f"clock_offset.{key}: no such clock; name a receiver by its number, "
+                "or a site: ncem, nersc"
+            )
+        try:
+            microseconds(text)
+        except ValueError as error:
+            raise ValueError(f"clock_offset.{key}: {error}") from error
+
+
+@attrs.frozen(kw_only=True)
+class NcemConfig:
+    """How clocks and naive times are to be understood."""
+
+    timezone: str = attrs.field(
+        default=DEFAULT_ZONE,
+        validator=_zone,
+        metadata={"doc": "IANA zone of times that carry none, as in the CSV tables"},
+    )
+    clock_offset: dict[str, str] = attrs.field(
+        factory=dict,
+        validator=_offsets,
+        metadata={
+            "doc": "per receiver (clock_offset.1=-27ms) and site (.ncem, .nersc): what is added "
+            "to the clock's reading to get the true time; units us, ms, s, m, h"
+        },
+    )
+
+    def receiver_offset(self, receiver: int) -> int:
+        """Microseconds to add to a receiver's clock: its own offset, else that of its site."""
+        own = self.clock_offset.get(str(receiver))
+        return microseconds(own) if own is not None else self.site_offset("ncem")
+
+    def site_offset(self, site: str) -> int:
+        """Microseconds to add to the file times of a site."""
+        return microseconds(self.clock_offset.get(site, "0"))

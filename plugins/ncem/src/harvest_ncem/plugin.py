@@ -1,0 +1,74 @@
+"""What this distribution adds to harvest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import SourceSpec, View, hookimpl
+
+harvest_api = 1
+
+_STUDY = "TOML file with the study's scan ranges, sizes and limits"
+
+
+@hookimpl
+def harvest_sources() -> Iterable[SourceSpec]:
+    """The source ``ncem``."""
+    return [
+        SourceSpec(
+            name="ncem",
+            doc="4D-STEM receiver statuses, data and HDF5 files of NCEM, or their CSV tables",
+            factory="harvest_ncem.source:NcemSource",
+        )
+    ]
+
+
+@hookimpl
+def harvest_views() -> Iterable[View]:
+    """The views of the study."""
+    return [
+        View(
+            name="ncem.offload",
+            doc="Per scan, from the earliest receiver time to the last write of its data files; "
+            "with per=range, the statistics of each scan range.",
+            build="harvest_ncem.views.offload:build",
+            requires=("ncem.receiver_status", "ncem.data_file"),
+            settings={
+                "study": _STUDY,
+                "per": "scan (default) or range: what a row stands for",
+            },
+        ),
+        View(
+            name="ncem.file_transfer",
+            doc="Slurm jobs joined to Distiller's rows by Slurm id, with the time that file "
+            "transfer took: elapsed plus mean offload, less the correction for saving.",
+            build="harvest_ncem.views.file_transfer:build",
+            requires=("distiller.job", "slurm.job"),
+            settings={
+                "study": _STUDY,
+                "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
+                "save_correction": "on (default) or off: whether to subtract the study's save time",
+            },
+        ),
+        View(
+            name="ncem.streaming",
+            doc="Per processed file, from the first receiver time of its scan to its write time "
+            "at NERSC.",
+            build="harvest_ncem.views.streaming:build",
+            requires=("ncem.receiver_status", "ncem.data_file"),
+            settings={"study": _STUDY},
+        ),
+        View(
+            name="ncem.clock_check",
+            doc="Per scan, the spread between the receivers' clocks, flagged where they are not "
+            "synchronised; with per=receiver, each receiver's median offset.",
+            build="harvest_ncem.views.clock_check:build",
+            requires=("ncem.receiver_status",),
+            settings={
+                "study": _STUDY,
+                "per": "scan (default) or receiver: what a row stands for",
+                "threshold": "largest difference that counts as synchronised, such as 2s; "
+                "overrides the study's",
+            },
+        ),
+    ]

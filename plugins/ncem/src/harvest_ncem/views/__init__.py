@@ -1,0 +1,1 @@
+"""The views of the study: lazy frames over what the sources gave."""

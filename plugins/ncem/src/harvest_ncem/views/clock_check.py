@@ -1,0 +1,111 @@
+"""Whether the receivers' clocks agree.
+
+The receivers learn of a scan at the same moment; what lies between their times is their clocks.
+The reference is the median of the receivers' times of the scan.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest import UsageError
+from harvest.plugins.view import DatasetReader
+
+from ..durations import seconds
+from ..study import load_study
+from .scans import BOGUS, choice, statuses
+
+__all__ = ["build"]
+
+
+def build(
+    dataset: DatasetReader, study: Any = None, per: str = "scan", threshold: Any = None
+) -> pl.LazyFrame:
+    """One row per take of a scan, or with ``per="receiver"`` one per receiver.
+
+    study: path of the study's TOML, or a Study; its threshold holds where none is given.
+    threshold: seconds, or text such as ``2s``; a larger spread is not synchronised.
+    """
+    choice("per", per, ("scan", "receiver"))
+    limit = load_study(study).clock_threshold_s
+    if threshold is not None:
+        try:
+            limit = seconds(threshold)
+        except ValueError as error:
+            raise UsageError(f"setting threshold: {error}", remedy="write it like 2s") from error
+    told = (
+        statuses(dataset)
+        .group_by("scan_number", "take", "receiver")
+        .agg(pl.col("time").min(), pl.col("uuid").sort_by("time").first())
+        .with_columns(pl.col("time").dt.epoch("us").alias("us"))
+        .with_columns(
+            # in whole microseconds from the earliest: exact where epochs as floats are not
+            (pl.col("us") - pl.col("us").min().over("scan_number", "take")).alias("since")
+        )
+        .with_columns(
+            ((pl.col("since") - pl.col("since").median().over("scan_number", "take")) / 1e6).alias(
+                "offset_s"
+            ),
+            pl.len().over("scan_number", "take").cast(pl.Int64).alias("receivers"),
+        )
+    )
+    return _per_receiver(told, limit) if per == "receiver" else _per_scan(told, limit)
+
+
+def _per_scan(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
+    offset = pl.col("offset_s")
+    return (
+        told.sort("scan_number", "take", "receiver")
+        .group_by("scan_number", "take", maintain_order=True)
+        .agg(
+            pl.col("uuid").sort_by("time", "receiver").first(),
+            pl.col("receivers").first(),
+            pl.col("time").min().alias("first_receiver_time"),
+            pl.col("time").max().alias("last_receiver_time"),
+            (pl.col("since").max() / 1e6).alias("spread_s"),
+            pl.col("receiver")
+            .sort_by(offset.abs(), descending=True, maintain_order=True)
+            .first()
+            .alias("worst_receiver"),
+            offset.sort_by(offset.abs(), descending=True, maintain_order=True)
+            .first()
+            .alias("worst_offset_s"),
+            *(
+                offset.filter(pl.col("receiver") == number).first().alias(f"offset{number}_s")
+                for number in range(4)
+            ),
+        )
+        .with_columns(
+            pl.when(pl.col("receivers") > 1)
+            .then(pl.col("spread_s") > limit)
+            .alias("unsynchronised"),
+            pl.when(pl.col("scan_number") == 0)
+            .then(pl.lit(BOGUS))
+            .when(pl.col("receivers") < 2)
+            .then(pl.lit("fewer than two receivers"))
+            .alias("excluded"),
+        )
+    )
+
+
+def _per_receiver(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
+    offset = pl.col("offset_s")
+    return (
+        told.filter((pl.col("scan_number") != 0) & (pl.col("receivers") > 1))
+        .group_by("receiver")
+        .agg(
+            pl.len().cast(pl.Int64).alias("n"),
+            offset.median().alias("median_offset_s"),
+            offset.mean().alias("mean_offset_s"),
+            offset.min().alias("min_offset_s"),
+            offset.max().alias("max_offset_s"),
+            (offset.abs() > limit).sum().cast(pl.Int64).alias("n_beyond"),
+        )
+        .with_columns(
+            (pl.col("median_offset_s").abs() > limit).alias("unsynchronised"),
+            (-pl.col("median_offset_s")).alias("suggested_clock_offset_s"),
+        )
+        .sort("receiver")
+    )

@@ -1,0 +1,209 @@
+"""How long file transfer took: a Slurm job per scan, joined to what Distiller knows of it.
+
+    duration_s = elapsed_s + offload_s - save_correction_s
+
+elapsed_s is Slurm's; offload_s the mean offload of the size; save_correction_s is twice the
+difference between saving a real and a blank scan, which the study may give per size, and is
+subtracted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest import UsageError
+from harvest.plugins.view import DatasetReader
+
+from ..durations import seconds
+from ..study import JobFilter, Study, load_study
+from .offload import means
+from .scans import choice, rows_of, volume
+
+__all__ = ["build"]
+
+JOB_COLUMNS = (
+    "name",
+    "user",
+    "qos",
+    "state",
+    "exit_code",
+    "exit_signal",
+    "req_nodes",
+    "submit_time",
+    "start_time",
+    "end_time",
+    "elapsed_s",
+    "timelimit_s",
+)
+
+
+def build(
+    dataset: DatasetReader,
+    study: Any = None,
+    max_elapsed: Any = None,
+    save_correction: Any = "on",
+) -> pl.LazyFrame:
+    """One row per pair of a Slurm job and a row of Distiller, and per row without a partner.
+
+    study: path of the study's TOML, or a Study.
+    max_elapsed: seconds, or text such as ``29m``; overrides the study's.
+    save_correction: ``on`` or ``off``.
+    Jobs that Distiller does not know are listed where they pass the study's job filters.
+    """
+    made = load_study(study)
+    correct = _switch(save_correction)
+    limit = made.max_elapsed_s
+    if max_elapsed is not None:
+        try:
+            limit = seconds(max_elapsed)
+        except ValueError as error:
+            raise UsageError(f"setting max_elapsed: {error}", remedy="write it like 29m") from error
+    jobs, rows = _jobs(dataset, made.jobs), _distiller(dataset)
+    joined = jobs.join(rows, left_on="job_id", right_on="slurm_id", how="full", coalesce=False)
+    return (
+        joined.filter(pl.col("known") | pl.col("refused").is_null())
+        .join(_offload(dataset, made), on="size", how="left")
+        .with_columns(
+            _by_size({name: made.size(name).save_correction_s for name in made.sizes}, correct),
+            volume(made),
+        )
+        .with_columns(
+            pl.when(pl.col("size").is_not_null())
+            .then(
+                pl.col("elapsed_s")
+                + pl.col("offload_s").fill_null(0.0)
+                - pl.col("save_correction_s")
+            )
+            .alias("duration_s"),
+            _excluded(made, limit),
+        )
+        .select(
+            pl.coalesce("job_id", "slurm_id").alias("job_id"),
+            *JOB_COLUMNS,
+            "scan_id",
+            "size",
+            "data_gb",
+            "distiller_elapsed_s",
+            "offload_s",
+            "save_correction_s",
+            "duration_s",
+            "excluded",
+        )
+        .sort("job_id", "scan_id", "submit_time", nulls_last=True)
+    )
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    return choice("save_correction", str(value).lower(), ("on", "off", "true", "false")) in (
+        "on",
+        "true",
+    )
+
+
+def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
+    """Jobs by their number, with the reason where the study's filters refuse them."""
+    name, qos = pl.col("name").fill_null(""), pl.col("qos").fill_null("")
+    refused = pl.lit(None, pl.String)
+    if jobs.exit_code is not None:
+        wrong = pl.col("exit_code").ne_missing(jobs.exit_code)
+        if jobs.exit_code == 0:
+            wrong |= pl.col("exit_signal").fill_null(0) != 0
+        refused = pl.when(wrong).then(pl.lit("exit code")).otherwise(refused)
+    if jobs.req_nodes is not None:
+        wrong = pl.col("req_nodes").ne_missing(jobs.req_nodes)
+        refused = pl.when(wrong).then(pl.lit("requested nodes")).otherwise(refused)
+    if jobs.qos_contains is not None:
+        wrong = ~qos.str.contains(jobs.qos_contains, literal=True)
+        refused = pl.when(wrong).then(pl.lit("QOS")).otherwise(refused)
+    if jobs.name_contains is not None:
+        wrong = ~name.str.contains(jobs.name_contains, literal=True)
+        refused = pl.when(wrong).then(pl.lit("name")).otherwise(refused)
+    return (
+        rows_of(dataset, "slurm.job", "slurm")
+        .select(pl.col("job_id").cast(pl.String).cast(pl.Int64, strict=False), *JOB_COLUMNS)
+        .filter(pl.col("job_id").is_not_null())  # parts of arrays and het jobs are not the study's
+        .with_columns(refused.alias("refused"))
+        # a requeued job, or one harvested from two dumps, has several rows: the last counts
+        .sort("submit_time", "start_time", nulls_last=False, maintain_order=True)
+        .with_columns(
+            (pl.int_range(pl.len()).over("job_id") < pl.len().over("job_id") - 1).alias("earlier")
+        )
+    )
+
+
+def _distiller(dataset: DatasetReader) -> pl.LazyFrame:
+    same = ["scan_id", "slurm_id", "scan_size"]
+    return (
+        rows_of(dataset, "distiller.job", "distiller")
+        .select(*same, pl.col("elapsed_s").alias("distiller_elapsed_s"))
+        .with_columns(
+            ((pl.int_range(pl.len()).over(same) > 0) & pl.col("slurm_id").is_not_null()).alias(
+                "repeated"
+            ),
+            pl.lit(value=True).alias("known"),
+        )
+        .rename({"scan_size": "size"})
+    )
+
+
+def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
+    given = {s.name: s.offload_s for s in study.sizes.values() if s.offload_s is not None}
+    fixed = pl.LazyFrame(
+        {"size": list(given), "offload_s": list(given.values())},
+        schema={"size": pl.String, "offload_s": pl.Float64},
+    )
+    if not any(r.method == "file_transfer" for r in study.ranges):
+        return fixed
+    measured = means(dataset, study).filter(~pl.col("size").is_in(list(given)))
+    return pl.concat([fixed, measured])
+
+
+def _by_size(values: dict[str, float], use: bool) -> pl.Expr:
+    if not use or not values:
+        return pl.lit(0.0).alias("save_correction_s")
+    return (
+        pl.col("size")
+        .replace_strict(values, default=0.0, return_dtype=pl.Float64)
+        .alias("save_correction_s")
+    )
+
+
+def _excluded(study: Study, limit: float | None) -> pl.Expr:
+    known = pl.col("known").fill_null(value=False)
+    sizes = {r.size for r in study.ranges} | set(study.sizes)
+    awaited = {r.size for r in study.ranges if r.method == "file_transfer"}
+    distiller = pl.col("distiller_elapsed_s")
+    limited = pl.coalesce(distiller, "elapsed_s")
+    return (
+        pl.when(~known)
+        .then(pl.lit("not known to Distiller"))
+        .when(pl.col("slurm_id").is_null())
+        .then(pl.lit("no Slurm id in Distiller"))
+        .when(pl.col("job_id").is_null())
+        .then(pl.lit("no such job in the accounting"))
+        .when(pl.col("refused").is_not_null())
+        .then(pl.format("the study's filter on {}", pl.col("refused")))
+        .when(pl.col("earlier"))
+        .then(pl.lit("a later row of this job counts"))
+        .when(pl.col("repeated"))
+        .then(pl.lit("repeated in Distiller's rows"))
+        .when(pl.col("elapsed_s").is_null() | pl.col("start_time").is_null())
+        .then(pl.lit("never started"))
+        .when(pl.col("size").is_null())
+        .then(pl.lit("size not known"))
+        .when(pl.lit(bool(sizes)) & ~pl.col("size").is_in(list(sizes)))
+        .then(pl.lit("size not in the study"))
+        .when(
+            pl.lit(limit is not None and study.missing_elapsed == "exclude") & distiller.is_null()
+        )
+        .then(pl.lit("Distiller knows no elapsed time"))
+        .when(limited > (limit if limit is not None else float("inf")))
+        .then(pl.lit(f"elapsed longer than {limit:g} s" if limit is not None else ""))
+        .when(pl.col("size").is_in(list(awaited)) & pl.col("offload_s").is_null())
+        .then(pl.lit("no offload was measured for this size"))
+        .alias("excluded")
+    )

@@ -1,0 +1,127 @@
+"""How long the detector's data took to reach the disks at NCEM.
+
+Offload of a scan: last write of its data files minus earliest receiver time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest.plugins.view import DatasetReader
+
+from ..study import Range, load_study
+from .scans import BOGUS, choice, in_ranges, seconds_between, takes
+
+__all__ = ["build", "means"]
+
+
+def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.LazyFrame:
+    """One row per take of a scan, or with ``per="range"`` one per scan range.
+
+    study: path of the study's TOML, or a Study.
+    Scans are placed in the study's ranges whose method is file_transfer.
+    """
+    choice("per", per, ("scan", "range"))
+    made = load_study(study)
+    ranges = [r for r in made.ranges if r.method == "file_transfer"]
+    found = in_ranges(_scans(dataset), made, "file_transfer").with_columns(
+        _excluded(has_ranges=bool(ranges))
+    )
+    if per == "range":
+        return _per_range(found, ranges)
+    counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
+    place = ["size", "first_scan", "last_scan"]
+    return found.with_columns(
+        counted.count().over(place).cast(pl.Int64).alias("range_n"),
+        counted.mean().over(place).alias("range_mean_s"),
+    ).sort("scan_number", "take")
+
+
+def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
+    """A row per range, also where no scan was in it; without ranges one row for all scans."""
+    counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
+    statistics = found.group_by("first_scan").agg(
+        counted.count().cast(pl.Int64).alias("n"),
+        pl.col("excluded").count().cast(pl.Int64).alias("n_excluded"),
+        counted.mean().alias("mean_s"),
+        counted.median().alias("median_s"),
+        counted.std().alias("std_s"),
+        counted.min().alias("min_s"),
+        counted.max().alias("max_s"),
+    )
+    all_scans = [Range(size="", method="file_transfer", first=-1, last=-1)]
+    places = pl.LazyFrame(
+        {
+            "size": [r.size for r in ranges or all_scans],
+            "first_scan": [r.first for r in ranges or all_scans],
+            "last_scan": [r.last for r in ranges or all_scans],
+        }
+    ).with_columns(
+        pl.col("size").replace("", None), pl.col("first_scan", "last_scan").replace(-1, None)
+    )
+    return (
+        places.join(statistics, on="first_scan", how="left", nulls_equal=True)
+        .with_columns(pl.col("n", "n_excluded").fill_null(0))
+        .sort("first_scan")
+    )
+
+
+def means(dataset: DatasetReader, study: Any) -> pl.LazyFrame:
+    """Mean offload per size, over all its scans in ranges for file transfer: size, offload_s."""
+    return (
+        build(dataset, study)
+        .filter(pl.col("excluded").is_null() & pl.col("size").is_not_null())
+        .group_by("size")
+        .agg(pl.col("offload_s").mean())
+    )
+
+
+def _scans(dataset: DatasetReader) -> pl.LazyFrame:
+    scans = takes(dataset)
+    files = (
+        dataset["ncem.data_file"]
+        .filter(pl.col("kind") == "data")
+        .select("scan_number", "modify_time")
+    )
+    # a file belongs to the last take that had begun when it was written; clocks that go wrong
+    # may make it older than all: then to the first
+    placed = (
+        files.sort("modify_time")
+        .join_asof(
+            scans.select("scan_number", "take", "first_receiver_time").sort("first_receiver_time"),
+            left_on="modify_time",
+            right_on="first_receiver_time",
+            by="scan_number",
+            strategy="backward",
+            check_sortedness=False,
+        )
+        .with_columns(pl.col("take").fill_null(1))
+        .group_by("scan_number", "take")
+        .agg(
+            pl.col("modify_time").max().alias("last_written"),
+            pl.len().cast(pl.Int64).alias("data_files"),
+        )
+    )
+    return (
+        scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
+        .with_columns(pl.col("data_files").fill_null(0))
+        .with_columns(seconds_between("first_receiver_time", "last_written").alias("offload_s"))
+    )
+
+
+def _excluded(*, has_ranges: bool) -> pl.Expr:
+    return (
+        pl.when(pl.col("scan_number") == 0)
+        .then(pl.lit(BOGUS))
+        .when(pl.lit(has_ranges) & pl.col("size").is_null())
+        .then(pl.lit("in no scan range for file_transfer"))
+        .when(pl.col("first_receiver_time").is_null())
+        .then(pl.lit("no receiver time"))
+        .when(pl.col("last_written").is_null())
+        .then(pl.lit("no data file"))
+        .when(pl.col("offload_s") < 0)
+        .then(pl.lit("last written before the first receiver time"))
+        .alias("excluded")
+    )

@@ -1,0 +1,159 @@
+"""How long streaming took: from a scan's first receiver time to the write of its HDF5 file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest.plugins.view import DatasetReader
+
+from ..study import load_study
+from .scans import BOGUS, in_ranges, seconds_between, statuses, takes, volume
+
+__all__ = ["build"]
+
+_FILE = ("file", "distiller_id", "path", "suffix", "size_bytes", "write_time")
+
+
+def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
+    """One row per HDF5 file, and one per take of a scan in the study that has none.
+
+    study: path of the study's TOML, or a Study; its ranges with method streaming give the size.
+    A file belongs to the take whose UUID its name ends with, else to the last take that had begun
+    when it was written.
+    """
+    made = load_study(study)
+    ranged = any(r.method == "streaming" for r in made.ranges)
+    scans = takes(dataset)
+    files = (
+        dataset["ncem.data_file"]
+        .filter(pl.col("kind") == "h5")
+        .select(
+            "scan_number",
+            "distiller_id",
+            "path",
+            pl.col("uuid").alias("file_uuid"),
+            "suffix",
+            "size_bytes",
+            pl.col("modify_time").alias("write_time"),
+        )
+        .with_row_index("file")
+    )
+    named = _by_uuid(files, dataset)
+    joined = pl.concat([named, _by_time(files, named, scans)], how="diagonal").join(
+        scans, on=["scan_number", "take"], how="full", coalesce=True
+    )
+    placed = in_ranges(joined, made, "streaming").filter(
+        pl.col("write_time").is_not_null() | pl.col("size").is_not_null() | pl.lit(not ranged)
+    )
+    return (
+        placed.with_columns(
+            seconds_between("first_receiver_time", "write_time").alias("duration_s"),
+            volume(made),
+        )
+        .with_columns(_unusable(ranged=ranged))
+        .sort("scan_number", "take", "write_time", "distiller_id", "path", nulls_last=True)
+        .with_columns(_repeated())
+        .drop("file")
+        .select(
+            "scan_number",
+            "take",
+            "uuid",
+            "distiller_id",
+            "size",
+            "data_gb",
+            "first_scan",
+            "last_scan",
+            "receivers",
+            "first_receiver",
+            "first_receiver_time",
+            "write_time",
+            "duration_s",
+            "suffix",
+            "size_bytes",
+            "path",
+            "excluded",
+        )
+    )
+
+
+def _by_uuid(files: pl.LazyFrame, dataset: DatasetReader) -> pl.LazyFrame:
+    """Files whose name ends with the UUID of a take."""
+    known = (
+        statuses(dataset)
+        .filter(pl.col("uuid").is_not_null())
+        .select("scan_number", _plain("uuid").alias("key"), "take")
+        .unique(["scan_number", "key"], keep="first", maintain_order=True)
+    )
+    return files.join(
+        known,
+        left_on=["scan_number", _plain("file_uuid")],
+        right_on=["scan_number", "key"],
+        how="inner",
+    ).select("scan_number", *_FILE, "take")
+
+
+def _by_time(files: pl.LazyFrame, named: pl.LazyFrame, scans: pl.LazyFrame) -> pl.LazyFrame:
+    """The other files, with the last take that had begun when they were written."""
+    return (
+        files.join(named.select("file"), on="file", how="anti")
+        .sort("write_time")
+        .join_asof(
+            scans.select(
+                "scan_number", "take", "first_receiver_time", pl.col("uuid").alias("take_uuid")
+            ).sort("first_receiver_time"),
+            left_on="write_time",
+            right_on="first_receiver_time",
+            by="scan_number",
+            strategy="backward",
+            check_sortedness=False,
+        )
+        .select(
+            "scan_number",
+            *_FILE,
+            # older than every take: a clock is wrong, or the scan number was used again
+            pl.col("take").fill_null(1),
+            (pl.col("file_uuid").is_not_null() & pl.col("take_uuid").is_not_null()).alias(
+                "foreign"
+            ),
+        )
+    )
+
+
+def _plain(uuid: str) -> pl.Expr:
+    return pl.col(uuid).str.to_lowercase().str.replace_all("-", "", literal=True)
+
+
+def _unusable(*, ranged: bool) -> pl.Expr:
+    return (
+        pl.when(pl.col("scan_number") == 0)
+        .then(pl.lit(BOGUS))
+        .when(pl.lit(ranged) & pl.col("size").is_null())
+        .then(pl.lit("in no scan range for streaming"))
+        .when(pl.col("write_time").is_null())
+        .then(pl.lit("no HDF5 file"))
+        .when(pl.col("first_receiver_time").is_null())
+        .then(pl.lit("no receiver time"))
+        .when(pl.col("distiller_id") == 0)
+        .then(pl.lit("no Distiller id"))
+        .when(pl.col("foreign").fill_null(value=False))
+        .then(pl.lit("its UUID is that of another take"))
+        .when(pl.col("suffix").is_not_null())
+        .then(pl.format("derived file: {}", pl.col("suffix")))
+        .when(pl.col("duration_s") < 0)
+        .then(pl.lit("written before the first receiver time"))
+        .alias("excluded")
+    )
+
+
+def _repeated() -> pl.Expr:
+    """Of several usable files of a take, the first written counts."""
+    usable = pl.col("excluded").is_null()
+    nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
+    return (
+        pl.when(usable & (nth > 1))
+        .then(pl.lit("another file of this scan was written earlier"))
+        .otherwise(pl.col("excluded"))
+        .alias("excluded")
+    )

@@ -1,0 +1,401 @@
+"""The views of the study on small datasets with known truth."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from harvest import ConfigError, UsageError
+from harvest.model import record_type
+from harvest_ncem.records import DataFile, ReceiverStatus
+from harvest_ncem.study import Range, Size, Study, load_study, size_name
+from harvest_ncem.views import clock_check, file_transfer, offload, streaming
+
+START = datetime(2023, 10, 16, 15, 30, tzinfo=UTC)
+TIME = pl.Datetime("us", "UTC")
+JOBS = {
+    "job_id": pl.String,
+    "name": pl.String,
+    "user": pl.String,
+    "qos": pl.String,
+    "state": pl.String,
+    "exit_code": pl.Int32,
+    "exit_signal": pl.Int32,
+    "req_nodes": pl.Int64,
+    "submit_time": TIME,
+    "start_time": TIME,
+    "end_time": TIME,
+    "elapsed_s": pl.Float64,
+    "timelimit_s": pl.Float64,
+}
+DISTILLER = {
+    "scan_id": pl.Int64,
+    "slurm_id": pl.Int64,
+    "elapsed_s": pl.Float64,
+    "scan_size": pl.String,
+}
+
+
+class Dataset(dict):
+    """Frames by record type: as much of a dataset as a view asks for."""
+
+    notes: tuple[str, ...] = ()
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def dataset(statuses=(), files=(), jobs=None, distiller=None) -> Dataset:
+    """Statuses as (scan, receiver, second, uuid), files as (kind, scan, second, more)."""
+    told = [
+        {"scan_number": s, "receiver": r, "time": at(t), "recorded_time": at(t), "uuid": u}
+        for s, r, t, u in statuses
+    ]
+    left = [{"kind": k, "scan_number": s, "modify_time": at(t), **more} for k, s, t, more in files]
+    found = Dataset()
+    for cls, rows in ((ReceiverStatus, told), (DataFile, left)):
+        kind = record_type(cls)
+        fields = [f for f in kind.arrow_schema if f.name not in ("extra", "origin", "position")]
+        schema = pa.schema([f.with_nullable(True) for f in fields])
+        found[kind.name] = pl.from_arrow(pa.Table.from_pylist(rows, schema=schema)).lazy()
+    if jobs is not None:
+        found["slurm.job"] = pl.LazyFrame(jobs, schema=JOBS)
+    if distiller is not None:
+        found["distiller.job"] = pl.LazyFrame(distiller, schema=DISTILLER, orient="row")
+    return found
+
+
+def rows(frame: pl.LazyFrame) -> list[dict]:
+    return frame.collect().to_dicts()
+
+
+def job(job_id, elapsed, **more):
+    return {
+        "job_id": str(job_id),
+        "name": "distiller-count-1",
+        "qos": "realtime_m1",
+        "exit_code": 0,
+        "exit_signal": 0,
+        "req_nodes": 4,
+        "submit_time": at(0),
+        "start_time": at(1),
+        "end_time": at(1 + (elapsed or 0)),
+        "elapsed_s": elapsed,
+        **more,
+    }
+
+
+def test_offload_is_last_write_minus_earliest_receiver():
+    # given three receivers (two tie) and two data files
+    data = dataset(
+        [(7, 0, 1.5, "a"), (7, 1, 1.0, "a"), (7, 3, 1.0, "a")],
+        [("data", 7, 5.0, {}), ("data", 7, 6.25, {}), ("log", 7, 60.0, {})],
+    )
+    (row,) = rows(offload.build(data))
+    assert row["offload_s"] == 5.25
+    assert (row["receivers"], row["first_receiver"], row["data_files"]) == (3, 1, 2)
+    assert row["excluded"] is None
+
+
+def test_scans_that_do_not_count_stay_with_a_reason():
+    data = dataset(
+        [(0, 0, 1, None), (1, 0, 1, None), (2, 0, 1, None), (4, 0, 9, None), (9, 0, 1, None)],
+        [("data", 0, 2, {}), ("data", 1, 2, {}), ("data", 3, 2, {}), ("data", 4, 8, {})],
+    )
+    study = Study(ranges=(Range(size="128x128", method="file_transfer", first=0, last=5),))
+    found = {r["scan_number"]: r["excluded"] for r in rows(offload.build(data, study))}
+    assert found == {
+        0: "scan number 0 is bogus",
+        1: None,
+        2: "no data file",
+        3: "no receiver time",
+        4: "last written before the first receiver time",
+        9: "in no scan range for file_transfer",
+    }
+
+
+def test_an_overridden_scan_is_two_takes():
+    # given scan 7 twice, an hour apart, and files of both
+    data = dataset(
+        [(7, 0, 0, "a"), (7, 1, 1, "a"), (7, 0, 3600, "b"), (7, 1, 3602, "b")],
+        [("data", 7, 10, {}), ("data", 7, 3630, {})],
+    )
+    found = rows(offload.build(data))
+    assert [(r["take"], r["uuid"], r["offload_s"]) for r in found] == [(1, "a", 10), (2, "b", 30)]
+
+
+def test_uuids_that_no_two_receivers_share_do_not_part_a_scan():
+    data = dataset(
+        [(7, 0, 0, "a"), (7, 1, 1, "b"), (7, 2, 2, "c"), (7, 0, 900, "d"), (7, 1, 901, "e")]
+    )
+    found = rows(clock_check.build(data))
+    assert [(r["take"], r["receivers"], r["spread_s"]) for r in found] == [(1, 3, 2), (2, 2, 1)]
+
+
+def test_a_table_that_repeats_the_statuses_adds_no_scan():
+    # given the JSONs, and the CSV table that was made from them to the second
+    data = dataset([(7, 0, 0.25, "a"), (7, 1, 1.75, "a"), (7, 0, 0.0, None), (7, 1, 1.0, None)])
+    # the table's recorded second is that of the statuses
+    found = rows(clock_check.build(data))
+    assert [(r["uuid"], r["receivers"], r["spread_s"]) for r in found] == [("a", 2, 1.5)]
+
+
+def test_ranges_without_scans_are_listed_too():
+    study = Study(
+        ranges=(
+            Range(size="128x128", method="file_transfer", first=1, last=2),
+            Range(size="256x256", method="file_transfer", first=5, last=9),
+        )
+    )
+    data = dataset([(1, 0, 0, None), (2, 0, 10, None)], [("data", 1, 3, {}), ("data", 2, 14, {})])
+    first, second = rows(offload.build(data, study, per="range"))
+    assert (first["n"], first["mean_s"], first["std_s"]) == (2, 3.5, math.sqrt(0.5))
+    assert (second["size"], second["n"], second["mean_s"]) == ("256x256", 0, None)
+
+
+def test_streaming_matches_files_to_scans():
+    study = Study(ranges=(Range(size="128x128", method="streaming", first=1, last=10),))
+    data = dataset(
+        [(1, 0, 0, "a"), (2, 0, 0, "b"), (2, 0, 500, "c"), (3, 0, 0, None), (20, 0, 0, None)],
+        [
+            ("h5", 1, 9, {"distiller_id": 5}),
+            ("h5", 1, 30, {"distiller_id": 5, "suffix": "centered"}),
+            ("h5", 2, 510, {"distiller_id": 6, "uuid": "B"}),
+            ("h5", 2, 520, {"distiller_id": 7}),
+            ("h5", 2, 530, {"distiller_id": 8, "uuid": "zz"}),
+            ("h5", 4, 9, {"distiller_id": 9}),
+            ("h5", 20, 9, {"distiller_id": 10}),
+            ("data", 1, 3, {}),
+        ],
+    )
+    found = [
+        (r["scan_number"], r["take"], r["distiller_id"], r["duration_s"], r["excluded"])
+        for r in rows(streaming.build(data, study))
+    ]
+    assert found == [
+        (1, 1, 5, 9.0, None),
+        (1, 1, 5, 30.0, "derived file: centered"),
+        (2, 1, 6, 510.0, None),
+        (2, 2, 7, 20.0, None),
+        (2, 2, 8, 30.0, "its UUID is that of another take"),
+        (3, 1, None, None, "no HDF5 file"),
+        (4, 1, 9, None, "no receiver time"),
+        (20, 1, 10, 9.0, "in no scan range for streaming"),
+    ]
+
+
+def test_of_several_files_of_a_scan_the_first_written_counts():
+    data = dataset(
+        [(1, 0, 10, None), (2, 0, 10, None)],
+        [
+            ("h5", 1, 40, {"distiller_id": 5}),
+            ("h5", 1, 30, {"distiller_id": 6}),
+            ("h5", 1, 20, {"distiller_id": 0}),
+            ("h5", 2, 5, {"distiller_id": 7}),
+        ],
+    )
+    found = {r["distiller_id"]: r["excluded"] for r in rows(streaming.build(data))}
+    assert found == {
+        0: "no Distiller id",
+        6: None,
+        5: "another file of this scan was written earlier",
+        7: "written before the first receiver time",
+    }
+
+
+def test_clock_check_flags_what_is_apart():
+    data = dataset(
+        [
+            *((1, r, t, None) for r, t in enumerate([0.0, 0.5, 1.0, 90.0])),
+            *((2, r, 10.0 + t, None) for r, t in enumerate([0.0, 0.5, 1.0, 0.5])),
+            (3, 2, 5, None),
+            (0, 0, 0, None),
+            (0, 1, 9e4, None),
+        ]
+    )
+    bogus, apart, together, alone = rows(clock_check.build(data))
+    assert bogus["excluded"] == "scan number 0 is bogus"
+    assert (apart["spread_s"], apart["unsynchronised"], apart["worst_receiver"]) == (90.0, True, 3)
+    assert (apart["offset0_s"], apart["offset3_s"]) == (-0.75, 89.25)
+    assert (together["spread_s"], together["unsynchronised"]) == (1.0, False)
+    assert (alone["unsynchronised"], alone["excluded"]) == (None, "fewer than two receivers")
+    # a threshold that is given overrides the default of 2 s
+    assert rows(clock_check.build(data, threshold="500ms"))[2]["unsynchronised"]
+    per = {r["receiver"]: r for r in rows(clock_check.build(data, per="receiver"))}
+    assert per[3]["median_offset_s"] == statistics.median([89.25, 0.0])
+    assert (per[3]["unsynchronised"], per[0]["unsynchronised"]) == (True, False)
+    assert per[3]["suggested_clock_offset_s"] == -per[3]["median_offset_s"]
+
+
+def test_file_transfer_adds_offload_and_subtracts_saving():
+    study = Study(
+        ranges=(Range(size="128x128", method="file_transfer", first=1, last=2),),
+        sizes={
+            "128x128": Size(name="128x128", data_gb=10.9, save_real_s=0.75, save_blank_s=0.25),
+            "256x256": Size(name="256x256", data_gb=43.5, offload_s=7.5),
+        },
+    )
+    data = dataset(
+        [(1, 0, 0, None), (2, 0, 10, None)],
+        [("data", 1, 3, {}), ("data", 2, 14, {})],
+        [job(101, 60.0), job(102, 70.0)],
+        [(5, 101, 60.0, "128x128"), (6, 102, 71.0, "256x256")],
+    )
+    first, second = rows(file_transfer.build(data, study))
+    assert (first["offload_s"], first["save_correction_s"]) == (3.5, 1.0)
+    assert first["duration_s"] == 60.0 + 3.5 - 2 * (0.75 - 0.25)
+    assert (second["offload_s"], second["duration_s"], second["data_gb"]) == (7.5, 77.5, 43.5)
+    off = rows(file_transfer.build(data, study, save_correction="off"))
+    assert off[0]["duration_s"] == 63.5
+
+
+def test_jobs_and_rows_without_a_counting_partner_say_why():
+    data = dataset(
+        jobs=[
+            job(1, 60.0),
+            job(2, 2000.0),
+            job(3, 60.0),
+            job(3, 90.0, submit_time=at(100)),  # requeued: the last run counts
+            job(4, None, start_time=None),
+            job(5, 60.0, exit_code=1),
+            job(6, 60.0, name="other"),
+            job(7, 60.0),
+            job(8, 60.0),
+            job("9_1", 60.0),
+            job(10, 60.0),
+        ],
+        distiller=[
+            (1, 1, 60.0, "128x128"),
+            (1, 1, 60.0, "128x128"),  # the same row in two exports
+            (2, 2, 2000.0, "128x128"),
+            (3, 3, 90.0, "128x128"),
+            (4, 4, 5.0, "128x128"),
+            (5, 5, 60.0, "128x128"),
+            (7, 77, 60.0, "128x128"),
+            (7, None, None, "128x128"),
+            (8, 8, None, "128x128"),
+            (10, 10, 60.0, None),
+        ],
+    )
+    study = load_study(None)
+    study = Study(
+        max_elapsed_s=1740.0, jobs=type(study.jobs)(name_contains="distiller", exit_code=0)
+    )
+    found = [
+        (r["job_id"], r["scan_id"], r["excluded"]) for r in rows(file_transfer.build(data, study))
+    ]
+    assert found == [
+        (1, 1, None),
+        (1, 1, "repeated in Distiller's rows"),
+        (2, 2, "elapsed longer than 1740 s"),
+        (3, 3, "a later row of this job counts"),
+        (3, 3, None),
+        (4, 4, "never started"),
+        (5, 5, "the study's filter on exit code"),
+        (7, None, "not known to Distiller"),
+        (8, 8, "Distiller knows no elapsed time"),
+        (10, 10, "size not known"),
+        (77, 7, "no such job in the accounting"),
+        (None, 7, "no Slurm id in Distiller"),
+    ]
+    by_setting = rows(file_transfer.build(data, study, max_elapsed="10s"))
+    assert by_setting[0]["excluded"] == "elapsed longer than 10 s"
+
+
+def test_a_record_type_that_is_not_known_names_its_plugin():
+    with pytest.raises(UsageError, match="install hpc-harvest-slurm"):
+        file_transfer.build(dataset())
+
+
+@pytest.mark.parametrize(
+    ("view", "setting"),
+    [
+        (offload, {"per": "day"}),
+        (clock_check, {"threshold": "soon"}),
+        (file_transfer, {"save_correction": "maybe"}),
+        (file_transfer, {"max_elapsed": "29"}),
+    ],
+)
+def test_wrong_settings_are_usage_errors(view, setting):
+    with pytest.raises(UsageError):
+        view.build(dataset(jobs=[], distiller=[]), **setting)
+
+
+def test_a_study_is_read_from_toml(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(
+        """
+        [study]
+        name = "two sizes"
+        [detector]
+        pixels = [576, 576]
+        [file_transfer]
+        max_elapsed = "29m"
+        qos_contains = "realtime_"
+        [clock_check]
+        threshold = "1500ms"
+        [sizes.128x128]
+        subtract_save_time = { real = 0.75, blank = "250ms" }
+        [sizes.1024]
+        data_gb = 695
+        [[range]]
+        size = "128_128"
+        method = "streaming"
+        scans = [2709, 3688]
+        """
+    )
+    study = load_study(str(path))
+    assert study.max_elapsed_s == 1740.0
+    assert study.clock_threshold_s == 1.5
+    assert study.sizes["128x128"].save_correction_s == 1.0
+    assert study.sizes["128x128"].data_gb == 128 * 128 * 576 * 576 * 2 / 1e9
+    assert study.sizes["1024x1024"].data_gb == 695
+    assert study.ranges == (Range(size="128x128", method="streaming", first=2709, last=3688),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is not known here"),
+        ("[file_transfer]\nmax_elapsed = '29'", "file_transfer.max_elapsed: '29' is no duration"),
+        ("[[range]]\nsize='128'\nscans=[1,2]", "range 1.method is missing"),
+        (
+            "[[range]]\nsize='128'\nmethod='copy'\nscans=[1,2]",
+            "range 1.method: 'copy' is not one of streaming, file_transfer",
+        ),
+        ("[[range]]\nsize='big'\nmethod='streaming'\nscans=[1,2]", "'big' is no scan size"),
+        ("[[range]]\nsize='128'\nmethod='streaming'\nscans=[3,2]", "3 comes after 2"),
+        (
+            "[[range]]\nsize='128'\nmethod='streaming'\nscans=[1,5]\n"
+            "[[range]]\nsize='256'\nmethod='streaming'\nscans=[5,9]",
+            "overlap",
+        ),
+        ("[sizes.128]\nsubtract_save_time={real=1}", "subtract_save_time.blank is missing"),
+        ("[sizes.128]\n[sizes.128x128]", "described twice"),
+        ("range = 5", "range must be an array"),
+        ("not toml", "no valid TOML"),
+    ],
+)
+def test_a_wrong_study_names_file_and_key(tmp_path, text, message):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_study(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_an_absent_study_is_told(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        load_study(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize("text", ["128", 128, "128_128", "128 x 128", "128x128", "0128x128"])
+def test_a_size_has_one_spelling(text):
+    assert size_name(text) == "128x128"

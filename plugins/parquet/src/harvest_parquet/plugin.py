@@ -1,0 +1,21 @@
+"""What this plugin offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import SinkSpec, hookimpl
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_sinks() -> Iterable[SinkSpec]:
+    """The sink ``parquet``."""
+    return [
+        SinkSpec(
+            name="parquet",
+            doc="directory of Parquet files, one per partition and record type",
+            factory="harvest_parquet.sink:ParquetSink",
+        )
+    ]

@@ -1,0 +1,114 @@
+"""Writing the rows of one partition as Parquet files, one per record type."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harvest import PartWriter, RecordType
+
+from .encodings import choose
+
+__all__ = ["ParquetPartWriter"]
+
+GROUP_BYTES = 64 * 1024 * 1024
+"""Arrow bytes of a row group, at most; a batch may exceed it."""
+
+HELD_BYTES = 2 * GROUP_BYTES
+"""Arrow bytes that wait for their row groups to fill, over all record types of a partition."""
+
+
+class ParquetPartWriter(PartWriter):
+    """Gathers tables into row groups.
+
+    place: gives the path below ``staging`` of a record type's file.
+    options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
+    """
+
+    def __init__(
+        self,
+        staging: Path,
+        place: Callable[[str], str],
+        *,
+        group_rows: int,
+        options: dict[str, Any],
+    ):
+        self._staging = staging
+        self._place = place
+        self._group_rows = group_rows
+        self._options = options
+        self._files: dict[str, _File] = {}
+
+    def write(self, record_type: RecordType, table: pa.Table) -> None:
+        """Write rows, now or when their row group is full."""
+        name = record_type.name
+        file = self._files.get(name)
+        if file is None:
+            path = self._staging / self._place(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = self._files[name] = _File(path, table.schema, self._options)
+        file.add(table)
+        if file.held_rows >= self._group_rows or file.held_bytes >= GROUP_BYTES:
+            file.flush()
+        while sum(f.held_bytes for f in self._files.values()) > HELD_BYTES:
+            max(self._files.values(), key=lambda f: f.held_bytes).flush()
+
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        """Write what waits and finish all files."""
+        for file in self._files.values():
+            file.close()
+        return [(self._place(name), name, file.rows) for name, file in self._files.items()]
+
+    def abort(self) -> None:
+        """Close all files as they are."""
+        for file in self._files.values():
+            file.abort()
+
+
+class _File:
+    """One Parquet file, and the rows that wait for its next row group."""
+
+    def __init__(self, path: Path, schema: pa.Schema, options: dict[str, Any]):
+        self.path = path
+        self.schema = schema
+        self.options = options
+        self.rows = 0
+        self.held_rows = 0
+        self.held_bytes = 0
+        self._held: list[pa.Table] = []
+        self._writer: pq.ParquetWriter | None = None
+
+    def add(self, table: pa.Table) -> None:
+        self._held.append(table)
+        self.held_rows += table.num_rows
+        self.held_bytes += table.nbytes
+
+    def flush(self) -> None:
+        # one dictionary per row group, or the writer gives up its own
+        table = pa.concat_tables([self.schema.empty_table(), *self._held]).unify_dictionaries()
+        self._held, self.held_rows, self.held_bytes = [], 0, 0
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(
+                self.path, self.schema, **self.options, **choose(table).options()
+            )
+        if table.num_rows:
+            self._writer.write_table(table, row_group_size=table.num_rows)
+            self.rows += table.num_rows
+
+    def close(self) -> None:
+        if self._held or self._writer is None:
+            self.flush()
+        assert self._writer is not None
+        self._writer.close()
+
+    def abort(self) -> None:
+        self._held = []
+        if self._writer is not None:
+            # the file is thrown away: that its end cannot be written changes nothing
+            with contextlib.suppress(OSError):
+                self._writer.close()

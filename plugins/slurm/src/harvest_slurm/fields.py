@@ -1,0 +1,142 @@
+"""What sacct calls its fields, what each holds, and the column it becomes.
+
+Names are compared without case, blanks, underscores and width suffix, so that ``JobName%30`` and
+``Job Name`` are the same field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+__all__ = ["BY_NAME", "FIELDS", "FREE", "Field", "canonical", "is_field", "unique_names"]
+
+FREE: Final = frozenset(
+    "JobName Comment AdminComment SystemComment SubmitLine WorkDir Constraints".split()
+)
+"""Fields whose text is the user's: they may hold the delimiter or a line break."""
+
+
+@attrs.frozen
+class Field:
+    """A field of sacct.
+
+    name: as sacct spells it.
+    kind: what its text means; see ``convert``.
+    job, step: the columns it becomes, None where the record type has none (then it goes to
+        ``extra``).
+    """
+
+    name: str
+    kind: str
+    job: str | None = None
+    step: str | None = None
+
+
+def _both(kind: str, **columns: str) -> list[Field]:
+    return [Field(name, kind, column, column) for name, column in columns.items()]
+
+
+def _job(kind: str, **columns: str) -> list[Field]:
+    return [Field(name, kind, column, None) for name, column in columns.items()]
+
+
+def _step(kind: str, **columns: str) -> list[Field]:
+    return [Field(name, kind, None, column) for name, column in columns.items()]
+
+
+# Where two fields feed one column, the first in this list wins; the other is kept in extra where
+# it says something else.
+FIELDS: Final[tuple[Field, ...]] = (
+    Field("JobID", "id"),
+    Field("JobIDRaw", "id"),
+    *_both("text", JobName="name", Account="account", Cluster="cluster", NodeList="node_list"),
+    *_both("text", SubmitLine="submit_line"),
+    *_job("text", User="user", Group="group", Partition="partition", QOS="qos"),
+    *_job("text", Reservation="reservation", Constraints="constraints", Reason="reason"),
+    *_job("text", Flags="flags", WorkDir="work_dir", Comment="comment", WCKey="wckey"),
+    *_job("text", AdminComment="admin_comment", SystemComment="system_comment"),
+    *_job("text", Container="container"),
+    *_step("text", Layout="layout", MinCPUNode="min_cpu_node", MaxRSSNode="max_rss_node"),
+    *_step("text", TRESUsageInAve="tres_usage_in_ave", TRESUsageInMax="tres_usage_in_max"),
+    *_step("text", TRESUsageInMin="tres_usage_in_min", TRESUsageOutTot="tres_usage_out_tot"),
+    *_step("text", TRESUsageOutAve="tres_usage_out_ave", TRESUsageOutMax="tres_usage_out_max"),
+    *_both("state", State="state"),
+    *_both("exit", ExitCode="exit_code"),
+    *_job("exit", DerivedExitCode="derived_exit_code"),
+    *_both("time", Submit="submit_time", Eligible="eligible_time"),
+    *_both("time", Start="start_time", End="end_time"),
+    *_both("duration", Elapsed="elapsed_s"),
+    *_both("seconds", ElapsedRaw="elapsed_s"),
+    *_both("duration", Suspended="suspended_s", CPUTime="cpu_time_s"),
+    *_both("seconds", CPUTimeRAW="cpu_time_s"),
+    *_both("duration", TotalCPU="total_cpu_s", UserCPU="user_cpu_s", SystemCPU="system_cpu_s"),
+    *_job("duration", Timelimit="timelimit_s"),
+    *_job("minutes", TimelimitRaw="timelimit_s"),
+    *_job("duration", Planned="planned_s", Reserved="planned_s"),
+    *_job("duration", PlannedCPU="planned_cpu_s", ResvCPU="planned_cpu_s"),
+    *_job("seconds", PlannedCPURAW="planned_cpu_s", ResvCPURAW="planned_cpu_s"),
+    *_step("duration", MinCPU="min_cpu_s", AveCPU="ave_cpu_s"),
+    *_both("int", NNodes="nodes", AllocNodes="alloc_nodes"),
+    *_both("int", AllocCPUS="alloc_cpus", NCPUS="alloc_cpus", ReqCPUS="req_cpus"),
+    *_job("int", ReqNodes="req_nodes", Priority="priority", UID="uid", GID="gid"),
+    *_job("int", Restarts="restarts"),
+    *_both("int", DBIndex="db_index", ConsumedEnergyRaw="consumed_energy_j"),
+    *_both("count", ConsumedEnergy="consumed_energy_j"),
+    *_step("int", NTasks="ntasks", MinCPUTask="min_cpu_task", MaxRSSTask="max_rss_task"),
+    *_job("reqmem", ReqMem="req_mem_bytes"),
+    *_step("memory", MaxRSS="max_rss_bytes", AveRSS="ave_rss_bytes"),
+    *_step("memory", MaxVMSize="max_vm_size_bytes", AveVMSize="ave_vm_size_bytes"),
+    *_step("memory", MaxDiskRead="max_disk_read_bytes", MaxDiskWrite="max_disk_write_bytes"),
+    *_step("memory", AveDiskRead="ave_disk_read_bytes", AveDiskWrite="ave_disk_write_bytes"),
+    *_step("memory", MaxPages="max_pages", AvePages="ave_pages"),
+    *_job("tres", ReqTRES="req_tres"),
+    *_both("tres", AllocTRES="alloc_tres"),
+    *_step("usage", TRESUsageInTot="usage_in_tot"),
+)
+
+# Fields that become no column, but whose names tell a header of sacct.
+_OTHERS: Final = (
+    "AssocID AveCPUFreq BlockID ExtraInfo FailedNode Extra JobComment Licenses McsLabel "
+    "MaxDiskReadNode MaxDiskReadTask MaxDiskWriteNode MaxDiskWriteTask MaxPagesNode MaxPagesTask "
+    "MaxVMSizeNode MaxVMSizeTask QOSRAW QOSREQ ReqCPUFreq ReqCPUFreqGov ReqCPUFreqMax "
+    "ReqCPUFreqMin ReservationId SLUID SegmentSize StdErr StdIn StdOut ThreadsPerCore "
+    "TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMinNode TRESUsageInMinTask "
+    "TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode "
+    "TRESUsageOutMinTask WCKeyID AllocGRES ReqGRES"
+).split()
+
+_WIDTH = re.compile(r"%-?\d*$")
+
+
+def canonical(name: str) -> str:
+    """The spelling under which names are compared."""
+    return _WIDTH.sub("", name.strip()).replace(" ", "").replace("_", "").lower()
+
+
+BY_NAME: Final[dict[str, Field]] = {
+    canonical(item.name): item for item in (*FIELDS, *(Field(name, "text") for name in _OTHERS))
+}
+
+
+def is_field(name: str) -> bool:
+    """Whether sacct has a field of this name."""
+    return canonical(name) in BY_NAME
+
+
+def unique_names(header: Sequence[str]) -> list[str]:
+    """Names of a header as columns of a table: sacct's spelling, a repeated one numbered."""
+    names: list[str] = []
+    for name in header:
+        known = BY_NAME.get(canonical(name))
+        spelled = known.name if known else _WIDTH.sub("", name.strip())
+        number = 2
+        unique = spelled
+        while unique in names:
+            unique = f"{spelled}#{number}"
+            number += 1
+        names.append(unique)
+    return names

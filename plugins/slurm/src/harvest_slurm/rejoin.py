@@ -1,0 +1,268 @@
+"""Records that are not one line of the right number of fields.
+
+sacct escapes nothing: a job's name may hold the delimiter or a line break, and then its record
+has too many fields or lies in pieces.  Such lines are put together again by the number of fields
+that is due and by what each field may look like.  Only a division that is the only possible one
+counts; every other line is a reject.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from .fields import BY_NAME, FREE, canonical
+from .ids import PATTERN
+from .layout import Layout
+from .scalars import STATES
+
+__all__ = ["Joined", "Joiner"]
+
+EXTRA_FIELDS: Final = 64
+"""Delimiters inside of the free fields of one record that are tried, at most."""
+
+LINES: Final = 1_000
+"""Lines of one record, at most."""
+
+_NUMBER = r"(?:[\d.]*[KMGTPE?]?[cn]?|Unknown|None|N/A|UNLIMITED)"
+_SHAPES: Final = {
+    "id": PATTERN,
+    "state": rf"(?:{'|'.join(STATES)})(?: by [^\n]+)?",
+    "exit": r"(?:\d+:\d+)?",
+    "time": r"(?:[\dT:+\-.Z]*|Unknown|None|N/A|\d+ \w+ [\d:]+)",
+    "duration": r"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|Unknown|None|N/A)",
+    "tres": r"(?:[\w/:.\-]+=[^,\n]*(?:,[\w/:.\-]+=[^,\n]*)*)?",
+    "text": r"(?:[^\s][^\n]*)?",
+}
+_KIND_SHAPES: Final = {
+    "minutes": "duration",
+    "seconds": "duration",
+    "usage": "tres",
+}
+_OWN_SHAPES: Final = {
+    "User": r"[\w.@$+\-\\]*",
+    "Group": r"[\w.@$+\-\\ ]*",
+    "Account": r"[\w.@+\-]*",
+    "Partition": r"[\w.,+\-]*",
+    "QOS": r"[\w.,+\-]*",
+    "Cluster": r"[\w.,\-]*",
+    "Layout": r"\w*",
+    "Flags": r"[\w,\-]*",
+    "WorkDir": r"(?:/[\s\S]*)?",
+    "Constraints": r"(?:[^\s|,&](?:[^\n]*[^\s|,&])?)?",
+    # the first word of a command line is the program of Slurm that took it
+    "SubmitLine": r"(?:(?:\S*/)?(?:sbatch|srun|salloc|scrontab|scrun)(?:\s[\s\S]*)?)?",
+}
+
+
+def _shape(column: str) -> re.Pattern[str]:
+    known = BY_NAME.get(canonical(column.partition("#")[0]))
+    if known is None:
+        return re.compile(_SHAPES["text"])
+    if known.name in _OWN_SHAPES:
+        return re.compile(_OWN_SHAPES[known.name])
+    if known.name in FREE:
+        return re.compile(r"[\s\S]*")
+    kind = _KIND_SHAPES.get(known.kind, known.kind)
+    return re.compile(_SHAPES.get(kind, _NUMBER), re.ASCII)
+
+
+@attrs.define
+class Joined:
+    """What became of odd lines.
+
+    records: index of the first line, and the fields, of each record put together.
+    used: indices of lines of the right shape that belong to one of them.
+    rejects: index, raw bytes and reason of each line given up.
+    blanks, headers: lines that carry nothing.
+    resume: index from which lines must be seen again together with what follows them.
+    """
+
+    records: list[tuple[int, list[str]]] = attrs.field(factory=list)
+    used: set[int] = attrs.field(factory=set)
+    rejects: list[tuple[int, bytes, str]] = attrs.field(factory=list)
+    blanks: int = 0
+    headers: int = 0
+    resume: int | None = None
+
+
+class Joiner:
+    """Puts the odd lines of one dump together."""
+
+    def __init__(self, layout: Layout):
+        self.layout = layout
+        self.due = len(layout.columns)
+        self.mark = layout.delimiter
+        self.shapes = [_shape(column) for column in layout.columns]
+        free = [column.partition("#")[0] in FREE for column in layout.columns]
+        self.free = free
+        self.first_free = free[0]
+        self.last_free = free[-1] and not layout.trailing
+
+    def join(self, lines: Sequence[bytes], odd: Sequence[int], *, at_end: bool) -> Joined:
+        """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
+
+        at_end: no line follows the last one.
+        """
+        done = Joined()
+        oddities = set(odd)
+        place = 0
+        waiting = sorted(oddities)
+        while place < len(waiting):
+            first = waiting[place]
+            after = self._one(lines, first, oddities, done, at_end)
+            if after is None:
+                done.resume = first
+                break
+            while place < len(waiting) and waiting[place] < after:
+                place += 1
+        return done
+
+    def _one(
+        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+    ) -> int | None:
+        """Deal with the record that begins at line ``first``; the index of the line after it.
+
+        None when it may go on behind the last line.
+        """
+        line = lines[first]
+        if self.layout.header is not None and line == self.layout.header:
+            done.headers += 1
+            return first + 1
+        if not line.strip() and not self.last_free and not self.first_free:
+            done.blanks += 1
+            return first + 1
+        text = _decoded(line)
+        last = first
+        complaint = ""
+        while True:
+            fields = self._count(text)
+            if fields >= self.due:
+                found, complaint = self._divide(text)
+                if found is not None:
+                    done.records.append((first, found))
+                    return last + 1
+                if fields > self.due + EXTRA_FIELDS or complaint:
+                    break
+            following = last + 1
+            if following - first >= LINES:
+                break
+            if following == len(lines):
+                if not at_end:
+                    return None
+                break
+            if not self._continues(lines[following], following in odd, fields):
+                break
+            text = f"{text}\n{_decoded(lines[following])}"
+            done.used.update(range(following, following + (following not in odd)))
+            last = following
+        done.used.difference_update(range(first + 1, last + 1))
+        if self._append(lines, first, odd, done):
+            return first + 1
+        if not line.strip():
+            done.blanks += 1
+            return first + 1
+        fields = self._count(_decoded(line))
+        reason = complaint or (
+            f"{fields} fields where {self.due} are due, and no way to divide or join them"
+            if fields >= self.due or last > first or not at_end or first + 1 < len(lines)
+            else f"the file ends inside this record: {fields} of {self.due} fields"
+        )
+        done.rejects.append((first, line, reason))
+        return first + 1
+
+    def _continues(self, line: bytes, is_odd: bool, fields: int) -> bool:
+        """Whether a line may be the continuation of a record with ``fields`` fields so far."""
+        inside_first = self.first_free and fields == 1
+        if not is_odd:
+            # a line that is a record of its own continues another one only inside its first field
+            return inside_first
+        text = _decoded(line)
+        if line == self.layout.header:
+            return False
+        alone = self._count(text) >= self.due and self._divide(text)[0] is not None
+        return inside_first or not alone
+
+    def _append(self, lines: Sequence[bytes], index: int, odd: set[int], done: Joined) -> bool:
+        """Add a line to the last field of the record before it, if that field may go on."""
+        if not self.last_free or index == 0 or self.mark in _decoded(lines[index]):
+            return False
+        more = _decoded(lines[index])
+        if done.records and self._ends(done, lines) == index:
+            done.records[-1][1][-1] += f"\n{more}"
+            return True
+        if index - 1 in odd:
+            return False
+        start = _decoded(lines[index - 1]).split(self.mark)
+        if len(start) != self.due:
+            return False
+        start[-1] += f"\n{more}"
+        done.records.append((index - 1, start))
+        done.used.add(index - 1)
+        return True
+
+    def _ends(self, done: Joined, lines: Sequence[bytes]) -> int:
+        """Index of the line after the last record put together."""
+        first, fields = done.records[-1]
+        return first + 1 + sum(field.count("\n") for field in fields)
+
+    def _count(self, text: str) -> int:
+        """Fields of a text, by its delimiters."""
+        if self.layout.trailing:
+            return text.count(self.mark)
+        return text.count(self.mark) + 1
+
+    def _divide(self, text: str) -> tuple[list[str] | None, str]:
+        """The fields of a record, or None and why it has none."""
+        tokens = text.split(self.mark)
+        if self.layout.trailing:
+            if tokens[-1]:
+                return None, ""
+            tokens.pop()
+        surplus = len(tokens) - self.due
+        if surplus > EXTRA_FIELDS:
+            return None, f"{len(tokens)} fields where {self.due} are due"
+        ways: dict[tuple[int, int], tuple[int, int]] = {}
+
+        def count(column: int, spent: int) -> int:
+            """Ways (2 means several) to fill columns from ``column`` on; keeps one of them."""
+            if column == self.due:
+                return int(spent == surplus)
+            if (column, spent) in ways:
+                return ways[column, spent][0]
+            found = width = 0
+            longest = surplus - spent if self.free[column] else 0
+            for more in range(longest + 1):
+                start = column + spent
+                piece = self.mark.join(tokens[start : start + more + 1])
+                if self.shapes[column].fullmatch(piece):
+                    rest = count(column + 1, spent + more)
+                    if rest:
+                        found, width = found + rest, more
+                if found > 1:
+                    break
+            ways[column, spent] = (min(found, 2), width)
+            return min(found, 2)
+
+        total = count(0, 0)
+        if total == 0:
+            return None, ""
+        if total > 1:
+            return None, (
+                f"{len(tokens)} fields where {self.due} are due, and several ways to divide them"
+            )
+        fields, spent = [], 0
+        for column in range(self.due):
+            width = ways[column, spent][1]
+            start = column + spent
+            fields.append(self.mark.join(tokens[start : start + width + 1]))
+            spent += width
+        return fields, ""
+
+
+def _decoded(line: bytes) -> str:
+    """Text of a line; bytes that are no UTF-8 as ``\\xNN``."""
+    return line.decode("utf-8", "backslashreplace")

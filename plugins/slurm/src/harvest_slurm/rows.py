@@ -1,0 +1,193 @@
+"""From rows of text to rows of ``slurm.job`` and ``slurm.step``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import attrs
+import harvest
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .convert import Context, Converted, convert
+from .fields import BY_NAME, Field, canonical
+from .ids import Ids
+
+__all__ = ["Built", "Rejected", "build"]
+
+
+@attrs.frozen
+class Rejected:
+    """One row that cannot become a record: its index among the rows given, and why."""
+
+    index: int
+    reason: str
+
+
+@attrs.frozen
+class Built:
+    """Rows of one record type.
+
+    table: typed columns, without the rejected rows; ``kept`` tells which rows these are.
+    """
+
+    table: pa.Table
+    kept: Any | None
+    rejected: list[Rejected]
+
+
+@cache
+def _kinds(cls: type[harvest.Record]) -> dict[str, Any]:
+    return {field.name: field.type for field in harvest.record_type(cls).arrow_schema}
+
+
+class _Columns:
+    """Gathers the columns of one record type."""
+
+    def __init__(self, cls: type[harvest.Record], rows: int, ctx: Context):
+        self.ctx = ctx
+        self.rows = rows
+        self.kinds = _kinds(cls)
+        self.ready: dict[str, Any] = {}
+        self.texts: dict[str, Any] = {}  # what each column was read from
+        self.extra: dict[str, Any] = {}
+        self.errors: list[tuple[str, Any, Any]] = []
+
+    def add(self, name: str, column: str | None, kind: str, text: Any) -> None:
+        """Read the field ``name`` into a column, or into extra where it has none."""
+        if column is None:
+            self.keep(name, text)
+            return
+        if column in self.texts and self.texts[column].equals(text):
+            return  # the same field twice
+        read = convert(kind, text, self.ctx)
+        if read.errors is not None:
+            self.errors.append((name, text, read.errors))
+        for place, values in self._targets(column, read):
+            if place in self.ready:
+                self._second(name, place, values, text, read)
+            elif place in self.kinds:
+                self.ready[place] = values
+        if read.words is not None and column not in self.texts:
+            self.keep(name, read.words)
+        self.texts.setdefault(column, text)
+
+    def _targets(self, column: str, read: Converted) -> Iterable[tuple[str, Any]]:
+        stem = column.removesuffix("_code").removesuffix("_bytes")
+        for suffix, values in read.values.items():
+            yield (f"{stem}_{suffix}" if suffix else column), values
+
+    def _second(self, name: str, place: str, values: Any, text: Any, read: Converted) -> None:
+        """A second field for a column: fills its gaps; what it says otherwise goes to extra."""
+        first = self.ready[place]
+        if pa.types.is_nested(first.type):
+            self.keep(name, text)
+            return
+        differs = pc.fill_null(pc.not_equal(first, values), False)
+        if pc.any(differs).as_py():
+            self.keep(name, pc.if_else(differs, text, pa.scalar(None, pa.string())))
+        self.ready[place] = pc.coalesce(first, values)
+        if read.words is not None:
+            # the first field's word says the same, unless it gave none
+            silent = pc.equal(self.texts[place], "") if place in self.texts else None
+            if silent is not None and pc.any(silent).as_py():
+                self.keep(name, pc.if_else(silent, read.words, pa.scalar(None, pa.string())))
+
+    def keep(self, name: str, text: Any) -> None:
+        """Put text into extra, under sacct's name of the field."""
+        if pc.any(pc.not_equal(text, "")).as_py():
+            self.extra[name] = text
+
+    def extra_map(self) -> Any | None:
+        """The column ``extra``; None where nothing goes there."""
+        if not self.extra:
+            return None
+        counts = None
+        for text in self.extra.values():
+            has = pc.cast(pc.fill_null(pc.not_equal(text, ""), False), pa.int32())
+            counts = has if counts is None else pc.add(counts, has)
+        # entries column by column, then brought into the order of rows
+        names, texts, places = [], [], []
+        own = pa.array(range(self.rows), pa.int64())
+        for name, text in self.extra.items():
+            has = pc.fill_null(pc.not_equal(text, ""), False)
+            found = text.filter(has)
+            texts.append(found)
+            places.append(own.filter(has))
+            names.append(
+                pa.DictionaryArray.from_arrays(
+                    pa.array([0] * len(found), pa.int32()), pa.array([name])
+                ).cast(pa.string())
+            )
+        order = pc.sort_indices(
+            pa.table({"row": pa.concat_arrays(places)}), sort_keys=[("row", "ascending")]
+        )
+        ends = pc.cumulative_sum(counts)
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())])
+        empty = pa.concat_arrays([pc.equal(counts, 0), pa.array([False])])
+        return pa.MapArray.from_arrays(
+            pc.if_else(empty, pa.scalar(None, pa.int32()), offsets),
+            pa.concat_arrays(names).take(order),
+            pa.concat_arrays(texts).take(order),
+        )
+
+
+def build(
+    cls: type[harvest.Record], step: bool, text: pa.RecordBatch, ids: Ids, ctx: Context
+) -> Built:
+    """Typed rows of one record type from rows of text.
+
+    text: columns named by sacct's fields (repeated ones numbered).
+    ids: of the same rows, already read.
+    """
+    rows = text.num_rows
+    columns = _Columns(cls, rows, ctx)
+    for name, values in {"job_id": ids.job, **ids.columns}.items():
+        if name in columns.kinds:
+            columns.ready[name] = values
+    if step:
+        columns.ready["step_id"] = ids.step
+    if ids.errors is not None:
+        shown = text.column("JobID" if "JobID" in text.schema.names else "JobIDRaw")
+        columns.errors.append(("JobID", shown, ids.errors))
+    for name, field in _in_order(text.schema.names):
+        if field is None:
+            columns.keep(name, text.column(name))
+        elif field.kind != "id":
+            target = field.step if step else field.job
+            columns.add(name, target, field.kind, text.column(name))
+    kept, rejected = _judge(columns.errors, rows)
+    extra = columns.extra_map()
+    if extra is not None:
+        columns.ready["extra"] = extra
+    table = pa.table(columns.ready)
+    return Built(table if kept is None else table.filter(kept), kept, rejected)
+
+
+_ORDER = {name: place for place, name in enumerate(BY_NAME)}
+
+
+def _in_order(names: list[str]) -> list[tuple[str, Field | None]]:
+    """Fields in the order of preference among those that feed the same column."""
+    known = [(name, BY_NAME.get(canonical(name.partition("#")[0]))) for name in names]
+    last = len(_ORDER)
+    return sorted(known, key=lambda item: _ORDER[canonical(item[1].name)] if item[1] else last)
+
+
+def _judge(errors: list[tuple[str, Any, Any]], rows: int) -> tuple[Any | None, list[Rejected]]:
+    if not errors:
+        return None, []
+    bad = None
+    for _, _, reasons in errors:
+        has = pc.is_valid(reasons)
+        bad = has if bad is None else pc.or_(bad, has)
+    rejected = []
+    for index in pc.indices_nonzero(bad).to_pylist():
+        for name, text, reasons in errors:
+            reason = reasons[index].as_py()
+            if reason is not None:
+                rejected.append(Rejected(index, f"{name}: {text[index].as_py()!r}: {reason}"))
+                break
+    return pc.invert(bad), rejected

@@ -1,0 +1,104 @@
+"""Record types as polars frames.
+
+A frame of a record type has plain columns only, alike in all versions of polars and whatever file
+the rows come from: maps are lists of key-value structs, and dictionary-encoded text is text.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+from .record import RecordType
+
+__all__ = [
+    "frame_of",
+    "native_schema",
+    "plain_columns",
+    "polars_schema",
+    "polars_type",
+    "without_maps",
+]
+
+_SIMPLE: dict[pa.DataType, pl.DataType] = {
+    pa.bool_(): pl.Boolean(),
+    pa.int8(): pl.Int8(),
+    pa.int16(): pl.Int16(),
+    pa.int32(): pl.Int32(),
+    pa.int64(): pl.Int64(),
+    pa.uint8(): pl.UInt8(),
+    pa.uint16(): pl.UInt16(),
+    pa.uint32(): pl.UInt32(),
+    pa.uint64(): pl.UInt64(),
+    pa.float32(): pl.Float32(),
+    pa.float64(): pl.Float64(),
+    pa.string(): pl.String(),
+    pa.large_string(): pl.String(),
+    pa.binary(): pl.Binary(),
+    pa.large_binary(): pl.Binary(),
+    pa.timestamp("us", tz="UTC"): pl.Datetime("us", "UTC"),
+}
+
+
+def polars_type(kind: pa.DataType) -> pl.DataType:
+    """The plain polars type for an Arrow type of a record type's schema."""
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if pa.types.is_dictionary(kind):
+        return polars_type(kind.value_type)
+    if pa.types.is_map(kind):
+        entry = {"key": polars_type(kind.key_type), "value": polars_type(kind.item_type)}
+        return pl.List(pl.Struct(entry))
+    if pa.types.is_list(kind):
+        return pl.List(polars_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pl.Struct({field.name: polars_type(field.type) for field in kind})
+    raise TypeError(f"no polars type is laid down for Arrow's {kind}")
+
+
+def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:
+    """Column names and plain polars types of a record type, in order."""
+    return {field.name: polars_type(field.type) for field in record_type.arrow_schema}
+
+
+def native_schema(record_type: RecordType) -> dict[str, pl.DataType]:
+    """The types that this version of polars itself gives to Arrow data of a record type."""
+    frame: pl.DataFrame = pl.from_arrow(record_type.arrow_schema.empty_table())  # type: ignore[assignment]
+    return dict(frame.schema)
+
+
+def plain_columns(record_type: RecordType) -> list[pl.Expr]:
+    """The columns of a frame in polars' own types for a record type, made plain."""
+    native = native_schema(record_type)
+    return [
+        pl.col(name) if native[name] == kind else pl.col(name).cast(kind)
+        for name, kind in polars_schema(record_type).items()
+    ]
+
+
+def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
+    """A table of exactly the record type's schema as a frame of plain columns."""
+    arrays = [without_maps(column) for column in table.columns]
+    frame: pl.DataFrame = pl.from_arrow(pa.table(arrays, names=table.column_names))  # type: ignore[assignment]
+    schema = polars_schema(record_type)
+    return frame.select(
+        pl.col(name) if frame.schema[name] == kind else pl.col(name).cast(kind)
+        for name, kind in schema.items()
+    )
+
+
+def without_maps(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """The array with maps as lists of key-value structs, which every polars takes in alike."""
+    kind = _without_maps(array.type)
+    return array if kind == array.type else array.cast(kind)
+
+
+def _without_maps(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_map(kind):
+        key, value = _without_maps(kind.key_type), _without_maps(kind.item_type)
+        return pa.list_(pa.struct([("key", key), ("value", value)]))
+    if pa.types.is_list(kind):
+        return pa.list_(_without_maps(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _without_maps(field.type)) for field in kind])
+    return kind

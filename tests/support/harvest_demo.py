@@ -1,0 +1,166 @@
+"""A plugin for the tests: a source of text lines and a sink that writes them as text.
+
+It is what a third party would write, small enough to read at a glance.  A line ``bad`` is
+rejected, ``skip`` is filtered, ``again`` is folded, ``boom`` makes the source fail.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import polars as pl
+import pyarrow as pa
+
+import harvest
+from harvest import Partition, ReadContext, Record, field
+
+harvest_api = 1
+
+
+@harvest.record("demo.line", layer="workflow", level="client")
+class Line(Record):
+    """One line of a text file."""
+
+    text: str = field(role="subject", doc="The line, without its end.")
+    length: int | None = field(unit="characters", doc="How long it is.")
+
+
+@attrs.frozen(kw_only=True)
+class DemoConfig:
+    """Settings of the demo source."""
+
+    upper: bool = attrs.field(default=False, metadata={"doc": "Write lines in upper case."})
+    only: tuple[str, ...] = attrs.field(default=(), metadata={"doc": "Keep these lines only."})
+
+
+class DemoSource(harvest.Source):
+    """Lines of text files."""
+
+    name = "demo"
+    record_types = (Line,)
+    Config = DemoConfig
+
+    @classmethod
+    def detect(cls, path: Path) -> harvest.Detection | None:
+        if path.suffix == ".demo":
+            return harvest.Detection(0.9, "file name ends in .demo")
+        return None
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
+        log = os.environ.get("DEMO_READ_LOG")
+        if log:
+            with Path(log).open("a") as file:
+                file.write(f"{Path(partition.origin).name}\n")
+        with partition.path.open(encoding="utf-8", errors="surrogateescape") as lines:
+            for number, line in enumerate(lines, 1):
+                ctx.read(1)
+                ctx.advance(len(line))
+                text = line.rstrip("\n")
+                if text == "bad":
+                    ctx.reject(text, "the line is bad", position=number, record_type="demo.line")
+                elif text == "skip" or (self.config.only and text not in self.config.only):
+                    ctx.filtered(1, "unwanted line")
+                elif text == "again":
+                    ctx.folded(1, "repeated line")
+                elif text == "boom":
+                    raise RuntimeError("the parser met its end")
+                elif text == "lost":
+                    pass  # the defect that accounting must find
+                else:
+                    shown = text.upper() if self.config.upper else text
+                    yield Line(text=shown, length=len(text), position=number)
+
+
+class DemoWriter(harvest.PartWriter):
+    """Writes tables as Arrow files."""
+
+    def __init__(self, staging: Path, part: str):
+        self.staging, self.part = staging, part
+        self.tables: dict[str, list[pa.Table]] = {}
+
+    def write(self, record_type: harvest.RecordType, table: pa.Table) -> None:
+        self.tables.setdefault(record_type.name, []).append(table)
+
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        made = []
+        for name, tables in self.tables.items():
+            path = f"{name}/{self.part}.arrow"
+            (self.staging / name).mkdir()
+            table = pa.concat_tables(tables)
+            with pa.OSFile(str(self.staging / path), "wb") as file:
+                with pa.ipc.new_file(file, table.schema) as writer:
+                    writer.write_table(table)
+            made.append((path, name, table.num_rows))
+        return made
+
+    def abort(self) -> None:
+        self.tables.clear()
+
+
+class DemoSink(harvest.Sink):
+    """A directory of Arrow files."""
+
+    name = "arrow-demo"
+
+    @property
+    def root(self) -> Path:
+        return Path(self.location).absolute()
+
+    def writer(self, staging: Path, part: str) -> DemoWriter:
+        return DemoWriter(staging, part)
+
+    def publish(self, publication: harvest.Publication) -> Mapping[str, Sequence[harvest.PartFile]]:
+        for key, directory in publication.staged.items():
+            for file in publication.parts[key]:
+                (self.root / file.path).parent.mkdir(exist_ok=True)
+                (directory / file.path).replace(self.root / file.path)
+        return publication.parts
+
+    def finish(self, publication: harvest.Publication) -> None:
+        keep = {file.path for files in publication.parts.values() for file in files}
+        for path in self.root.glob("*/*.arrow"):
+            if str(path.relative_to(self.root)) not in keep:
+                path.unlink()
+
+    def scan(
+        self, files: Sequence[harvest.PartFile], record_type: harvest.RecordType
+    ) -> pl.LazyFrame:
+        tables = []
+        for file in files:
+            with pa.memory_map(str(self.root / file.path)) as data:
+                tables.append(pa.ipc.open_file(data).read_all())
+        table = pa.concat_tables(tables) if tables else record_type.arrow_schema.empty_table()
+        frame: Any = pl.from_arrow(table)
+        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
+
+
+@harvest.hookimpl
+def harvest_sources() -> list[harvest.SourceSpec]:
+    return [harvest.SourceSpec(name="demo", doc="Lines of text.", factory=DemoSource)]
+
+
+@harvest.hookimpl
+def harvest_sinks() -> list[harvest.SinkSpec]:
+    return [harvest.SinkSpec(name="arrow-demo", doc="Arrow files.", factory=DemoSink)]
+
+
+def _lengths(dataset: harvest.DatasetReader, least: Any = 0) -> pl.LazyFrame:
+    frame = dataset["demo.line"].filter(pl.col("length") >= int(least))
+    return frame.group_by("length").agg(pl.len().alias("lines")).sort("length")
+
+
+@harvest.hookimpl
+def harvest_views() -> list[harvest.View]:
+    return [
+        harvest.View(
+            name="demo.lengths",
+            doc="How many lines there are of each length.",
+            build=_lengths,
+            requires=("demo.line",),
+            settings={"least": "shortest length"},
+        )
+    ]

@@ -1,0 +1,282 @@
+"""Rows as JSON text: what is written, that it reads back, and that its schema describes it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any, get_args, get_origin
+
+import attrs
+import jsonschema
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from harvest.model import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
+from harvest.model.arrow import table_of
+from harvest.model.frames import frame_of, polars_schema
+from harvest.model.json import decode, encode, encode_lines
+
+
+@attrs.define
+class Segment:
+    offset: int | None = None
+    name: str | None = None
+    ratio: float | None = None
+    seen: datetime | None = None
+
+
+@record("demo.all", layer="system", level="process")
+class Everything(Record):
+    """A column of every kind."""
+
+    time: datetime | None
+    text: str | None
+    raw: bytes | None
+    flag: bool | None
+    count: int | None
+    big: UInt64 | None
+    small: UInt32 | None
+    signed: Int32 | None
+    ratio: float | None
+    names: list[str] | None
+    ratios: list[float] | None
+    segments: list[Segment] | None
+    labels: dict[str, str] | None
+    sizes: dict[str, int] | None
+
+
+EVERYTHING = record_type(Everything)
+
+
+def one(**values: Any) -> pa.Table:
+    return table_of(EVERYTHING, [Everything(origin="/in", position=1, **values)])
+
+
+def written(**values: Any) -> dict[str, Any]:
+    """The members that one row is written with."""
+    return json.loads(encode(EVERYTHING, one(**values))[0])
+
+
+def test_members_come_in_the_order_of_the_columns_and_null_is_null() -> None:
+    text = encode(EVERYTHING, one())[0]
+    assert list(json.loads(text)) == [column.name for column in EVERYTHING.columns]
+    assert json.loads(text)["time"] is None
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (datetime(2024, 4, 19, 19, 1, 36, 146956, UTC), "2024-04-19T19:01:36.146956Z"),
+        (datetime(2024, 4, 19, tzinfo=UTC), "2024-04-19T00:00:00.000000Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00.000000Z"),
+        (datetime(987, 6, 5, 4, 3, 2, 1, UTC), "0987-06-05T04:03:02.000001Z"),
+        (datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), "1969-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_times_are_iso_8601_in_utc_with_microseconds(moment: datetime, text: str) -> None:
+    assert written(time=moment)["time"] == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (math.nan, '"NaN"'),
+        (math.inf, '"Infinity"'),
+        (-math.inf, '"-Infinity"'),
+        (1.0, "1.0"),
+        (0.1, "0.1"),
+        (-0.0, "-0.0"),
+    ],
+)
+def test_floats_stay_floats(number: float, text: str) -> None:
+    line = encode(EVERYTHING, one(ratio=number, ratios=[number]))[0]
+    assert f'"ratio":{text}' in line
+    assert f'"ratios":[{text}]' in line
+
+
+def test_integers_are_exact() -> None:
+    row = written(big=2**64 - 1, count=-(2**63))
+    assert (row["big"], row["count"]) == (2**64 - 1, -(2**63))
+
+
+def test_bytes_are_base64() -> None:
+    assert written(raw=b"\x00\xff")["raw"] == "AP8="
+
+
+def test_maps_are_objects() -> None:
+    row = written(labels={"a": 'say "hi"\n', "b": ""}, sizes={"x": 1}, extra={})
+    assert (row["labels"], row["sizes"], row["extra"]) == (
+        {"a": 'say "hi"\n', "b": ""},
+        {"x": 1},
+        {},
+    )
+
+
+@pytest.mark.parametrize("text", ['"', "\\", "\x00\x1f\n\r\t\b", "\x7f\u2028é😀", "", "/", "null"])
+def test_texts_are_escaped(text: str) -> None:
+    line = bytes(encode_lines(EVERYTHING, one(text=text, names=[text], labels={text: text})))
+    assert line.count(b"\n") == 1
+    row = json.loads(line)
+    assert (row["text"], row["names"], row["labels"]) == (text, [text], {text: text})
+
+
+def test_columns_can_be_left_out() -> None:
+    text = encode(EVERYTHING, one(), omit=("origin", "ratio"))[0]
+    names = [c.name for c in EVERYTHING.columns if c.name not in ("origin", "ratio")]
+    assert list(json.loads(text)) == names
+
+
+def test_an_empty_table_gives_no_text_and_no_text_gives_no_rows() -> None:
+    empty = one().slice(0, 0)
+    assert len(encode(EVERYTHING, empty)) == 0
+    assert bytes(encode_lines(EVERYTHING, empty)) == b""
+    assert decode(EVERYTHING, b"").schema == polars_schema(EVERYTHING)
+    assert decode(EVERYTHING, b"\n").height == 0
+
+
+def test_columns_wanted_come_in_the_order_asked_for() -> None:
+    lines = bytes(encode_lines(EVERYTHING, one(labels={"a": "b"}, count=3)))
+    found = decode(EVERYTHING, lines, columns=["labels", "count"])
+    assert found.to_dicts() == [{"labels": [{"key": "a", "value": "b"}], "count": 3}]
+
+
+def test_members_that_a_line_lacks_are_null_and_unknown_ones_are_passed_over() -> None:
+    # as an older or newer version of the record type would have written it
+    lines = b'{"count":1,"origin":"/in","position":1,"later":{"x":[1]}}\n{"text":"b"}\n'
+    found = decode(EVERYTHING, lines)
+    assert found["count"].to_list() == [1, None]
+    assert found["text"].to_list() == [None, "b"]
+    assert found["extra"].to_list() == [None, None]
+    assert dict(found.schema) == polars_schema(EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"count":', b'{"count":"many"}', b'{"ratio":"much"}', b'{"time":"yesterday"}']
+)
+def test_a_damaged_line_is_an_error(line: bytes) -> None:
+    with pytest.raises(pl.exceptions.PolarsError):
+        decode(EVERYTHING, line + b"\n")
+
+
+# --- any record type, any values ------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+TIMES = st.datetimes(timezones=st.just(UTC))
+LEAVES: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS,
+    bytes: st.binary(max_size=8),
+    bool: st.booleans(),
+    int: st.integers(-(2**63), 2**63 - 1),
+    float: st.floats(width=64),
+    datetime: TIMES,
+    UInt64: st.integers(0, 2**64 - 1),
+    UInt32: st.integers(0, 2**32 - 1),
+    Int32: st.integers(-(2**31), 2**31 - 1),
+}
+
+
+def _struct(hints: list[Any]) -> type:
+    names = [f"s{number}" for number, _ in enumerate(hints)]
+    cls = type("Struct", (), {"__annotations__": dict(zip(names, hints, strict=True))})
+    return attrs.define(cls)
+
+
+HINTS = st.recursive(
+    st.sampled_from(list(LEAVES)),
+    lambda inner: st.one_of(
+        inner.map(lambda h: list[h]),
+        inner.map(lambda h: dict[str, h]),
+        st.lists(inner, min_size=1, max_size=3).map(_struct),
+    ),
+    max_leaves=4,
+)
+
+
+def _values(hint: Any) -> st.SearchStrategy[Any]:
+    """Values for a type."""
+    if hint in LEAVES:
+        return LEAVES[hint]
+    if get_origin(hint) is list:
+        return st.lists(_values(get_args(hint)[0]), max_size=3)
+    if get_origin(hint) is dict:
+        item = st.none() | _values(get_args(hint)[1])
+        return st.dictionaries(TEXTS, item, max_size=3)
+    parts = {a.name: st.none() | _values(a.type) for a in attrs.fields(hint)}
+    return st.builds(hint, **parts)
+
+
+def _expected(hint: Any, value: Any) -> Any:
+    """What JSON should hold for a value, told in plain Python."""
+    if value is None:
+        return None
+    if hint is float:
+        if math.isnan(value):
+            return "NaN"
+        return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    if hint is datetime:
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if hint is bytes:
+        return base64.b64encode(value).decode()
+    if get_origin(hint) is list:
+        return [_expected(get_args(hint)[0], item) for item in value]
+    if get_origin(hint) is dict:
+        return {key: _expected(get_args(hint)[1], item) for key, item in value.items()}
+    if attrs.has(hint):
+        return {a.name: _expected(a.type, getattr(value, a.name)) for a in attrs.fields(hint)}
+    return value
+
+
+@st.composite
+def _types_and_rows(draw: st.DrawFn) -> tuple[RecordType, list[Record]]:
+    hints = draw(st.lists(HINTS, min_size=1, max_size=4))
+    names = [f"c{number}" for number, _ in enumerate(hints)]
+    body = {name: field() for name in names}
+    annotations = {name: hint | None for name, hint in zip(names, hints, strict=True)}
+    cls: Any = record("random.row", layer="job", level="job")(
+        type("Row", (Record,), {**body, "__annotations__": annotations})
+    )
+    columns = {n: st.none() | _values(h) for n, h in zip(names, hints, strict=True)}
+    extra = st.none() | st.dictionaries(TEXTS, TEXTS, max_size=2)
+    position = st.integers(1, 2**63 - 1)
+    row = st.builds(cls, **columns, extra=extra, origin=TEXTS, position=position)
+    return record_type(cls), draw(st.lists(row, max_size=5))
+
+
+slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@slow
+@given(_types_and_rows())
+def test_each_row_is_written_as_plain_python_would(case: tuple[RecordType, list[Record]]) -> None:
+    kind, rows = case
+    lines = encode(kind, table_of(kind, rows)).to_list()
+    expected = [
+        {c.name: _expected(c.python_type, getattr(row, c.name)) for c in kind.columns}
+        for row in rows
+    ]
+    # dumped again, so that 1 and 1.0 differ
+    assert [json.dumps(json.loads(line)) for line in lines] == [json.dumps(e) for e in expected]
+
+
+@slow
+@given(_types_and_rows())
+def test_what_is_written_reads_back(case: tuple[RecordType, list[Record]]) -> None:
+    kind, rows = case
+    table = table_of(kind, rows)
+    found = decode(kind, bytes(encode_lines(kind, table)))
+    assert_frame_equal(found, frame_of(kind, table), check_exact=True)
+
+
+@slow
+@given(_types_and_rows())
+def test_every_line_fits_the_json_schema(case: tuple[RecordType, list[Record]]) -> None:
+    kind, rows = case
+    validator = jsonschema.Draft202012Validator(kind.json_schema())
+    for line in encode(kind, table_of(kind, rows)):
+        validator.validate(json.loads(line))

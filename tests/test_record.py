@@ -1,0 +1,207 @@
+"""Record types: declared as attrs classes, everything else derived."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime, timedelta, timezone
+
+import attrs
+import jsonschema
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import harvest
+from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
+from harvest.model.arrow import batches, conform, table_of
+
+
+@attrs.define
+class Inner:
+    key: str
+    size_bytes: int | None = None
+
+
+@harvest.record("test.sample", layer="system", level="process", version=3)
+class Sample(Record):
+    """A sample of every kind of column.
+
+    It has a second paragraph.
+    """
+
+    time: datetime = field(role="time", doc="When it was taken.")
+    name: str = field(role="subject", doc="What it is.")
+    count: int | None = field(doc="How many.")
+    share: float | None = field(unit="%", doc="How much.")
+    id: UInt64 | None = field(doc="An id that does not fit 63 bits.")
+    raw: bytes | None = field(doc="Bytes.")
+    valid: bool | None = field(doc="Whether.")
+    tags: list[str] | None = field(doc="Words.")
+    more: dict[str, str] | None = field(doc="Pairs.")
+    parts: list[Inner] | None = field(doc="Nested.")
+
+
+KIND = record_type(Sample)
+NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
+
+
+def test_the_arrow_schema_follows_the_annotations():
+    schema = KIND.arrow_schema
+    assert schema.names == [
+        "time", "name", "count", "share", "id", "raw", "valid", "tags", "more", "parts",
+        "extra", "origin", "position",
+    ]  # fmt: skip
+    assert schema.field("time").type == pa.timestamp("us", "UTC")
+    assert not schema.field("time").nullable
+    assert schema.field("count").nullable
+    assert schema.field("id").type == pa.uint64()
+    assert schema.field("tags").type == pa.list_(pa.string())
+    assert schema.field("more").type == pa.map_(pa.string(), pa.string())
+    assert schema.field("parts").type == pa.list_(
+        pa.struct([("key", pa.string()), ("size_bytes", pa.int64())])
+    )
+    assert schema.field("origin").type == pa.dictionary(pa.int32(), pa.string())
+
+
+def test_units_roles_and_descriptions_travel_with_the_schema():
+    schema = KIND.arrow_schema
+    assert schema.metadata[b"harvest.record_type"] == b"test.sample"
+    assert schema.metadata[b"harvest.version"] == b"3"
+    assert schema.field("share").metadata == {b"harvest.doc": b"How much.", b"harvest.unit": b"%"}
+    assert schema.field("name").metadata[b"harvest.role"] == b"subject"
+    assert KIND.roles == {"time": "time", "subject": "name"}
+
+
+def test_the_json_schema_describes_a_record():
+    schema = KIND.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    row = {"time": "2024-04-19T12:00:00Z", "name": "x", "id": 2**64 - 1, "more": {"a": "b"},
+           "parts": [{"key": "k", "size_bytes": None}], "origin": "/f", "position": 1}  # fmt: skip
+    jsonschema.validate(row, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**row, "unknown": 1}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({k: v for k, v in row.items() if k != "name"}, schema)
+
+
+def test_the_documentation_lists_every_column():
+    page = KIND.markdown()
+    assert page.startswith("## test.sample\n\nA sample of every kind of column.")
+    assert "| `share` | double | % |  | How much. |" in page
+
+
+def test_instances_are_ordinary_attrs_objects():
+    sample = Sample(time=NOON, name="x")
+    assert sample.count is None
+    assert attrs.asdict(sample)["name"] == "x"
+    with pytest.raises(TypeError):
+        Sample(name="x")
+
+
+def test_instances_become_a_table_and_come_back():
+    sample = Sample(
+        time=NOON.astimezone(timezone(timedelta(hours=2))), name="x", count=1, share=0.5,
+        id=2**64 - 1, raw=b"\xff", valid=True, tags=["a"], more={"k": "v"},
+        parts=[Inner("p", 7)], extra={"e": "f"}, origin="/in", position=4,
+    )  # fmt: skip
+    (row,) = table_of(KIND, [sample]).to_pylist()
+    assert row == {
+        "time": NOON, "name": "x", "count": 1, "share": 0.5, "id": 2**64 - 1, "raw": b"\xff",
+        "valid": True, "tags": ["a"], "more": [("k", "v")],
+        "parts": [{"key": "p", "size_bytes": 7}], "extra": [("e", "f")], "origin": "/in",
+        "position": 4,
+    }  # fmt: skip
+
+
+def test_a_record_type_can_be_pickled():
+    assert pickle.loads(pickle.dumps(KIND)) is KIND
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"time": datetime(2024, 1, 1), "name": "x"}, "naive time"),
+        ({"time": NOON, "name": 5}, "column 'name'"),
+        ({"time": NOON, "name": "x", "count": 2**63}, "column 'count'"),
+        ({"time": NOON, "name": "x", "id": -1}, "column 'id'"),
+    ],
+)
+def test_values_that_do_not_fit_name_their_column(values, message):
+    with pytest.raises(BatchError, match=message):
+        table_of(KIND, [Sample(**values, origin="/f", position=1)])
+
+
+def frame(**columns):
+    return pl.DataFrame({"time": [NOON], "name": ["x"], "position": [1], **columns})
+
+
+def test_a_polars_frame_is_made_to_fit():
+    table = conform(KIND, frame(), origin="/in")
+    assert table.schema.equals(KIND.arrow_schema, check_metadata=True)
+    assert table["origin"].to_pylist() == ["/in"]
+    assert table["count"].null_count == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"surplus": [1]}, "column 'surplus' is not declared by Sample"),
+        ({"count": ["many"]}, "column 'count' of type .* does not convert to int64"),
+        ({"count": [1.5]}, "column 'count'"),
+        ({"name": pl.Series([None], dtype=pl.String)}, "column 'name' has 1 nulls"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_refused(columns, message):
+    with pytest.raises(BatchError, match=message):
+        conform(KIND, frame(**columns), origin="/in")
+
+
+def test_something_that_is_no_table_is_refused():
+    with pytest.raises(BatchError, match="not list"):
+        conform(KIND, [{"time": NOON}], origin="/in")
+
+
+def test_batches_are_slices_of_bounded_size():
+    table = pa.table({"x": list(range(10))})
+    assert [b["x"].to_pylist() for b in batches(table, 4)] == [
+        [0, 1, 2, 3], [4, 5, 6, 7], [8, 9],
+    ]  # fmt: skip
+    assert list(batches(table.slice(0, 0))) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["sample", "Test.sample", "test.", ".x", "a b.c", "../x.y", "a/b.c"]
+)
+def test_names_of_record_types_are_plain(name):
+    with pytest.raises(RecordTypeError, match="record type name"):
+        harvest.record(name, layer="job", level="job")
+
+
+def test_unknown_layers_levels_and_roles_are_refused():
+    with pytest.raises(RecordTypeError, match="layer 'space'"):
+        harvest.record("a.b", layer="space", level="job")
+    with pytest.raises(RecordTypeError, match="level 'cosmic'"):
+        harvest.record("a.b", layer="job", level="cosmic")
+    with pytest.raises(RecordTypeError, match="role 'hero'"):
+        field(role="hero")
+
+
+def test_a_column_of_several_types_is_refused():
+    with pytest.raises(RecordTypeError, match="one type, with or without None"):
+
+        @harvest.record("bad.union", layer="job", level="job")
+        class Bad(Record):
+            """Bad."""
+
+            value: int | str | None = field(doc="x")
+
+
+def test_a_role_is_played_by_one_column():
+    with pytest.raises(RecordTypeError, match="both have role 'host'"):
+
+        @harvest.record("bad.roles", layer="job", level="job")
+        class Bad(Record):
+            """Bad."""
+
+            a: str = field(role="host", doc="x")
+            b: str = field(role="host", doc="x")

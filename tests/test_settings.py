@@ -1,0 +1,80 @@
+"""From text and TOML values to a plugin's settings."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import attrs
+import pytest
+
+from harvest.errors import ConfigError
+from harvest.plugins.settings import describe, structure
+
+
+def at_least_one(instance, attribute, value):
+    if value < 1:
+        raise ValueError("must be at least 1")
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    timezone: str = attrs.field(default="UTC", metadata={"doc": "Zone of naive times."})
+    workers: int = attrs.field(default=1, validator=at_least_one)
+    ratio: float = 0.5
+    strict: bool = False
+    columns: tuple[str, ...] = ()
+    since: datetime | None = None
+    limit: int | None = None
+    clock_offset: dict[str, str] = attrs.field(factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("timezone", "Europe/Berlin", "Europe/Berlin"),
+        ("workers", "4", 4),
+        ("workers", 4, 4),
+        ("ratio", "0.25", 0.25),
+        ("strict", "yes", True),
+        ("strict", "off", False),
+        ("strict", True, True),
+        ("columns", "a, b,c", ("a", "b", "c")),
+        ("columns", ["a", "b"], ("a", "b")),
+        ("since", "2024-04-19T19:01:00+00:00", datetime(2024, 4, 19, 19, 1, tzinfo=UTC)),
+        ("limit", "3", 3),
+    ],
+)
+def test_text_and_typed_values_become_settings(key, value, expected):
+    assert getattr(structure(Settings, {key: value}, plugin="demo"), key) == expected
+
+
+def test_dotted_keys_fill_a_mapping():
+    made = structure(
+        Settings, {"clock_offset.1": "-27ms", "clock-offset.nersc": "1s"}, plugin="ncem"
+    )
+    assert made.clock_offset == {"1": "-27ms", "nersc": "1s"}
+
+
+def test_what_is_not_given_keeps_its_default():
+    assert structure(Settings, {}, plugin="demo") == Settings()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"timezon": "UTC"}, r"has no setting 'timezon'; did you mean 'timezone'\?"),
+        ({"workers": "many"}, "demo.workers: 'many' does not fit: must be a whole number"),
+        ({"workers": "0"}, "must be at least 1"),
+        ({"strict": "perhaps"}, "must be true or false"),
+        ({"since": "yesterday"}, "demo.since"),
+        ({"workers": 1.5}, "must be a whole number"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_to_do(values, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        structure(Settings, values, plugin="demo")
+    assert caught.value.exit_code == 2
+
+
+def test_settings_can_be_described():
+    assert describe(Settings)[0] == ("timezone", "str", "UTC", "Zone of naive times.")
