@@ -168,6 +168,14 @@ def test_groups_of_files_stay_stable_when_scans_come(tmp_path):
     assert len(after["status-0000000500"].inputs) == 2
 
 
+def test_a_single_file_is_its_own_partition(tmp_path):
+    # its origin is not the directory, whose other files it does not stand for
+    path = status(tmp_path, 0, 1)
+    (partition,) = NcemSource(str(path)).plan()
+    assert (partition.origin, partition.inputs) == (str(path), (str(path),))
+    assert len(read(path).rows("ncem.receiver_status")) == 1
+
+
 def test_a_data_file_that_grows_changes_its_group(tmp_path):
     file = tmp_path / "data_scan0000000001_module0.data"
     file.write_bytes(b"a")

@@ -147,6 +147,7 @@ def harvested(folder, drawn: list[Drawn]) -> dict[str, pl.LazyFrame]:
     data["slurm.job"] = pl.LazyFrame(
         {
             "job_id": [str(n) for n in range(len(pairs))],
+            "job_id_raw": list(range(len(pairs))),
             "elapsed_s": [job[0] for _, job in pairs],
             "submit_time": [start] * len(pairs),
             "start_time": [start] * len(pairs),

@@ -20,6 +20,7 @@ START = datetime(2023, 10, 16, 15, 30, tzinfo=UTC)
 TIME = pl.Datetime("us", "UTC")
 JOBS = {
     "job_id": pl.String,
+    "job_id_raw": pl.Int64,
     "name": pl.String,
     "user": pl.String,
     "qos": pl.String,
@@ -267,7 +268,7 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
             job(6, 60.0, name="other"),
             job(7, 60.0),
             job(8, 60.0),
-            job("9_1", 60.0),
+            job("9_1", 60.0, job_id_raw=9),
             job(10, 60.0),
         ],
         distiller=[
@@ -300,6 +301,7 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
         (5, 5, "the study's filter on exit code"),
         (7, None, "not known to Distiller"),
         (8, 8, "Distiller knows no elapsed time"),
+        (9, None, "not known to Distiller"),
         (10, 10, "size not known"),
         (77, 7, "no such job in the accounting"),
         (None, 7, "no Slurm id in Distiller"),

@@ -52,7 +52,7 @@ app = typer.Typer(
     name="harvest",
     cls=HarvestGroup,
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # plain help: importing rich would triple its time
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Collect the metadata that scientific runs leave behind, as one model.",
@@ -82,7 +82,7 @@ def harvest(
 
 
 def _add_commands() -> None:
-    from . import dataset, inspect, plugins, query, run, schema, view
+    from . import dataset, inspect, plugins, query, report, run, schema, view
 
     app.command("run")(run.run)
     app.command("detect")(inspect.detect)
@@ -90,6 +90,7 @@ def _add_commands() -> None:
     app.add_typer(plugins.app, name="plugins")
     app.command("schema")(schema.schema)
     app.command("view")(view.view)
+    app.command("report")(report.report)
     app.command("query")(query.query)
     app.command("runs")(dataset.runs)
     app.command("verify")(dataset.verify)

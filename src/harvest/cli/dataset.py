@@ -15,7 +15,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def runs(dataset: DatasetArgument, json: JsonOption = False) -> int:
-    """List the runs that wrote a dataset: when, who, from what, how many rows."""
+    """List the runs that wrote a dataset."""
     from harvest.dataset import open as open_dataset
 
     from .tables import print_json, print_table
@@ -48,7 +48,10 @@ def runs(dataset: DatasetArgument, json: JsonOption = False) -> int:
 
 
 def verify(dataset: DatasetArgument, json: JsonOption = False) -> int:
-    """Check every file of a dataset: checksums, then row counts. Ends with 1 on any problem."""
+    """Check a dataset's files: checksums, then row counts.
+
+    Ends with 1 when there is a problem.
+    """
     from harvest.dataset import open as open_dataset
     from harvest.run.text import printable_line
 
@@ -77,7 +80,7 @@ def rejects(
         bool, typer.Option("--json", help="Print all, one JSON object per line.")
     ] = False,
 ) -> int:
-    """Show the input units that could not be read, with the reason and their text."""
+    """Show the input units that could not be read, and why."""
     import sys
 
     import orjson

@@ -15,7 +15,7 @@ def detect(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or directories.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Say which sources can read each path, and how sure they are.
+    """Say which sources can read a path, and how sure they are.
 
     Ends with 1 when a path is recognised by none.
     """
@@ -55,7 +55,7 @@ def preview(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
-    """Show the first rows of each record type of a source; nothing is written."""
+    """Show the first rows of a source; nothing is written."""
     from harvest.plugins.manager import manager, split_location
     from harvest.run.prepare import prepare_sources
     from harvest.run.preview import first_rows

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from types import FrameType
 from typing import NoReturn
 
 from harvest.errors import ExitCode, HarvestError
+from harvest.run import interrupt
 
 __all__ = ["main"]
 
@@ -17,7 +16,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with one of its documented codes."""
     argv = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in argv
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt.install()
     try:
         from .app import app
 
@@ -64,10 +63,6 @@ def _unexpected(error: Exception) -> int:
         "this is a defect: run with --debug and report the traceback"
     )
     return ExitCode.FAILED
-
-
-def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _leave(code: int) -> NoReturn:

@@ -146,7 +146,7 @@ def show(
 @app.command("check")
 def check(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Plugins; all when left out.")
+        list[str] | None, typer.Argument(metavar="NAME...", help="Plugins; all when left out.")
     ] = None,
     json: JsonOption = False,
 ) -> int:

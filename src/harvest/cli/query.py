@@ -19,9 +19,9 @@ def query(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
-    """Run SQL over a dataset: record types and views are tables.
+    """Run SQL over a dataset.
 
-    Example: harvest query out 'select prefix, count(*) from dask.tasks group by all'
+    Record types and views are tables. Example: harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
     import sys
 

@@ -1,6 +1,6 @@
 """The reference of all commands and options, as Markdown, from the commands themselves.
 
-    python -m harvest.cli.reference > docs/reference/commands.md
+python -m harvest.cli.reference > docs/reference/commands.md
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ def _walk(command: Any, words: tuple[str, ...]) -> Iterator[Command]:
 
 def reference() -> str:
     """The whole reference as one Markdown page."""
-    lines = ["# Commands", "", "Generated from the commands themselves; every one has `--help`.", ""]
+    lines = [
+        "# Commands",
+        "",
+        "Generated from the commands themselves; every one has `--help`.",
+        "",
+    ]
     for command in commands():
         lines += [f"## {' '.join(('harvest', *command.words))}", "", command.help, ""]
         if command.arguments or command.options:

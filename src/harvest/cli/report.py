@@ -1,98 +1,87 @@
-"""What ``harvest run`` prints at its end: the account, the notes, what to look at."""
+"""``harvest report``."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
-from harvest.run.manifest import plain
-from harvest.run.plan import Plan
-from harvest.run.recipe import Recipe
-from harvest.run.runner import RunResult
-from harvest.run.text import printable_line
+import typer
 
-from .tables import print_json, print_table
-
-__all__ = ["print_plan", "print_result"]
-
-NOTES_SHOWN = 20
+__all__ = ["report"]
 
 
-def print_plan(plan: Plan, *, json: bool) -> None:
-    """The plan of a dry run: each partition and what would be done with it."""
-    rows = []
-    for planned in plan.partitions:
-        action = "read" if planned.read_for else "commit" if planned.staged_for else "skip"
-        rows.append(
-            (action, planned.part.source, planned.partition.size_bytes, planned.part.origin)
-        )
+def report(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A report; all are listed without.")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Argument(metavar="[DATASET]", help="What a sink wrote.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE|DIR",
+            help="Write .html, .csv (the main table), .tex, .json, .txt, .png or .svg; "
+            "or all of it to a directory.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the report. Repeatable."),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="SECTION", help="One table or plot alone, by its name."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> int:
+    """List the reports, or show one over a dataset, or write it to a file or directory."""
+    from harvest.dataset import open as open_dataset
+    from harvest.errors import UsageError
+    from harvest.plugins.manager import manager
+
+    from .tables import print_json, print_table
+
+    if name is None:
+        reports = list(manager().reports.values())
+        if json:
+            print_json(
+                [{"name": r.name, "doc": r.doc, "settings": dict(r.settings)} for r in reports]
+            )
+        else:
+            print_table(
+                ("report", "description", "settings"),
+                [(r.name, r.doc, ", ".join(r.settings)) for r in reports],
+            )
+        return 0
+    manager().report(name)
+    if dataset is None:
+        raise UsageError("which dataset?", remedy=f"write: harvest report {name} DATASET")
+    given: dict[str, str] = {}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
+        given[key] = value
+    made = open_dataset(dataset).report(name, **given)
+    if only is not None:
+        made = made.only(only)
+    if output is not None:
+        for path in made.write(output):
+            print(f"{name} written to {path}")
     if json:
-        keys = ("action", "source", "size_bytes", "origin")
-        print_json([dict(zip(keys, row, strict=True)) for row in rows])
-        return
-    print_table(("action", "source", "bytes", "origin"), rows, right=("bytes",))
-    count = sum(1 for row in rows if row[0] == "read")
-    print(f"{count} of {len(rows)} partitions would be read; nothing was written")
+        print_json(made.to_dict())
+    elif output is None:
+        from rich.console import Console
 
+        from harvest.report.terminal import show
 
-def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
-    """The account of a run, its notes and what to do about its rejects."""
-    account = result.account
-    if json:
-        print_json(
-            {
-                "run": result.run,
-                "exit_code": int(result.exit_code),
-                "sources": plain(list(account.sources.values())),
-                "record_types": _rows_by_type(result),
-                "notes": result.notes,
-            }
-        )
-        return
-    columns = ("source", "partitions", "unchanged", "read", "written", "filtered", "folded",
-               "rejected")  # fmt: skip
-    print_table(
-        columns,
-        [
-            (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
-            for a in account.sources.values()
-        ],
-        right=columns[1:],
-    )
-    by_type = _rows_by_type(result)
-    if by_type:
-        print()
-        print_table(("record type", "rows"), by_type.items(), right=("rows",))
-    reasons = [(r, n) for a in account.sources.values() for r, n in sorted(a.reasons.items())]
-    if reasons:
-        print()
-        print_table(("left out of the rows", "units"), reasons, right=("units",))
-    _print_notes(result.notes)
-    where = ", ".join(str(sink.location) for sink in recipe.sinks)
-    if result.run is None:
-        print(f"\nnothing new for {printable_line(where)}")
-    else:
-        print(f"\ncommitted to {printable_line(where)} as run {result.run}")
-    if account.rejected:
-        target = recipe.sinks[0].location
-        print(
-            f"{account.rejected:,} input units could not be read: "
-            f"harvest rejects {printable_line(target)}"
-        )
-
-
-def _print_notes(notes: list[str]) -> None:
-    if not notes:
-        return
-    print("\nnotes", file=sys.stdout)
-    for note in notes[:NOTES_SHOWN]:
-        print(f"  {printable_line(note)}")
-    if len(notes) > NOTES_SHOWN:
-        print(f"  and {len(notes) - NOTES_SHOWN} more")
-
-
-def _rows_by_type(result: RunResult) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for part in result.parts:
-        for name, count in part.rows.items():
-            rows[name] = rows.get(name, 0) + count
-    return dict(sorted(rows.items()))
+        console = Console(highlight=False)
+        if console.is_terminal:
+            show(made, console)
+        else:
+            sys.stdout.write(made.text(console.width))
+    return 0

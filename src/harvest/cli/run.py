@@ -13,7 +13,7 @@ __all__ = ["run"]
 def run(
     recipe: Annotated[
         Path | None,
-        typer.Argument(metavar="[RECIPE.toml]", help="Recipe; options go on top of it."),
+        typer.Argument(metavar="RECIPE.toml", help="Recipe; options go on top of it."),
     ] = None,
     source: Annotated[
         list[str] | None,
@@ -58,7 +58,7 @@ def run(
         bool, typer.Option("--json", help="Print the account as JSON on standard output.")
     ] = False,
 ) -> int:
-    """Read sources and write them to sinks, once each: what is unchanged is skipped.
+    """Read sources, write them to sinks; skip what is unchanged.
 
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
@@ -89,7 +89,7 @@ def run(
     from harvest.run.runner import execute
 
     from .progress import display
-    from .report import print_plan, print_result
+    from .outcome import print_plan, print_result
 
     with display() as observer:
         result = execute(whole, plugins, force=force, dry_run=dry_run, observer=observer)

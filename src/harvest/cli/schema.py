@@ -13,7 +13,7 @@ FORMATS = ("table", "json-schema", "arrow", "markdown")
 
 def schema(
     name: Annotated[
-        str | None, typer.Argument(metavar="[TYPE]", help="A record type; all when left out.")
+        str | None, typer.Argument(metavar="TYPE", help="A record type; all when left out.")
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         str, typer.Option(help="table, json-schema, arrow or markdown.", metavar="FORMAT")

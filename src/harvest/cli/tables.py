@@ -29,22 +29,35 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
-    title: str | None = None,
     right: Sequence[str] = (),
+    upright: bool = False,
 ) -> None:
-    """A table that fits the terminal; numbers of the columns ``right`` are aligned right."""
+    """A table that fits the terminal; numbers of the columns ``right`` are aligned right.
+
+    upright: where the terminal is too narrow, print each row as lines of name and value instead
+        of folding its cells.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    console = Console(soft_wrap=False)
+    # Text, not markup: names may hold brackets; escape codes are made visible
+    cells = [[printable_line(_shown(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    if upright and sum(widths) + 2 * (len(widths) - 1) > console.width:
+        indent = max(map(len, columns)) + 2
+        for row in cells:
+            for name, cell in zip(columns, row, strict=True):
+                print(f"{name:<{indent}}{cell}")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         justify: Any = "right" if column in right else "left"
         table.add_column(column, justify=justify, overflow="fold")
-    for row in rows:
-        # Text, not markup: names may hold brackets; escape codes are made visible
-        table.add_row(*(Text(printable_line(_shown(cell))) for cell in row))
-    Console(soft_wrap=False).print(table)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console.print(table)
 
 
 def _shown(cell: Any) -> str:

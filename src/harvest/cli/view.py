@@ -12,10 +12,10 @@ __all__ = ["view"]
 
 def view(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A view; all are listed without.")
+        str | None, typer.Argument(metavar="NAME", help="A view; all are listed without.")
     ] = None,
     dataset: Annotated[
-        Path | None, typer.Argument(metavar="[DATASET]", help="What a sink wrote.")
+        Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -33,7 +33,7 @@ def view(
     rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows shown.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
-    """List the views, or show one over a dataset, or write it to a file."""
+    """List the views, or show or export one of a dataset."""
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError
     from harvest.plugins.manager import manager

@@ -18,6 +18,8 @@ from harvest.run.manifest import Manifest
 if TYPE_CHECKING:
     import polars as pl
 
+    from harvest.report import Report
+
 __all__ = ["Dataset", "open"]
 
 
@@ -132,6 +134,16 @@ class Dataset:
             for name, view in self.plugins.views.items()
             if not view.requires or any(required in self for required in view.requires)
         ]
+
+    def report(self, name: str, **settings: Any) -> Report:
+        """A report over this dataset; settings by name, as the report declares them.
+
+        Raises UsageError for an unknown report or setting, DatasetError when the dataset lacks
+        what the report reads.
+        """
+        from harvest.report.build import build_report
+
+        return build_report(self, name, settings)
 
     def sql(self, query: str) -> pl.DataFrame:
         """The result of an SQL query over record types and views as tables.

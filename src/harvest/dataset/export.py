@@ -13,12 +13,15 @@ from harvest.run.durable import fsync_directory, fsync_file
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SUFFIXES", "export"]
+__all__ = ["CSV_TIME", "SUFFIXES", "csv_columns", "export"]
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """First characters by which a spreadsheet takes a cell for a formula."""
+
+CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
+"""How times are written in CSV: UTC, to the microsecond."""
 
 
 def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None) -> int:
@@ -64,15 +67,23 @@ def _jsonl(table: pl.DataFrame, path: Path, _: Any) -> None:
 
 
 def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
-    """Nested values as JSON; cells that a spreadsheet would run are defused by an apostrophe."""
-    import polars as pl
+    csv_columns(table).write_csv(path, datetime_format=CSV_TIME)
 
-    from harvest.model.json import encode_frame
+
+def csv_columns(table: pl.DataFrame) -> pl.DataFrame:
+    """The table as CSV can hold it.
+
+    Nested values become JSON, bytes base64; cells that a spreadsheet would run are defused by an
+    apostrophe.
+    """
+    import polars as pl
 
     columns = []
     for name, kind in table.schema.items():
         column = table[name]
         if kind.is_nested():
+            from harvest.model.json import encode_frame
+
             texts = encode_frame(table.select(pl.col(name).alias("v")))
             column = pl.Series(name, [None if t == '{"v":null}' else t[5:-1] for t in texts])
         if column.dtype == pl.Categorical:
@@ -82,7 +93,7 @@ def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
         if column.dtype == pl.String:
             column = _defused(column)
         columns.append(column.alias(name))
-    pl.DataFrame(columns).write_csv(path, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+    return pl.DataFrame(columns)
 
 
 def _defused(column: pl.Series) -> pl.Series:

@@ -1,8 +1,8 @@
 """All record types in one shape: the common event model.
 
 The columns with a role become the shared column of that name, the others go into ``data``, as the
-JSON text of the row.  ``data`` holds every column of the type but ``origin`` and ``position``, which
-have columns of their own, and ``extra`` where it is null.
+JSON text of the row.  ``data`` holds every column of the type but ``origin`` and ``position``,
+which have columns of their own, and ``extra`` where it is null.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _in_role(
             return value.cast(pl.String)
     raise RecordTypeError(
         f"{record_type.name}: column {name!r} is {kind} and cannot have role {role!r}, "
-        f"which needs {_NEEDS[role] if role in _NEEDS else 'text or a number'}"
+        f"which needs {_NEEDS.get(role, 'text or a number')}"
     )
 
 

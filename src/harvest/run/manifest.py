@@ -118,7 +118,7 @@ class Manifest:
         path = state / NAME
         try:
             data = path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             document = orjson.loads(data)

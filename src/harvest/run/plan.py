@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import cattrs
@@ -19,7 +19,10 @@ from .manifest import Manifest, Part, part_key, part_stem, read_part
 from .text import printable
 from .work import DONE, STAGING
 
-__all__ = ["Plan", "Planned", "SourceUse", "make_plan"]
+__all__ = ["Listed", "Plan", "Planned", "SourceUse", "list_partitions", "make_plan"]
+
+Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
+"""Partitions with the source that reads them."""
 
 
 @attrs.frozen(kw_only=True)
@@ -64,8 +67,13 @@ class Plan:
         return tuple(p for p in self.partitions if p.read_for)
 
 
+def list_partitions(uses: Iterable[SourceUse]) -> Listed:
+    """Ask every source what there is to read; raises SourceError when there is nothing."""
+    return [(use, partition) for use in uses for partition in use.source.plan()]
+
+
 def make_plan(
-    uses: Sequence[SourceUse],
+    listed: Listed,
     sinks: Sequence[Sink],
     manifests: Sequence[Manifest],
     *,
@@ -75,21 +83,20 @@ def make_plan(
 ) -> Plan:
     """Compare what the sources list with what the datasets hold.
 
-    Raises SourceError when a source has nothing to read or lists a partition twice.
+    Raises SourceError when a partition is listed twice.
     """
     planned: list[Planned] = []
     seen: dict[str, str] = {}
-    for use in uses:
-        for partition in use.source.plan():
-            part = _describe(use, partition, run=run, limit=limit)
-            if part.key in seen:
-                raise SourceError(
-                    "the same input is listed twice",
-                    where=part.origin,
-                    remedy="name each location once",
-                )
-            seen[part.key] = part.origin
-            planned.append(_decide(use, partition, part, sinks, manifests, force=force))
+    for use, partition in listed:
+        part = _describe(use, partition, run=run, limit=limit)
+        if part.key in seen:
+            raise SourceError(
+                "the same input is listed twice",
+                where=part.origin,
+                remedy="name each location once",
+            )
+        seen[part.key] = part.origin
+        planned.append(_decide(use, partition, part, sinks, manifests, force=force))
     planned.sort(key=lambda p: p.part.order)
     return Plan(
         partitions=tuple(planned),

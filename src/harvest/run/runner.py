@@ -24,11 +24,12 @@ from harvest.errors import (
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
 
+from . import interrupt
 from .account import Account, account_of
 from .commit import commit, recover
 from .lock import locked
 from .manifest import Manifest, Part, plain, read_part
-from .plan import Plan, Planned, SourceUse, make_plan
+from .plan import Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .work import DONE, STAGING, Progress, Task, TaskResult, harvest_partition
@@ -96,6 +97,9 @@ def execute(
     uses = prepare_sources(recipe, plugins)
     sinks = prepare_sinks(recipe, plugins)
     run = _new_run_id()
+    for sink in sinks:
+        sink.check()
+    listed = list_partitions(uses)
     with contextlib.ExitStack() as stack:
         if not dry_run:
             for sink in sinks:
@@ -105,7 +109,7 @@ def execute(
         if not dry_run:
             for sink, manifest in zip(sinks, manifests, strict=True):
                 recover(sink, manifest)
-        plan = make_plan(uses, sinks, manifests, run=run, force=force, limit=recipe.limit)
+        plan = make_plan(listed, sinks, manifests, run=run, force=force, limit=recipe.limit)
         observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
         if dry_run:
             return RunResult(run=None, plan=plan, parts=(), skipped=(), dry=True)
@@ -142,6 +146,7 @@ class _Work:
         self._read()
         parts = self._one_per_partition()
         self._refuse(parts)
+        interrupt.check()
         changed = False
         for number, (sink, manifest) in enumerate(zip(self.sinks, self.manifests, strict=True)):
             staged, replaced = self.staged[number], self.plan.replaced[number]
@@ -192,6 +197,7 @@ class _Work:
                 for number, part in zip(numbers[result.parts[0].key], result.parts, strict=True):
                     self.staged[number][part.key] = part
                 self.observer.finished(result)
+                interrupt.check()
                 rejected += result.parts[0].rejected
                 self._check_rejects(rejected)
 
@@ -312,7 +318,6 @@ def _manifest(sink: Sink) -> Manifest:
 
 
 def _make_state(sink: Sink) -> None:
-    sink.check()
     try:
         (sink.state / STAGING).mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -24,6 +24,7 @@ from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.sink import PartFile, PartWriter, Sink
 from harvest.plugins.source import Partition, Source
 
+from . import interrupt
 from .durable import checksum, fsync_directory, fsync_file
 from .fingerprint import fingerprint
 from .manifest import Part, write_part
@@ -123,6 +124,7 @@ class _Reading:
         before = fingerprint(task.partition.inputs)
         try:
             for kind, table in _guarded(task.source, task.partition, ctx):
+                interrupt.check()
                 piece = table if left is None else table.slice(0, left)
                 stage.write(kind, piece)
                 rows[kind.name] = rows.get(kind.name, 0) + piece.num_rows

@@ -19,11 +19,6 @@ __all__ = ["DistillerConfig", "DistillerSource"]
 OTHER = "not an export of Distiller with the columns id, slurm_id, elapsed"
 
 
-def _size(instance: object, attribute: attrs.Attribute[Any], value: str | None) -> None:
-    if value is not None and not re.fullmatch(r"\d{1,6}x\d{1,6}", value):
-        raise ValueError(f"scan_size {value!r} is no size; write it like 128x128")
-
-
 def _positive(instance: object, attribute: attrs.Attribute[int], value: int) -> None:
     if value < 1:
         raise ValueError(f"connect_timeout must be at least 1 second, not {value}")
@@ -31,6 +26,11 @@ def _positive(instance: object, attribute: attrs.Attribute[int], value: int) -> 
 
 def _spelt(value: Any) -> Any:
     return re.sub(r"\s*[_x×]\s*", "x", value.strip()) if isinstance(value, str) else value
+
+
+def _size(instance: object, attribute: attrs.Attribute[Any], value: str | None) -> None:
+    if value is not None and not re.fullmatch(r"\d{1,6}x\d{1,6}", _spelt(value)):
+        raise ValueError(f"scan_size {value!r} is no size; write it like 128x128")
 
 
 @attrs.frozen(kw_only=True)
@@ -105,7 +105,11 @@ class DistillerSource(Source):
             other = len(files) - len(exports)
             found.append(
                 Partition(
-                    id="other", origin=str(path), options={"other": other}, fingerprint=str(other)
+                    id="other",
+                    origin=str(path),
+                    inputs=(str(path),),
+                    options={"other": other},
+                    fingerprint=str(other),
                 )
             )
         return found

@@ -114,8 +114,9 @@ def capture(
     its usual name in the current directory. The files of workers and transfers
     may be missing unless they are named.
 
-    Ends with 0 when all was read, 2 when a file is missing, 3 when some rows
-    could not be read (the output holds all others).
+    Ends with 0 when all was read, 1 when a file has not the columns it should
+    have, 2 when a file is missing, 3 when some rows could not be read (the
+    output holds all others).
     """
     from .memory import harvest_files
     from .objects import TaskHandler
@@ -183,7 +184,7 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
     events = int(tasks.frame["events"].list.len().sum() or 0)
     lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
     if found.folded:
-        lines.append(f"{found.folded:,} rows repeat a transfer and are folded into it")
+        lines.append(f"{found.folded:,} of them repeat a transfer and are folded into it")
     if "dask.worker" in found.reader:
         for row in found.summary().iter_rows(named=True):
             lines.append(f"{row['workers']} workers registered, {row['workers_reported']} reported")
@@ -195,7 +196,8 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
 def _rejects(found: Harvested) -> list[str]:
     if not found.rejects:
         return ["0 rows could not be read"]
-    lines = [f"{len(found.rejects):,} rows could not be read:"]
+    count = len(found.rejects)
+    lines = [f"{count:,} row{'' if count == 1 else 's'} could not be read:"]
     for reject in found.rejects[:REJECTS_SHOWN]:
         place = "" if reject.position is None else f", record {reject.position}"
         lines.append(f"  {reject.origin}{place}: {reject.reason}")

@@ -155,7 +155,7 @@ def chunks(
         if not len(block):
             continue
         chunk = _chunk(block, header, kind, ctx, cls, count)
-        if len(chunk):
+        if chunk is not None:
             yield chunk
     if header is None:
         ctx.note(f"{partition.path.name} is empty")
@@ -213,7 +213,8 @@ def _chunk(
     ctx: ReadContext,
     cls: type[Record],
     count: bool,
-) -> Chunk:
+) -> Chunk | None:
+    """The block as a chunk, its misshapen records rejected; None when no record is left."""
     extra_names = [name for name in header if name and name not in kind.known]
     table = _table(block, header)
     if table is None:
@@ -225,6 +226,8 @@ def _chunk(
             _reject_damage(damage, ctx, cls)
         if not count:
             ctx.read(len(faults))
+        if bad.all():
+            return None
         block = block.only(~bad)
         table = _table(block, header)
     if table is None:
@@ -240,13 +243,6 @@ def _table(block: Block, header: list[str]) -> pa.Table | None:
     """The block as columns of texts; None when some record has no place in them."""
     inner = [str(number) for number in range(len(header))]
     wanted = [(mark, name) for mark, name in zip(inner, header, strict=True) if name]
-    misfits = 0
-
-    def skip(_: Any) -> str:
-        nonlocal misfits
-        misfits += 1
-        return "skip"
-
     try:
         table = pa.csv.read_csv(
             pa.BufferReader(block.data),
@@ -255,9 +251,7 @@ def _table(block: Block, header: list[str]) -> pa.Table | None:
                 column_names=inner,
                 block_size=max(len(block.data) + 1, 1 << 16),
             ),
-            pa.csv.ParseOptions(
-                newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
-            ),
+            pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(inner, pa.string()),
                 include_columns=[mark for mark, _ in wanted],
@@ -266,9 +260,9 @@ def _table(block: Block, header: list[str]) -> pa.Table | None:
                 quoted_strings_can_be_null=True,
             ),
         )
-    except pa.ArrowInvalid:  # not UTF-8, or nothing but misfits: each record is looked at
+    except pa.ArrowInvalid:  # not UTF-8, or a wrong number of fields: each record is looked at
         return None
-    if misfits or table.num_rows != len(block):
+    if table.num_rows != len(block):
         return None
     return table.rename_columns([name for _, name in wanted])
 

@@ -7,7 +7,7 @@ key to the set of keys it needs; either may be megabytes long.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -19,7 +19,7 @@ from harvest import Partition, ReadContext
 from .arrays import list_array
 from .convert import times
 from .csv_tables import Chunk, chunks
-from .key_columns import KEY, odd_texts, unquoted
+from .key_columns import ANY_KEY, KEY, odd_texts, spelled_keys
 from .literals import LiteralFault, dict_items, key_of_literal, set_items
 from .records import GraphTask
 
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["graph_tasks"]
-
-_SET: Final = rf"(?:set\(\)|\{{{KEY}(?:, {KEY})*\}})"
-_NEEDS: Final = rf"{KEY}: {_SET}"
-_GRAPH: Final = rf"^\{{(?:{_NEEDS}(?:, {_NEEDS})*)?\}}$"
-_ASKED: Final = rf"^{_SET}$"
 
 
 @attrs.frozen(eq=False)
@@ -68,47 +63,70 @@ def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]
 
 
 def _tasks(chunk: Chunk) -> pl.DataFrame:
-    """The tasks of all graphs of a chunk without fault: row, key, needs, requested, rank."""
+    """The tasks of the chunk's graphs without a fault: row, key, needs, requested."""
     graphs = pl.Series(chunk.require("dependencies"))
     asked = pl.Series(chunk.texts("keys"))
-    odd = (odd_texts(graphs, _GRAPH) | odd_texts(asked, _ASKED)).to_numpy()
-    null = graphs.is_null().to_numpy()
-    usual = np.flatnonzero(~odd & ~null)
-    parts = [_frame(*_usual(graphs.gather(usual), asked.gather(usual), usual))]
-    strange = _strange(chunk, graphs, asked, np.flatnonzero(odd & ~null))
-    if strange is not None:
-        parts.append(_frame(*strange))
-    good = chunk.good()
+    left = np.flatnonzero(graphs.is_not_null().to_numpy())
+    parts = []
+    for pattern in (KEY, ANY_KEY):
+        these, those = graphs.gather(left), asked.gather(left)
+        odd = odd_texts(these, _graph_of(pattern)) | odd_texts(those, f"^{_set_of(pattern)}$")
+        usual = ~odd
+        try:
+            part = _usual(these.filter(usual), those.filter(usual), left[usual.to_numpy()], pattern)
+        except LiteralFault:  # some key of these; below they are read one by one
+            break
+        parts.append(_frame(*part))
+        left = left[odd.to_numpy()]
+    if len(left):
+        parts.append(_frame(*_strange(chunk, graphs, asked, left)))
     every = pl.concat(parts)
-    if not good.all():
-        every = every.filter(pl.Series(good[every["row"].to_numpy()]))
-    return every.sort("row", maintain_order=True) if len(parts) > 1 else every
+    if chunk.faults:
+        every = every.filter(pl.Series(chunk.good()[every["row"].to_numpy()]))
+    return every.sort("row", maintain_order=True)
+
+
+def _set_of(pattern: str) -> str:
+    return rf"(?:set\(\)|\{{{pattern}(?:, {pattern})*\}})"
+
+
+def _needs_of(pattern: str) -> str:
+    return rf"{pattern}: {_set_of(pattern)}"
+
+
+def _graph_of(pattern: str) -> str:
+    needs = _needs_of(pattern)
+    return rf"^\{{(?:{needs}(?:, {needs})*)?\}}$"
 
 
 def _usual(
-    graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64]
+    graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64], pattern: str
 ) -> tuple[_Tasks, pl.DataFrame]:
-    """Tasks, and keys asked for, of graphs printed with ordinary keys."""
-    entries = graphs.str.extract_all(_NEEDS)
+    """Tasks, and keys asked for, of graphs that a regular expression describes in full."""
+    entries = graphs.str.extract_all(_needs_of(pattern))
     per_graph = entries.list.len().to_numpy().astype(np.int64)
     # the first key of an entry is the task, the others are what it needs
-    keys = entries.explode().drop_nulls().str.extract_all(KEY)
-    row = np.repeat(rows, per_graph)
+    keys = entries.explode().drop_nulls().str.extract_all(pattern)
     lengths = keys.list.len().to_numpy().astype(np.int64)
-    plain = unquoted(keys.explode().drop_nulls())
+    spelled = spelled_keys(keys.explode().drop_nulls(), pattern)
     heads = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
-    others = np.ones(len(plain), bool)
+    others = np.ones(len(spelled), bool)
     others[heads] = False
-    needs = list_array(lengths - 1, plain.filter(pl.Series(others)).to_arrow().cast(pa.string()))
-    tasks = _Tasks(row, plain.gather(heads), pl.Series(needs).list.sort())
-    wanted = asked.str.extract_all(KEY)
+    needs = list_array(lengths - 1, spelled.filter(pl.Series(others)).to_arrow().cast(pa.string()))
+    tasks = _Tasks(
+        np.repeat(rows, per_graph),
+        spelled.gather(heads),
+        pl.Series(needs).list.unique().list.sort(),
+    )
+    wanted = asked.str.extract_all(pattern)
     counts = wanted.list.len().fill_null(0).to_numpy().astype(np.int64)
-    return tasks, _asked(np.repeat(rows, counts), unquoted(wanted.explode().drop_nulls()))
+    keys_wanted = spelled_keys(wanted.explode().drop_nulls(), pattern)
+    return tasks, _asked(np.repeat(rows, counts), keys_wanted)
 
 
 def _strange(
     chunk: Chunk, graphs: pl.Series, asked: pl.Series, odd: NDArray[np.int64]
-) -> tuple[_Tasks, pl.DataFrame] | None:
+) -> tuple[_Tasks, pl.DataFrame]:
     """The same of graphs with odd keys, item by item; faults go to the chunk."""
     rows: list[int] = []
     keys: list[str] = []
@@ -133,8 +151,6 @@ def _strange(
         needs += [items for _, items in own]
         wanted_rows += [row] * len(wanted)
         wanted_keys += wanted
-    if not len(odd):
-        return None
     tasks = _Tasks.of(rows, keys, needs)
     return tasks, _asked(np.array(wanted_rows, np.int64), pl.Series(wanted_keys, dtype=pl.String))
 

@@ -1,8 +1,9 @@
 """Keys of tasks in whole columns: canonical spelling, dicts of sizes, sets of keys.
 
-Ordinary texts, of printable ASCII without quotes or backslashes inside strings, are recognised
-and cut by regular expressions over the column.  They spell a key as Python would, so nothing is
-left to do; the odd ones go through :mod:`.literals`, one by one.
+Ordinary keys, of printable ASCII without quotes or backslashes inside strings, are recognised by
+regular expressions over the column.  They are spelled as Python would, so nothing is left to do.
+The odd ones are spelled anew one by one, each distinct one once; texts that no regular expression
+cuts into keys go through the scanner of :mod:`.literals`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow as pa
 from .arrays import list_array
 from .literals import LiteralFault, canonical_key, dict_items, key_of_literal
 
-__all__ = ["KEY", "canonical_keys", "key_sizes", "odd_texts", "unquoted"]
+__all__ = ["ANY_KEY", "KEY", "canonical_keys", "key_sizes", "odd_texts", "spelled_keys"]
 
 _TEXT: Final = r"'[ -&(-\[\]-~]*'"
 _ITEM: Final = rf"(?:{_TEXT}|0|-?[1-9][0-9]{{0,17}})"
@@ -28,9 +29,17 @@ _PLAIN: Final = r"'(?:[ -&)-\[\]-~][ -&(-\[\]-~]*)?'"
 KEY: Final = rf"(?:{_TUPLE}|{_PLAIN})"
 """An ordinary key as it stands in a printed dict or set."""
 
+_ANY_TEXT: Final = r"""b?(?:'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")"""
+_ANY_ITEM: Final = rf"(?:{_ANY_TEXT}|-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?|None|True|False|-?inf|nan)"
+_INNER: Final = rf"\((?:{_ANY_ITEM}(?:, {_ANY_ITEM})*,?)?\)"
+# not the empty tuple, which stands in every ``set()``
+_OUTER: Final = rf"\((?:{_ANY_ITEM}|{_INNER})(?:, (?:{_ANY_ITEM}|{_INNER}))*,?\)"
+
+ANY_KEY: Final = rf"(?:{_OUTER}|{_ANY_ITEM})"
+"""Nearly any key as it stands in a printed dict or set, with tuples in a tuple."""
+
 _SPELLED: Final = rf"^(?:[^(]|{_TUPLE}$)"
-_SIZED: Final = rf"{KEY}: [0-9]{{1,18}}"
-_SIZES: Final = rf"^\{{(?:{_SIZED}(?:, {_SIZED})*)?\}}$"
+_ORDINARY: Final = rf"^{KEY}$"
 
 _SIZE: Final = re.compile(r"([0-9]{1,19})(?:\.0*)?")
 
@@ -55,10 +64,29 @@ def odd_texts(column: pl.Series, pattern: str) -> pl.Series:
     return (~column.str.contains(pattern)).fill_null(value=False)
 
 
-def unquoted(keys: pl.Series) -> pl.Series:
-    """Ordinary keys as they stand in a printed dict, in canonical spelling: strings unquoted."""
+def spelled_keys(keys: pl.Series, pattern: str) -> pl.Series:
+    """Keys as they stand in a printed dict or set, in canonical spelling.
+
+    pattern: by which they were found, KEY or ANY_KEY.  Raises LiteralFault for a key of the
+    latter that is no literal.
+    """
     # a tuple begins and ends with a bracket, and an ordinary string holds no quote inside
-    return keys.str.strip_chars("'")
+    plain = keys.str.strip_chars("'")
+    if pattern == KEY:
+        return plain
+    odd = odd_texts(keys, _ORDINARY)
+    if not odd.any():
+        return plain
+    spelled = {text: key_of_literal(text) for text in keys.filter(odd).unique().to_list()}
+    return (
+        pl.DataFrame({"plain": plain, "odd": odd, "key": keys})
+        .select(
+            pl.when("odd")
+            .then(pl.col("key").replace_strict(spelled, default=None, return_dtype=pl.String))
+            .otherwise("plain")
+        )
+        .to_series()
+    )
 
 
 def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
@@ -68,40 +96,60 @@ def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
     no such dict (their lists are null).
     """
     column = pl.Series(texts)
-    odd = odd_texts(column, _SIZES).to_numpy()
-    usual = np.flatnonzero(~odd)
-    lists = _usual_sizes(column.gather(usual))
-    if not odd.any():
-        return lists, {}
-    faults: dict[int, str] = {}
-    others = []
-    odd_rows = np.flatnonzero(odd)
-    for row, text in zip(odd_rows.tolist(), column.gather(odd_rows).to_list(), strict=True):
+    rows = np.arange(len(column))
+    pieces, places = [], []
+    for pattern in (KEY, ANY_KEY):
+        odd = odd_texts(column, _sizes_of(pattern)).to_numpy()
+        usual = np.flatnonzero(~odd)
         try:
-            others.append([(key_of_literal(key), _size(size)) for key, size in dict_items(text)])
-        except LiteralFault as fault:
-            faults[row] = f"column 'keys': {fault}"
-            others.append(None)
-    both = pa.concat_arrays([lists, pa.array(others, lists.type)])
-    order = np.argsort(np.concatenate([usual, odd_rows]), kind="stable")
-    return both.take(pa.array(order)), faults
+            pieces.append(_usual_sizes(column.gather(usual), pattern))
+        except LiteralFault:  # some key of these; below they are read one by one
+            break
+        places.append(rows[usual])
+        column, rows = column.gather(np.flatnonzero(odd)), rows[odd]
+        if not len(rows):
+            break
+    faults: dict[int, str] = {}
+    if len(rows):
+        others = []
+        for row, text in zip(rows.tolist(), column.to_list(), strict=True):
+            others.append(_odd_sizes(text, row, faults))
+        pieces.append(pa.array(others, pa.list_(KEY_SIZE)))
+        places.append(rows)
+    if len(pieces) == 1:
+        return pieces[0], faults
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return pa.concat_arrays(pieces).take(pa.array(order)), faults
 
 
-def _usual_sizes(column: pl.Series) -> pa.Array:
-    """The same of ordinary texts and nulls."""
-    lists = column.str.extract_all(_SIZED)
+def _sizes_of(pattern: str) -> str:
+    sized = rf"{pattern}: [0-9]{{1,18}}"
+    return rf"^\{{(?:{sized}(?:, {sized})*)?\}}$"
+
+
+def _usual_sizes(column: pl.Series, pattern: str) -> pa.Array:
+    """The same of texts that a regular expression describes in full, and nulls."""
+    lists = column.str.extract_all(rf"{pattern}: [0-9]{{1,18}}")
     lengths = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
     entries = lists.explode().drop_nulls().to_frame("entry")
     bare = pl.col("entry").str.strip_chars_end("0123456789")
     frame = entries.select(
         key=bare.str.strip_suffix(": "),
-        size=pl.col("entry").str.slice(bare.str.len_bytes()).cast(pl.Int64),
+        size=pl.col("entry").str.slice(bare.str.len_chars()).cast(pl.Int64),
     )
+    keys = spelled_keys(frame["key"], pattern)
     items = pa.StructArray.from_arrays(
-        [unquoted(frame["key"]).to_arrow().cast(pa.string()), frame["size"].to_arrow()],
-        fields=list(KEY_SIZE),
+        [keys.to_arrow().cast(pa.string()), frame["size"].to_arrow()], fields=list(KEY_SIZE)
     )
     return list_array(lengths, items, column.is_null().to_numpy())
+
+
+def _odd_sizes(text: str, row: int, faults: dict[int, str]) -> list[tuple[str, int | None]] | None:
+    try:
+        return [(key_of_literal(key), _size(size)) for key, size in dict_items(text)]
+    except LiteralFault as fault:
+        faults[row] = f"column 'keys': {fault}"
+        return None
 
 
 def _size(text: str) -> int | None:

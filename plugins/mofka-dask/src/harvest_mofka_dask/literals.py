@@ -23,16 +23,16 @@ _LITERAL: Final = re.compile(
     rf"(?:{_STRING}|{_NUMBER}|None|True|False|Ellipsis|[ \t(),\[\]{{}}:+-])*+"
 )
 # what repr() prints inside tuples although no literal: NaN, infinities, numpy's scalars
-_NEARLY: Final = re.compile(
-    rf"(?:{_STRING}|{_NUMBER}|None|True|False|Ellipsis|nan|inf"
-    rf"|(?:np|numpy)\.(?:u?int|float|bool|str|bytes|datetime|timedelta)\d*_?\((?:-?{_NUMBER}|"
-    rf"{_STRING}|True|False|-?nan|-?inf)(?:, ?{_STRING})?\)"
-    r"|[ \t(),\[\]{}:+-])*+"
+_NUMPY: Final = (
+    rf"(?:np|numpy)\.(?:u?int|float|bool|str|bytes|datetime|timedelta)\d*_?"
+    rf"\((?:-?{_NUMBER}|{_STRING}|True|False|-?nan|-?inf)(?:, ?{_STRING})?\)"
 )
+_NEAR: Final = re.compile(rf"({_STRING})|\bnan\b|\binf\b|{_NUMPY}")
 _TOKEN: Final = re.compile(rf"{_STRING}|[\(\[\{{]|[\)\]\}}]|,|:|[^'\"()\[\]{{}},:]++|['\"]")
 _STRINGS: Final = re.compile(_STRING)
 _MARKS: Final = re.compile(r"[()\[\]{},+-]")
 _EMPTY_SETS: Final = frozenset({"set()", "frozenset()", "{}", "[]", "()"})
+_NOTHING: Final = object()
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -61,17 +61,18 @@ def key_of_literal(text: str) -> str:
     if not word:
         raise LiteralFault("an item is empty")
     if word[0] in "'\"":
-        value = _evaluate(word) if _STRINGS.fullmatch(word) else None
+        value = _evaluate(word) if _STRINGS.fullmatch(word) else _NOTHING
         key = _str(value) if isinstance(value, str) else None
         if key is None:
             raise LiteralFault(f"{_shown(word)} is no string literal")
         return canonical_key(key)
-    if not _sane(word, _NEARLY):
+    if len(word) > LONGEST_KEY:
+        raise LiteralFault(f"{_shown(word)} is too long for a key")
+    # numbers stand for what is nearly a literal, to see whether the rest is one
+    if _literal(_NEAR.sub(lambda match: match[1] or "0", word)) is _NOTHING:
         raise LiteralFault(f"{_shown(word)} is no literal")
-    if word.startswith("("):
-        return canonical_key(word)
     value = _literal(word)
-    return word if value is None else (_str(value) or word)
+    return word if value is _NOTHING else (_str(value) or word)
 
 
 def _str(value: object) -> str | None:
@@ -84,8 +85,8 @@ def _str(value: object) -> str | None:
 
 
 def _literal(text: str) -> object:
-    """The value of a literal of sane shape and size; None for anything else."""
-    return _evaluate(text) if _sane(text, _LITERAL) else None
+    """The value of a literal of sane shape and size; ``_NOTHING`` for anything else."""
+    return _evaluate(text) if _sane(text) else _NOTHING
 
 
 def _evaluate(text: str) -> object:
@@ -94,16 +95,16 @@ def _evaluate(text: str) -> object:
             warnings.simplefilter("ignore")  # such as for an invalid escape in a string
             value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
+        return _NOTHING
     return value
 
 
-def _sane(text: str, shape: re.Pattern[str]) -> bool:
+def _sane(text: str) -> bool:
     """Whether a text has the words of a literal and is neither too long nor too deep.
 
     Each sign may nest an expression, so signs count as depth, between one comma and the next.
     """
-    if len(text) > LONGEST_KEY or not shape.fullmatch(text):
+    if len(text) > LONGEST_KEY or not _LITERAL.fullmatch(text):
         return False
     bare = _STRINGS.sub("", text)
     depth = deepest = signs = 0

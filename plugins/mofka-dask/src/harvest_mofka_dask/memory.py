@@ -16,6 +16,7 @@ import polars as pl
 from harvest import RecordType, Reject, SourceError, file_partition, record_type
 from harvest.testing import Collected, collect, collect_partition
 
+from .layout import CSV_KINDS, csv_kind_of_header, header_line, parse_header
 from .records import RECORD_TYPES
 from .source import MofkaDaskSource
 from .views_frames import DASK_TYPES, JOB_TYPES, Frames, load
@@ -148,9 +149,23 @@ def harvest_files(files: RunFiles) -> Harvested:
     for kind, path in found.items():
         if not path.is_file():
             raise SourceError("no such file", where=str(path), remedy="check the path")
+        _check_columns(path, kind)
         partition = file_partition(path, id=path.name, options={"kind": kind})
         collected.append(collect_partition(MofkaDaskSource(str(path)), partition))
     return _harvested(collected, os.path.commonpath([path.parent for path in found.values()]))
+
+
+def _check_columns(path: Path, kind: str) -> None:
+    # an empty table of pandas has no named column at all: that is no rows, and no mistake
+    columns = [name for name in parse_header(header_line(path)) if name]
+    missing = [name for name in CSV_KINDS[kind].required if name not in columns]
+    if columns and missing:
+        actual = csv_kind_of_header(columns)
+        raise SourceError(
+            f"is no {kind} table: it lacks the column {missing[0]!r}",
+            where=str(path),
+            remedy=f"its columns are those of {actual}.csv" if actual else "name another file",
+        )
 
 
 def _harvested(collected: list[Collected], label: str | None) -> Harvested:

@@ -13,6 +13,7 @@ for, so a run with millions of events costs what its frame costs.
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -163,7 +164,7 @@ class Task:
             else [event for event in self.worker_events if event.worker == worker]
         )
         spans: dict[TaskState, timedelta] = {}
-        for event, after in zip(told, told[1:], strict=False):
+        for event, after in itertools.pairwise(told):
             if event.time is not None and after.time is not None:
                 spent = spans.get(event.finish_state, timedelta(0))
                 spans[event.finish_state] = spent + (after.time - event.time)

@@ -187,9 +187,8 @@ class GraphEvent(TaskEvent):
 
     @property
     def what(self) -> str:
-        """``sent by Client-1, result requested``."""
-        asked = ", result requested" if self.requested else ""
-        return f"sent by {self.client or 'a client'}{asked}"
+        """``sent by Client-1``."""
+        return f"sent by {self.client or 'a client'}"
 
 
 AnyEvent: TypeAlias = SchedulerEvent | WorkerEvent | TransferEvent | GraphEvent

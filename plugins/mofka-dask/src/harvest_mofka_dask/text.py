@@ -144,8 +144,8 @@ def _details(event: TaskEvent) -> Iterator[str]:
             yield f"{event.size_bytes:,} bytes"
         if event.duration_s is not None:
             yield _seconds(event.duration_s)
-    elif isinstance(event, GraphEvent):
-        return
+    elif isinstance(event, GraphEvent) and event.requested:
+        yield "result requested"
 
 
 def _wrapped(head: str, details: list[str]) -> list[str]:

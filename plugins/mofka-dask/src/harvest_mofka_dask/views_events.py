@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from .views_frames import Frames
+from .views_frames import Frames, sentence
 
 __all__ = ["EVENT", "EVENT_TYPE", "task_events"]
 
@@ -78,7 +78,7 @@ def _same(*names: str) -> dict[str, pl.Expr]:
 
 
 def _transition() -> pl.Expr:
-    return pl.format("{} -> {}", pl.col("start_state"), pl.col("finish_state"))
+    return sentence(pl.col("start_state"), " -> ", pl.col("finish_state"))
 
 
 def _graph(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -86,8 +86,7 @@ def _graph(frame: pl.LazyFrame) -> pl.LazyFrame:
         frame,
         rank=pl.lit(0),
         source=pl.lit("graph"),
-        what=pl.format("sent by {}", pl.col("client").fill_null("a client"))
-        + pl.when(pl.col("requested")).then(pl.lit(", result requested")).otherwise(pl.lit("")),
+        what=sentence("sent by ", pl.col("client").fill_null("a client")),
         **_same("run", "key", "time", "client", "requested", "position", "origin"),
     )
 
@@ -131,8 +130,8 @@ def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
         begins=pl.col("start_time"),
         ends=pl.col("end_time"),
         what=pl.when(incoming)
-        .then(pl.format("incoming from {}", pl.col("fulfiller").fill_null("an unnamed worker")))
-        .otherwise(pl.format("outgoing to {}", pl.col("requestor").fill_null("a client"))),
+        .then(sentence("incoming from ", pl.col("fulfiller").fill_null("an unnamed worker")))
+        .otherwise(sentence("outgoing to ", pl.col("requestor").fill_null("a client"))),
         **_same("run", "key", "worker", "duration_s", "size_bytes", "total_bytes", "direction"),
         **_same("requestor", "fulfiller", "copies", "position", "origin"),
     )

@@ -15,7 +15,7 @@ import polars as pl
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["Frames", "host_of", "load", "microseconds", "moved_bytes", "run_of"]
+__all__ = ["Frames", "host_of", "load", "microseconds", "moved_bytes", "run_of", "sentence"]
 
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
@@ -63,9 +63,16 @@ def host_of(address: pl.Expr) -> pl.Expr:
     return pl.coalesce(parts.struct.field("1"), parts.struct.field("2"))
 
 
+def sentence(*parts: str | pl.Expr) -> pl.Expr:
+    """Texts and columns joined to one text; null where a column is."""
+    # pl.format would read better, but polars 1.35 panics in it on some filtered frames
+    return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
+
+
 def microseconds(span: pl.Expr) -> pl.Expr:
     """Seconds of a sum of whole microseconds, so that sums do not depend on their order."""
-    return span / 1_000_000
+    # a division by a constant may be done as a multiplication: the nearest float is six decimals
+    return (span / 1_000_000).round(6)
 
 
 def moved_bytes() -> pl.Expr:

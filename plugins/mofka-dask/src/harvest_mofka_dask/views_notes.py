@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from .views_frames import sentence
+
 __all__ = ["completeness_notes"]
 
 SHOWN = 8
@@ -36,13 +38,13 @@ def _when(condition: pl.Expr, sentence: pl.Expr) -> pl.Expr:
 def _some(count: str, one: str, many: str) -> pl.Expr:
     """``1 event`` or ``12 events``."""
     noun = pl.when(pl.col(count) == 1).then(pl.lit(one)).otherwise(pl.lit(many))
-    return pl.format("{} {}", pl.col(count), noun)
+    return sentence(pl.col(count), " ", noun)
 
 
 def _names(column: str) -> pl.Expr:
     names = pl.col(column)
     rest = names.list.len().cast(pl.Int64) - SHOWN
-    more = pl.when(rest > 0).then(pl.format(" and {} more", rest)).otherwise(pl.lit(""))
+    more = pl.when(rest > 0).then(sentence(" and ", rest, " more")).otherwise(pl.lit(""))
     return names.list.head(SHOWN).list.join(", ") + more
 
 
@@ -65,8 +67,8 @@ def _fewer_registered_than_named() -> pl.Expr:
     named = pl.col("run").str.extract(r"_R\d+_W(\d{1,9})$", 1).cast(pl.Int64)
     return _when(
         (named > pl.col("workers")) & (pl.col("workers") > 0),
-        pl.format(
-            "the directory is named for {} workers but {} registered", named, pl.col("workers")
+        sentence(
+            "the directory is named for ", named, " workers but ", pl.col("workers"), " registered"
         ),
     )
 
@@ -74,11 +76,13 @@ def _fewer_registered_than_named() -> pl.Expr:
 def _silent() -> pl.Expr:
     return _when(
         pl.col("silent_workers").list.len() > 0,
-        pl.format(
-            "{} of {} registered workers reported no events: {}; silence there is not idleness",
+        sentence(
             pl.col("silent_workers").list.len(),
+            " of ",
             pl.col("workers"),
+            " registered workers reported no events: ",
             _names("silent_workers"),
+            "; silence there is not idleness",
         ),
     )
 
@@ -86,9 +90,10 @@ def _silent() -> pl.Expr:
 def _silent_but_busy() -> pl.Expr:
     return _when(
         pl.col("silent_busy_workers") > 0,
-        pl.format(
-            "the scheduler credits executions to {} that reported no events",
+        sentence(
+            "the scheduler credits executions to ",
             _some("silent_busy_workers", "worker", "workers"),
+            " that reported no events",
         ),
     )
 
@@ -96,11 +101,11 @@ def _silent_but_busy() -> pl.Expr:
 def _unregistered() -> pl.Expr:
     return _when(
         (pl.col("unregistered_workers").list.len() > 0) & (pl.col("workers") > 0),
-        pl.format(
-            "{} reporting under a name or address that is not registered: {}",
+        sentence(
             pl.when(pl.col("unregistered_workers").list.len() == 1)
             .then(pl.lit("1 worker is"))
-            .otherwise(pl.format("{} workers are", pl.col("unregistered_workers").list.len())),
+            .otherwise(sentence(pl.col("unregistered_workers").list.len(), " workers are")),
+            " reporting under a name or address that is not registered: ",
             _names("unregistered_workers"),
         ),
     )
@@ -110,17 +115,18 @@ def _lost_events() -> pl.Expr:
     verb = pl.when(pl.col("data_failures") == 1).then(pl.lit("was")).otherwise(pl.lit("were"))
     return _when(
         pl.col("data_failures") > 0,
-        pl.format("{} {} lost in the consumer", _some("data_failures", "event", "events"), verb),
+        sentence(_some("data_failures", "event", "events"), " ", verb, " lost in the consumer"),
     )
 
 
 def _untold_graph_tasks() -> pl.Expr:
     return _when(
         (pl.col("untold_graph_tasks") > 0) & (pl.col("scheduler_transitions") > 0),
-        pl.format(
-            "{} of {} tasks in the graphs have no scheduler transition",
+        sentence(
             pl.col("untold_graph_tasks"),
+            " of ",
             pl.col("graph_tasks"),
+            " tasks in the graphs have no scheduler transition",
         ),
     )
 
@@ -129,10 +135,11 @@ def _unfinished() -> pl.Expr:
     verb = pl.when(pl.col("unfinished_tasks") == 1).then(pl.lit("was")).otherwise(pl.lit("were"))
     return _when(
         pl.col("unfinished_tasks") > 0,
-        pl.format(
-            "{} {} last seen before reaching memory, erred or released: "
-            "the record may end before the run did",
+        sentence(
             _some("unfinished_tasks", "task", "tasks"),
+            " ",
             verb,
+            " last seen before reaching memory, erred or released: "
+            "the record may end before the run did",
         ),
     )

@@ -23,7 +23,9 @@ def _zone(instance: object, attribute: attrs.Attribute[str], value: str) -> None
         ) from error
 
 
-def _offsets(instance: object, attribute: attrs.Attribute[object], value: dict[str, str]) -> None:
+def _offsets(
+    instance: object, attribute: attrs.Attribute[dict[str, str]], value: dict[str, str]
+) -> None:
     for key, text in value.items():
         if not re.fullmatch(r"\d+|ncem|nersc", key):
             raise ValueError(

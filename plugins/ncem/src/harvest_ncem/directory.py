@@ -70,15 +70,16 @@ def _folder(folder: Path, relative: str, names: Sequence[str]) -> Iterator[Parti
         yield Partition(
             id=f"{relative}{word}-{first:010d}",
             origin=str(folder),
-            inputs=tuple(str(folder / name) for name in members) if read else (),
+            inputs=tuple(str(folder / name) for name in members),
             size_bytes=200 * len(members),
-            options={"what": word, "names": tuple(members)},
+            options={"what": word, "folder": str(folder), "names": tuple(members)},
             fingerprint=None if read else _stamp(folder, members),
         )
     if other:
         yield Partition(
             id=f"{relative}other",
             origin=str(folder),
+            inputs=(str(folder),),
             options={"what": "other", "count": len(other)},
             fingerprint=_digest(other),
         )

@@ -108,17 +108,19 @@ def read_statuses(
     )
 
 
-_STATUS_SCHEMA = {
-    "text": pl.String,
-    "scan_number": pl.Int64,
-    "receiver": pl.Int64,
-    "uuid": pl.String,
-    "progress": pl.Float64,
-    "last_scan_number": pl.Int64,
-    "shift": pl.Int64,
-    "extra": EXTRA,
-    "origin": pl.String,
-}
+_STATUS_SCHEMA = pl.Schema(
+    {
+        "text": pl.String(),
+        "scan_number": pl.Int64(),
+        "receiver": pl.Int64(),
+        "uuid": pl.String(),
+        "progress": pl.Float64(),
+        "last_scan_number": pl.Int64(),
+        "shift": pl.Int64(),
+        "extra": EXTRA,
+        "origin": pl.String(),
+    }
+)
 
 
 def _name(name: str) -> FileName:
@@ -221,17 +223,19 @@ def read_files(
         )
 
 
-_FILE_SCHEMA = {
-    "scan_number": pl.Int64,
-    "distiller_id": pl.Int64,
-    "kind": pl.String,
-    "path": pl.String,
-    "size_bytes": pl.Int64,
-    "modify_time": pl.Int64,
-    "recorded_time": pl.Int64,
-    "clock_offset_s": pl.Float64,
-    "module": pl.Int64,
-    "uuid": pl.String,
-    "suffix": pl.String,
-    "stamp": pl.String,
-}
+_FILE_SCHEMA = pl.Schema(
+    {
+        "scan_number": pl.Int64(),
+        "distiller_id": pl.Int64(),
+        "kind": pl.String(),
+        "path": pl.String(),
+        "size_bytes": pl.Int64(),
+        "modify_time": pl.Int64(),
+        "recorded_time": pl.Int64(),
+        "clock_offset_s": pl.Float64(),
+        "module": pl.Int64(),
+        "uuid": pl.String(),
+        "suffix": pl.String(),
+        "stamp": pl.String(),
+    }
+)

@@ -113,5 +113,5 @@ def _quoted(lines: pl.DataFrame, bad: list[tuple[int, bytes, str]]) -> pl.DataFr
             rows.append((line, text, next(csv.reader([text], strict=True))))
         except (csv.Error, StopIteration) as error:
             bad.append((line, text.encode(), f"damaged quoting: {error}"))
-    schema = {"line": pl.Int64, "text": pl.String, "cells": pl.List(pl.String)}
+    schema = pl.Schema({"line": pl.Int64(), "text": pl.String(), "cells": pl.List(pl.String)})
     return pl.DataFrame(rows, schema=schema, orient="row")

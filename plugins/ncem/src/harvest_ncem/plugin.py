@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest import SourceSpec, View, hookimpl
+from harvest import ReportSpec, SourceSpec, View, hookimpl
 
 harvest_api = 1
 
@@ -71,4 +71,23 @@ def harvest_views() -> Iterable[View]:
                 "overrides the study's",
             },
         ),
+    ]
+
+
+@hookimpl
+def harvest_reports() -> Iterable[ReportSpec]:
+    """The study's result."""
+    return [
+        ReportSpec(
+            name="ncem.comparison",
+            doc="File transfer compared with streaming, per scan size: statistics with and without "
+            "outliers, speed-up, histograms.",
+            build="harvest_ncem.reports:comparison",
+            requires=("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file"),
+            settings={
+                "study": _STUDY,
+                "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
+                "save_correction": "on (default) or off: whether to subtract the study's save time",
+            },
+        )
     ]

@@ -91,10 +91,10 @@ class NcemSource(Source):
             what = "status" if name.kind == "status" else "files"
             return Partition(
                 id=path.name,
-                origin=str(path.parent),
+                origin=origin,
                 inputs=(origin,),
                 size_bytes=path.stat().st_size if what == "status" else 200,
-                options={"what": what, "names": (path.name,)},
+                options={"what": what, "folder": str(path.parent), "names": (path.name,)},
             )
         return Partition(
             id=path.name,
@@ -118,7 +118,8 @@ class NcemSource(Source):
         from .files import read_files, read_statuses
 
         reader = read_statuses if what == "status" else read_files
-        return reader(partition.path, partition.options["names"], self.config, ctx)
+        folder = Path(partition.options["folder"])
+        return reader(folder, partition.options["names"], self.config, ctx)
 
     def _table(self, path: Path, ctx: ReadContext) -> Iterator[Any]:
         from .tables import read_table, recognise

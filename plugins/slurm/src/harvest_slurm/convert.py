@@ -218,7 +218,7 @@ def scaled(text: pl.Expr) -> pl.Expr:
     unit = text.str.slice(-1)
     scale = unit.replace_strict(list(_UNITS), list(_UNITS.values()), default=None)
     number = pl.when(scale.is_not_null()).then(text.str.head(-1)).otherwise(text)
-    whole = number.cast(pl.UInt32, strict=False).cast(pl.Int64)
+    whole = number.cast(pl.UInt64, strict=False).cast(pl.Int64, strict=False)
     broken = (
         pl.when(number.str.contains(r"^\d{1,9}\.\d{1,3}$"))
         .then(number)
@@ -227,7 +227,8 @@ def scaled(text: pl.Expr) -> pl.Expr:
     # up to here floating point rounds as exact arithmetic does, see the tests
     product = broken * scale.fill_null(1)
     rounded = pl.when(product < 1e13).then((product + 0.5).floor()).cast(pl.Int64, strict=False)
-    exact = pl.when(scale.fill_null(1) <= 2**30).then(whole * scale.fill_null(1))
+    fits = scale.is_null() | ((whole < 2**32) & (scale <= 2**30))
+    exact = pl.when(fits).then(whole * scale.fill_null(1))
     return pl.coalesce(exact, rounded)
 
 

@@ -15,7 +15,7 @@ import attrs
 __all__ = ["BY_NAME", "FIELDS", "FREE", "Field", "canonical", "is_field", "unique_names"]
 
 FREE: Final = frozenset(
-    "JobName Comment AdminComment SystemComment SubmitLine WorkDir Constraints".split()
+    ["JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Constraints"]
 )
 """Fields whose text is the user's: they may hold the delimiter or a line break."""
 
@@ -82,7 +82,8 @@ FIELDS: Final[tuple[Field, ...]] = (
     *_step("duration", MinCPU="min_cpu_s", AveCPU="ave_cpu_s"),
     *_both("int", NNodes="nodes", AllocNodes="alloc_nodes"),
     *_both("int", AllocCPUS="alloc_cpus", NCPUS="alloc_cpus", ReqCPUS="req_cpus"),
-    *_job("int", ReqNodes="req_nodes", Priority="priority", UID="uid", GID="gid"),
+    *_both("int", ReqNodes="req_nodes"),
+    *_job("int", Priority="priority", UID="uid", GID="gid"),
     *_job("int", Restarts="restarts"),
     *_both("int", DBIndex="db_index", ConsumedEnergyRaw="consumed_energy_j"),
     *_both("count", ConsumedEnergy="consumed_energy_j"),
@@ -99,15 +100,50 @@ FIELDS: Final[tuple[Field, ...]] = (
 )
 
 # Fields that become no column, but whose names tell a header of sacct.
-_OTHERS: Final = (
-    "AssocID AveCPUFreq BlockID ExtraInfo FailedNode Extra JobComment Licenses McsLabel "
-    "MaxDiskReadNode MaxDiskReadTask MaxDiskWriteNode MaxDiskWriteTask MaxPagesNode MaxPagesTask "
-    "MaxVMSizeNode MaxVMSizeTask QOSRAW QOSREQ ReqCPUFreq ReqCPUFreqGov ReqCPUFreqMax "
-    "ReqCPUFreqMin ReservationId SLUID SegmentSize StdErr StdIn StdOut ThreadsPerCore "
-    "TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMinNode TRESUsageInMinTask "
-    "TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode "
-    "TRESUsageOutMinTask WCKeyID AllocGRES ReqGRES"
-).split()
+_OTHERS: Final = [
+    "AssocID",
+    "AveCPUFreq",
+    "BlockID",
+    "ExtraInfo",
+    "FailedNode",
+    "Extra",
+    "JobComment",
+    "Licenses",
+    "McsLabel",
+    "MaxDiskReadNode",
+    "MaxDiskReadTask",
+    "MaxDiskWriteNode",
+    "MaxDiskWriteTask",
+    "MaxPagesNode",
+    "MaxPagesTask",
+    "MaxVMSizeNode",
+    "MaxVMSizeTask",
+    "QOSRAW",
+    "QOSREQ",
+    "ReqCPUFreq",
+    "ReqCPUFreqGov",
+    "ReqCPUFreqMax",
+    "ReqCPUFreqMin",
+    "ReservationId",
+    "SLUID",
+    "SegmentSize",
+    "StdErr",
+    "StdIn",
+    "StdOut",
+    "ThreadsPerCore",
+    "TRESUsageInMaxNode",
+    "TRESUsageInMaxTask",
+    "TRESUsageInMinNode",
+    "TRESUsageInMinTask",
+    "TRESUsageOutMaxNode",
+    "TRESUsageOutMaxTask",
+    "TRESUsageOutMin",
+    "TRESUsageOutMinNode",
+    "TRESUsageOutMinTask",
+    "WCKeyID",
+    "AllocGRES",
+    "ReqGRES",
+]
 
 _WIDTH = re.compile(r"%-?\d*$")
 

@@ -36,6 +36,15 @@ class Ids:
     columns: dict[str, Any]
     errors: Any | None = None
 
+    def filter(self, mask: Any) -> Ids:
+        """The ids of some of the rows."""
+        return Ids(
+            self.job.filter(mask),
+            self.step.filter(mask),
+            {name: values.filter(mask) for name, values in self.columns.items()},
+            None if self.errors is None else self.errors.filter(mask),
+        )
+
 
 def read_ids(job_id: Any | None, raw: Any | None) -> Ids:
     """Read the fields JobID and JobIDRaw; one of them may be missing."""

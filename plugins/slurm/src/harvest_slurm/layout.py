@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import attrs
+
 from harvest import SourceError
 
 from .fields import BY_NAME, canonical, is_field, unique_names

@@ -122,6 +122,7 @@ class Step(Record):
     ntasks: int | None = field(doc="Tasks of the step.")
     layout: str | None = field(doc="How tasks were laid out on nodes.")
     nodes: int | None = field(doc="Nodes of the step.")
+    req_nodes: int | None = field(doc="Nodes asked for.")
     alloc_nodes: int | None = field(doc="Nodes allocated.")
     req_cpus: int | None = field(doc="CPUs asked for.")
     alloc_cpus: int | None = field(doc="CPUs allocated.")

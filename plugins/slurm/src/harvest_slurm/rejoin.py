@@ -138,12 +138,14 @@ class Joiner:
         text = _decoded(line)
         last = first
         complaint = ""
+        absorbed: set[int] = set()
         while True:
             fields = self._count(text)
             if fields >= self.due:
                 found, complaint = self._divide(text)
                 if found is not None:
                     done.records.append((first, found))
+                    done.used |= absorbed
                     return last + 1
                 if fields > self.due + EXTRA_FIELDS or complaint:
                     break
@@ -157,9 +159,9 @@ class Joiner:
             if not self._continues(lines[following], following in odd, fields):
                 break
             text = f"{text}\n{_decoded(lines[following])}"
-            done.used.update(range(following, following + (following not in odd)))
+            if following not in odd:
+                absorbed.add(following)
             last = following
-        done.used.difference_update(range(first + 1, last + 1))
         if self._append(lines, first, odd, done):
             return first + 1
         if not line.strip():

@@ -7,9 +7,10 @@ from functools import cache
 from typing import Any
 
 import attrs
-import harvest
 import pyarrow as pa
 import pyarrow.compute as pc
+
+import harvest
 
 from .convert import Context, Converted, convert
 from .fields import BY_NAME, Field, canonical

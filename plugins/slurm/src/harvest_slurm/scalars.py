@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Final
@@ -33,12 +33,38 @@ __all__ = [
 
 INT64_MAX: Final = 2**63 - 1
 
-STATES: Final = (
-    "BOOT_FAIL CANCELLED COMPLETED CONFIGURING COMPLETING DEADLINE EXPEDITING FAILED LAUNCH_FAILED "
-    "NODE_FAIL OUT_OF_MEMORY PENDING POWER_UP_NODE PREEMPTED RECONFIG_FAIL RECORD_EXPIRED "
-    "REQUEUED REQUEUE_FED REQUEUE_HOLD RESIZING RESV_DEL_HOLD REVOKED RUNNING SIGNALING "
-    "SPECIAL_EXIT STAGE_OUT STOPPED SUSPENDED TIMEOUT UPDATE_DB"
-).split()
+STATES: Final = [
+    "BOOT_FAIL",
+    "CANCELLED",
+    "COMPLETED",
+    "CONFIGURING",
+    "COMPLETING",
+    "DEADLINE",
+    "EXPEDITING",
+    "FAILED",
+    "LAUNCH_FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PENDING",
+    "POWER_UP_NODE",
+    "PREEMPTED",
+    "RECONFIG_FAIL",
+    "RECORD_EXPIRED",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESIZING",
+    "RESV_DEL_HOLD",
+    "REVOKED",
+    "RUNNING",
+    "SIGNALING",
+    "SPECIAL_EXIT",
+    "STAGE_OUT",
+    "STOPPED",
+    "SUSPENDED",
+    "TIMEOUT",
+    "UPDATE_DB",
+]
 """Job states that sacct may print, long form."""
 
 
@@ -184,7 +210,7 @@ def time(text: str, zone: ZoneInfo) -> datetime | None:
     if text.isascii() and text.isdigit():
         if len(text) > 11:
             raise ValueError("no epoch time in seconds")
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=int(text))
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(text))
     found = _TIME.fullmatch(text)
     if not found:
         if re.fullmatch(r"(?:\d+ \w+ )?\d\d:\d\d(?::\d\d)?", text):
@@ -194,12 +220,12 @@ def time(text: str, zone: ZoneInfo) -> datetime | None:
     micros = int((found[7] or "").ljust(6, "0"))
     naive = datetime(*parts, micros)  # type: ignore[arg-type]  # noqa: DTZ001 - zone follows
     if found[8]:
-        return naive.replace(tzinfo=timezone.utc)
+        return naive.replace(tzinfo=UTC)
     if found[9]:
         offset = timedelta(hours=int(found[10]), minutes=int(found[11]))
         behind = offset if found[9] == "+" else -offset
-        return naive.replace(tzinfo=timezone(behind)).astimezone(timezone.utc)
-    moment = naive.replace(tzinfo=zone, fold=0).astimezone(timezone.utc)
+        return naive.replace(tzinfo=timezone(behind)).astimezone(UTC)
+    moment = naive.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) != naive:
         raise ValueError(f"this time does not exist in {zone.key}: clocks skip it")
     return moment

@@ -124,8 +124,14 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
         refused = pl.when(wrong).then(pl.lit("name")).otherwise(refused)
     return (
         rows_of(dataset, "slurm.job", "slurm")
-        .select(pl.col("job_id").cast(pl.String).cast(pl.Int64, strict=False), *JOB_COLUMNS)
-        .filter(pl.col("job_id").is_not_null())  # parts of arrays and het jobs are not the study's
+        .select(
+            # parts of arrays and het jobs have a number of their own beside 123_4 and 123+0
+            pl.coalesce(
+                pl.col("job_id").cast(pl.String).cast(pl.Int64, strict=False),
+                pl.col("job_id_raw").cast(pl.Int64),
+            ).alias("job_id"),
+            *JOB_COLUMNS,
+        )
         .with_columns(refused.alias("refused"))
         # a requeued job, or one harvested from two dumps, has several rows: the last counts
         .sort("submit_time", "start_time", nulls_last=False, maintain_order=True)

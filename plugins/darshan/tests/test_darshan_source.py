@@ -1,0 +1,162 @@
+"""The source: what it takes for a log, and what hostile logs cost."""
+
+from __future__ import annotations
+
+import bz2
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import harvest
+from harvest.testing import collect
+from harvest_darshan.source import DarshanSource
+
+STDIO = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
+
+
+def test_a_directory_of_mixed_files(log_writer, tmp_path):
+    # given logs, broken ones, and files of other kinds, at several depths
+    log = log_writer(modules={"STDIO": (2, STDIO)}).build()
+    (tmp_path / "deep/er").mkdir(parents=True)
+    (tmp_path / "deep/er/b_id1-2_1-1-1-1_1.darshan").write_bytes(log)
+    (tmp_path / "renamed.bin").write_bytes(log)
+    (tmp_path / "worker.csv").write_text("time,worker\n1,tcp://a\n")
+    (tmp_path / "empty.darshan").write_bytes(b"")
+    (tmp_path / "killed.darshan_partial").write_bytes(b"\0" * 2000)
+
+    found = collect(DarshanSource(str(tmp_path)))
+
+    assert [p.id for p in found.partitions] == [
+        "empty.darshan",
+        "killed.darshan_partial",
+        "renamed.bin",
+        "deep/er/b_id1-2_1-1-1-1_1.darshan",
+    ]
+    assert len(found.rows("darshan.job")) == 2
+    assert [Path(r.origin).name for r in found.rejects] == [
+        "empty.darshan",
+        "killed.darshan_partial",
+    ]
+    assert found.units == found.accounted
+
+
+def test_two_logs_of_one_process_are_two_jobs_with_one_pid(log_writer, tmp_path):
+    for number in (1, 2):
+        name = f"u_python_id815-815_4-19-68487-{number}_1.darshan"
+        (tmp_path / name).write_bytes(log_writer(job_id=815).build())
+
+    jobs = collect(DarshanSource(str(tmp_path))).rows("darshan.job")
+
+    assert [job["pid"] for job in jobs] == [815, 815]
+    assert len({job["origin"] for job in jobs}) == 2
+
+
+def test_a_directory_without_logs_and_a_missing_one_are_errors(tmp_path):
+    with pytest.raises(harvest.SourceError, match="no Darshan log"):
+        list(DarshanSource(str(tmp_path)).plan())
+    with pytest.raises(harvest.SourceError, match="no such file"):
+        list(DarshanSource(str(tmp_path / "nowhere")).plan())
+
+
+def test_detection(log_writer, tmp_path):
+    log, text, named = (tmp_path / n for n in ("a.log", "b.csv", "c.darshan"))
+    log.write_bytes(log_writer(order=">").build())
+    text.write_text("time,worker\n")
+    named.write_bytes(b"")
+
+    sure = [DarshanSource.detect(p) for p in (log, text, named, tmp_path)]
+
+    assert [d and d.confidence for d in sure] == [1.0, None, 0.5, 0.8]
+
+
+def test_the_pid_is_that_of_rank_0_only(log_writer, make_dxt, harvest_bytes):
+    records = make_dxt("<", 7, [(0, 1, 0.0, 1.0)]) + make_dxt("<", 7, [(0, 1, 0.0, 1.0)], rank=1)
+    found = harvest_bytes(log_writer(nprocs=2, modules={"DXT_POSIX": (1, records)}).build())
+
+    assert [r["pid"] for r in found.rows("darshan.dxt_segment")] == [815, None]
+
+
+def test_hosts_of_dxt_serve_other_modules_of_the_same_rank(log_writer, make_dxt, harvest_bytes):
+    dxt = make_dxt("<", 7, [(0, 1, 0.0, 1.0)], host="nodeA")
+    other = struct.pack("<Qq14q15d", 7, 1, *[1] * 14, *[0.0] * 15)
+    modules = {"STDIO": (2, STDIO + other), "DXT_POSIX": (1, dxt)}
+
+    found = harvest_bytes(log_writer(nprocs=2, modules=modules).build())
+
+    assert [r["hostname"] for r in found.rows("darshan.stdio")] == ["nodeA", None]
+
+
+@pytest.mark.parametrize("compress", [zlib.compress, bz2.compress], ids=["zlib", "bzip2"])
+@pytest.mark.parametrize("part", ["names", "DXT_POSIX", "POSIX", "STDIO", "HEATMAP", "LUSTRE"])
+def test_decompression_bombs_cost_their_module_alone(
+    log_writer, harvest_bytes, monkeypatch, part, compress
+):
+    # given a region that inflates to 100 MB, where a region may grow 20-fold beyond 1 MB
+    monkeypatch.setattr("harvest_darshan.regions.RATIO_FREE", 1 << 20)
+    bomb = b"\0" * 100_000_000
+    kind = "zlib" if compress is zlib.compress else "bzip2"
+    modules = {} if part == "names" else {part: (1, bomb)}
+    writer = log_writer(compression=kind, modules=modules)
+    if part == "names":
+        monkeypatch.setattr(type(writer), "name_map", lambda self: bomb)
+
+    found = harvest_bytes(writer.build(), max_ratio=20)
+
+    assert len(found.rows("darshan.job")) == 1
+    assert len(found.rejects) == 1
+    assert "inflate to more than" in found.rejects[0].reason
+    assert found.units == found.accounted
+
+
+def test_bomb_in_the_job_record(log_writer, harvest_bytes):
+    found = harvest_bytes(log_writer(exe="x" * 50_000_000).build())
+
+    assert found.tables == {}
+    assert "inflate to more than" in found.rejects[0].reason
+
+
+def test_limits_on_a_whole_log(log_writer, harvest_bytes):
+    modules = {"STDIO": (2, STDIO * 40), "POSIX": (4, struct.pack("<Qq86q", 7, 0, *[0] * 86))}
+    data = log_writer(modules=modules).build()
+
+    found = harvest_bytes(data, max_inflated_bytes=10_000)
+    assert found.rows("darshan.job")[0]["unread_modules"] == ["STDIO"]
+
+    assert harvest_bytes(data, max_seconds=1e-9).rejects[0].reason.endswith("more than 1e-09 s")
+
+
+def test_a_large_log_is_read_in_bounded_memory(log_writer, tmp_path):
+    # given two million segments of the variant: 192 MB when inflated
+    script = """
+import resource, sys
+from pathlib import Path
+from harvest.plugins.context import ReadContext
+from harvest.run.rows import typed_tables
+from harvest_darshan.source import DarshanSource
+source = DarshanSource(sys.argv[1])
+(partition,) = source.plan()
+rows, before = 0, None
+for kind, table in typed_tables(source, partition, ReadContext(partition.origin, Path("."))):
+    if kind.name == "darshan.dxt_segment":
+        before = before or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        rows += table.num_rows
+    del table
+print(rows, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    segment = struct.pack("<qqdd", 1, 2, 3.0, 4.0) + b"pthread_id=5".ljust(64, b"\0")
+    head = struct.pack("<Qqq64sqq", 7, 0, 0, b"n", 0, 2_000_000)
+    path = tmp_path / "big.darshan"
+    writer = log_writer(modules={"DXT_POSIX": (1, head + segment * 2_000_000)})
+    path.write_bytes(writer.build())
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
+
+    rows, grown = map(int, done.stdout.split())
+    assert rows == 2_000_000
+    assert grown < 128

@@ -1,0 +1,212 @@
+"""Distiller's CSV exports and the texts that are in them."""
+
+from __future__ import annotations
+
+import csv
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest import SourceError
+from harvest.testing import collect
+from harvest_distiller.source import OTHER, DistillerConfig, DistillerSource
+from harvest_distiller.tables import size_of_name
+from harvest_distiller.uri import redacted, scrubbed, secrets
+
+
+def read(path, **config):
+    found = collect(DistillerSource(str(path), DistillerConfig(**config)))
+    assert found.accounted == found.units
+    return found
+
+
+def test_an_export_gives_a_row_per_job(tmp_path):
+    # given blank ids and times, a scan with two jobs, and both ways to write a duration
+    table = tmp_path / "128_128.csv"
+    table.write_bytes(
+        b"\xef\xbb\xbfid,slurm_id,elapsed\r\n"
+        b"1930,58250603,00:04:19\r\n"
+        b"1930,58248564.0,0 days 00:19:38\r\n"
+        b"1928,,\r\n"
+        b"3028,,1 days 00:00:37.250000\r\n"
+    )
+    rows = read(table).rows("distiller.job")
+    assert [(r["scan_id"], r["slurm_id"], r["elapsed_s"], r["position"]) for r in rows] == [
+        (1930, 58250603, 259.0, 2),
+        (1930, 58248564, 1178.0, 3),
+        (1928, None, None, 4),
+        (3028, None, 86437.25, 5),
+    ]
+    assert {r["scan_size"] for r in rows} == {"128x128"}
+
+
+def test_what_does_not_fit_is_kept_as_rejects(tmp_path):
+    table = tmp_path / "jobs.csv"
+    table.write_text(
+        "elapsed,id,slurm_id,user\n"
+        "00:00:30,1,2,Ann\n"
+        "00:00:30,1,58x,Ann\n"
+        "00:00:30,,2,Ann\n"
+        "thirty,1,2,Ann\n"
+        "-00:00:30,1,2,Ann\n"
+        "00:99:00,1,2,Ann\n"
+        "1,2\n"
+        "\n"
+    )
+    found = read(table)
+    (row,) = found.rows("distiller.job")
+    assert row["extra"] == [("user", "Ann")]
+    assert row["scan_size"] is None
+    assert any("set distiller.scan_size" in note for note in found.notes)
+    assert {(r.position, r.reason) for r in found.rejects} == {
+        (3, "Slurm id '58x' is no number"),
+        (4, "no scan id"),
+        (5, "elapsed 'thirty' is no duration such as 00:04:19"),
+        (6, "elapsed '-00:00:30' is negative"),
+        (7, "elapsed '00:99:00' is no duration such as 00:04:19"),
+        (8, "2 fields where the header has 4"),
+    }
+    assert found.rejects[1].raw in (b"00:00:30,,2,Ann", b"00:00:30,1,58x,Ann", b"1,2")
+    assert found.filtered == {"blank line": 1}
+
+
+def test_the_size_is_a_setting_too(tmp_path):
+    table = tmp_path / "jobs.csv"
+    table.write_text("id,slurm_id,elapsed\n1,2,\n")
+    assert read(table, scan_size="256_256").rows("distiller.job")[0]["scan_size"] == "256x256"
+    with pytest.raises(ValueError, match="scan_size 'big' is no size"):
+        DistillerConfig(scan_size="big")
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("128_128.csv", "128x128"),
+        ("1024_512.head.csv", "1024x512"),
+        ("jobs-64x64.csv", "64x64"),
+        ("jobs.csv", None),
+        ("jobs_2023_10.csv", "2023x10"),  # a name that misleads needs the setting
+    ],
+)
+def test_sizes_in_file_names(tmp_path, name, size):
+    assert size_of_name(tmp_path / name) == size
+
+
+DURATIONS = st.timedeltas(timedelta(0), timedelta(days=99))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**9),
+            st.none() | st.integers(0, 10**12),
+            st.none() | st.tuples(DURATIONS, st.sampled_from(["pandas", "clock", "slurm"])),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_exports_agree_with_the_csv_module(tmp_path_factory, drawn):
+    table = tmp_path_factory.mktemp("d") / "512_512.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "slurm_id", "elapsed"])
+        for scan, slurm, elapsed in drawn:
+            writer.writerow([scan, "" if slurm is None else slurm, spelt(elapsed)])
+    rows = read(table).rows("distiller.job")
+    assert [(r["scan_id"], r["slurm_id"]) for r in rows] == [(s, j) for s, j, _ in drawn]
+    for row, (_, _, elapsed) in zip(rows, drawn, strict=True):
+        expected = None if elapsed is None else pytest.approx(elapsed[0].total_seconds())
+        assert row["elapsed_s"] == expected
+
+
+def spelt(elapsed) -> str:
+    if elapsed is None:
+        return ""
+    value, form = elapsed
+    whole, micros = divmod(value.seconds * 1_000_000 + value.microseconds, 1_000_000)
+    hours, minutes, seconds = whole // 3600, whole // 60 % 60, whole % 60
+    fraction = f".{micros:06d}" if micros else ""
+    if form == "clock":
+        return f"{hours + 24 * value.days:02d}:{minutes:02d}:{seconds:02d}{fraction}"
+    clock = f"{hours:02d}:{minutes:02d}:{seconds:02d}{fraction}"
+    return f"{value.days} days {clock}" if form == "pandas" else f"{value.days}-{clock}"
+
+
+def test_a_directory_of_exports(tmp_path):
+    for name in ("128_128.csv", "256_256.csv"):
+        (tmp_path / name).write_text("id,slurm_id,elapsed\n1,2,00:00:01\n")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    found = read(tmp_path)
+    assert {r["scan_size"] for r in found.rows("distiller.job")} == {"128x128", "256x256"}
+    assert found.filtered == {OTHER: 1}
+    assert DistillerSource.detect(tmp_path).confidence > 0.8
+
+
+def test_places_without_exports_are_errors(tmp_path):
+    with pytest.raises(SourceError, match="no such file"):
+        list(DistillerSource(str(tmp_path / "absent")).plan())
+    with pytest.raises(SourceError, match="holds no CSV file"):
+        list(DistillerSource(str(tmp_path)).plan())
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    with pytest.raises(SourceError, match="does not have the columns id, slurm_id, elapsed"):
+        read(other)
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("postgresql://u:pw@host:5432/db", "postgresql://u@host:5432/db"),
+        ("postgres://u:p@w:x/y@host/db?sslmode=require", "postgres://u@host/db?sslmode=require"),
+        ("postgresql://u@host/db?password=pw&x=1", "postgresql://u@host/db?password=***&x=1"),
+        ("postgresql://host/db", "postgresql://host/db"),
+        ("postgresql:///db?host=/tmp&user=me@here", "postgresql:///db?host=/tmp&user=me@here"),
+        ("postgresql://u:p?w@host/db", "postgresql://u@host/db"),
+        ("128_128.csv", "128_128.csv"),
+    ],
+)
+def test_locations_are_shown_without_secrets(uri, shown):
+    assert redacted(uri) == shown
+    assert DistillerSource.redact(uri) == shown
+
+
+@given(
+    st.text(
+        st.characters(codec="ascii", exclude_categories=["Cc"], exclude_characters="*"),
+        min_size=4,
+        max_size=20,
+    )
+)
+def test_no_password_survives_redaction(password):
+    from urllib.parse import quote
+
+    encoded = f"postgresql://user:{quote(password, safe='')}@localhost:5432/distiller"
+    assert redacted(encoded) == "postgresql://user@localhost:5432/distiller"
+    assert password in secrets(encoded)
+    assert password not in scrubbed(f"failed: {password}!", secrets(encoded)).replace("***", "")
+
+
+def test_real_samples(shared_data):
+    folder = shared_data / "ncem"
+    for name, size in {"128_128.head.csv": "128x128", "1024_1024.head.csv": "1024x1024"}.items():
+        assert DistillerSource.detect(folder / name).confidence > 0.9
+        found = read(folder / name)
+        assert {r["scan_size"] for r in found.rows("distiller.job")} == {size}
+        with (folder / name).open(newline="") as file:
+            expected = [
+                (int(row["id"]), int(row["slurm_id"]) if row["slurm_id"] else None)
+                for row in csv.DictReader(file)
+            ]
+        rows = found.rows("distiller.job")
+        assert [(r["scan_id"], r["slurm_id"]) for r in rows] == expected
+    for name in (
+        "ncem_file_created_times.head.csv",
+        "scan_times_2709_3688.head.csv",
+        "slurm_job_info.head.csv",
+        "write_times.head.csv",
+    ):
+        assert DistillerSource.detect(folder / name) is None

@@ -1,0 +1,110 @@
+"""Files of text that may be compressed, written as a whole and read by byte range.
+
+A compressed file may be a sequence of gzip members or zstd frames; any tool for these formats reads
+such a sequence as one text.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import zstandard
+
+from harvest import DatasetError
+
+__all__ = ["BLOCK_BYTES", "Output", "blocks", "codec_of", "open_range"]
+
+BLOCK_BYTES = 8 * 1024 * 1024
+"""Bytes of text taken at a time."""
+
+DEFAULT_LEVELS = {"gz": 6, "zst": 3}
+
+
+def codec_of(name: str) -> str:
+    """``gz``, ``zst`` or, for anything else, ``plain``, by a file name's ending."""
+    ending = name.rpartition(".")[2]
+    return ending if ending in DEFAULT_LEVELS else "plain"
+
+
+class Output:
+    """A new file, compressed as one gzip member or zstd frame; equal text gives equal bytes."""
+
+    def __init__(self, path: Path, codec: str, level: int | None = None):
+        self._raw: IO[bytes] = path.open("wb")
+        self._stream: Any = self._raw
+        if level is None:
+            level = DEFAULT_LEVELS.get(codec, 0)
+        if codec == "gz":
+            # a time or name in the header would make equal texts differ
+            self._stream = gzip.GzipFile("", "wb", level, self._raw, mtime=0)
+        elif codec == "zst":
+            self._stream = zstandard.ZstdCompressor(level).stream_writer(self._raw, closefd=False)
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append text."""
+        self._stream.write(data)
+
+    def close(self) -> None:
+        """Finish the file; raises OSError when that fails."""
+        try:
+            if self._stream is not self._raw:
+                self._stream.close()
+        finally:
+            self._raw.close()
+
+
+class _Range(io.RawIOBase):
+    """Bytes ``start`` to ``start + size`` of a file; a file that ends before is an error."""
+
+    def __init__(self, path: Path, start: int, size: int):
+        self._path = path
+        self._file = path.open("rb", buffering=0)
+        self._file.seek(start)
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)[: self._left]
+        count = self._file.readinto(view) or 0
+        if self._left and not count:
+            raise DatasetError(
+                f"the file ends {self._left} bytes before the manifest says",
+                where=str(self._path),
+                remedy="restore it from a backup, or run again with --force",
+            )
+        self._left -= count
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def open_range(path: Path, start: int, size: int, codec: str) -> IO[bytes]:
+    """The text in a byte range of a file; compressed, the range is whole members or frames."""
+    raw = io.BufferedReader(_Range(path, start, size), 1 << 20)
+    if codec == "gz":
+        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[return-value]
+    if codec == "zst":
+        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return raw
+
+
+def blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Whole lines of a text, some megabytes at a time."""
+    rest = b""
+    while block := stream.read(BLOCK_BYTES):
+        end = block.rfind(b"\n") + 1
+        if not end:
+            rest += block
+            continue
+        yield rest + block[:end]
+        rest = block[end:]
+    if rest:
+        yield rest

@@ -1,0 +1,74 @@
+"""``jsonl:DIR``: a directory of parts, one file for each record type in it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from harvest import PartFile, PartWriter, RecordType
+from harvest.model.json import encode_lines
+from harvest.plugins.directory_sink import DirectorySink
+
+from .codecs import Output
+from .reading import Stretch, scan_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["JsonlDirectory"]
+
+
+class JsonlDirectory(DirectorySink):
+    """Writes ``DIR/<record type>/<part>.jsonl``, one object of all columns a line."""
+
+    name = "jsonl"
+    suffix: ClassVar[str] = ".jsonl"
+
+    def writer(self, staging: Path, part: str) -> PartWriter:
+        """A writer of one partition."""
+        return _PartWriter(staging, partial(self.place, part=part))
+
+    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
+        """The rows of one record type, lazily."""
+        mine = [file for file in files if file.record_type == record_type.name]
+        stretches = [
+            Stretch(path, 0, file.size_bytes, "plain")
+            for path, file in zip(self.paths(mine), mine, strict=True)
+        ]
+        return scan_rows(record_type, stretches)
+
+
+class _PartWriter(PartWriter):
+    """Writes each record type's lines as they come."""
+
+    def __init__(self, staging: Path, place: Callable[[str], str]):
+        self._staging = staging
+        self._place = place
+        self._outputs: dict[str, Output] = {}
+        self._rows: dict[str, int] = {}
+
+    def write(self, record_type: RecordType, table: pa.Table) -> None:
+        name = record_type.name
+        if name not in self._outputs:
+            path = self._staging / self._place(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._outputs[name] = Output(path, "plain")
+            self._rows[name] = 0
+        self._outputs[name].write(encode_lines(record_type, table))
+        self._rows[name] += table.num_rows
+
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        for output in self._outputs.values():
+            output.close()
+        return [(self._place(name), name, rows) for name, rows in self._rows.items()]
+
+    def abort(self) -> None:
+        for output in self._outputs.values():
+            # the file is thrown away: that its end cannot be written changes nothing
+            with contextlib.suppress(OSError):
+                output.close()

@@ -1,0 +1,161 @@
+"""``jsonl:FILE.jsonl[.gz|.zst]``: one file of all rows in the shape of the events model.
+
+The file is the pieces of its partitions one after the other; each is a text, a gzip member or a
+zstd frame of its own.  A commit writes the next file beside it, in the state directory: new pieces
+from staging, unchanged ones as byte ranges of the present file.  Its rename finishes the commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+import attrs
+import polars as pl
+
+from harvest import DatasetError, PartFile, PartWriter, Publication, RecordType, Sink, UsageError
+
+from .codecs import codec_of
+from .pieces import PieceWriter
+from .reading import Stretch, identity_of, scan_events
+
+__all__ = ["JsonlFile"]
+
+_BLOCK = 4 * 1024 * 1024
+
+
+class JsonlFile(Sink):
+    """Writes one file, ordered by source, partition and position."""
+
+    name = "jsonl"
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100 - keeps links
+
+    @property
+    def root(self) -> Path:
+        """The directory that the file is in."""
+        return self.path.parent
+
+    @property
+    def state(self) -> Path:
+        """``FILE._harvest`` beside the file."""
+        return self.path.with_name(self.path.name + "._harvest")
+
+    def check(self) -> None:
+        """Raise UsageError when the location is a directory or a file that is not harvest's."""
+        if self.path.is_dir():
+            raise UsageError(
+                "this is a directory, but its name is one of a file",
+                where=str(self.path),
+                remedy="give the path of a file, or of a directory without this ending",
+            )
+        if self.path.exists() and self.path.stat().st_size and not self.state.is_dir():
+            raise UsageError(
+                "the file was not written by harvest and would be replaced",
+                where=str(self.path),
+                remedy="give another path, or move the file away",
+            )
+
+    def writer(self, staging: Path, part: str) -> PartWriter:
+        """A writer of one partition's piece."""
+        level = getattr(self.config, "level", None)
+        return PieceWriter(staging, self.path.name, codec_of(self.path.name), level)
+
+    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
+        """Write the next file in full, durably; the present one stays as it is.
+
+        Raises DatasetError when a piece that is to be kept is damaged.
+        """
+        final: dict[str, list[PartFile]] = {}
+        following = self._next(publication.token)
+        with following.open("wb") as out:
+            if self.path.exists():
+                shutil.copymode(self.path, following)
+            for key, files in publication.parts.items():
+                staged = publication.staged.get(key)
+                final[key] = [self._append(out, file, staged) for file in files]
+            out.flush()
+            os.fsync(out.fileno())
+        _fsync_directory(self.state)
+        return final
+
+    def _append(self, out: IO[bytes], file: PartFile, staged: Path | None) -> PartFile:
+        source, start = (staged / file.path, 0) if staged else (self.path, file.offset or 0)
+        offset = out.tell()
+        if not _copy(source, start, file, out):
+            raise DatasetError(
+                f"the piece at byte {start} is not what was written there (checksum)",
+                where=str(source),
+                remedy="run again with --force, which reads all inputs anew",
+            )
+        return attrs.evolve(file, path=self.path.name, offset=offset)
+
+    def finish(self, publication: Publication) -> None:
+        """Rename the commit's file into place; remove others that were never committed."""
+        following = self._next(publication.token)
+        if following.exists():
+            following.replace(self.path)
+            _fsync_directory(self.root)
+        for left in self.state.glob("next-*"):
+            left.unlink()
+
+    def _next(self, token: str) -> Path:
+        return self.state / f"next-{token}"
+
+    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
+        """The rows of one record type, lazily."""
+        mine = [file for file in files if file.record_type in (record_type.name, "events")]
+        path = self._holding(mine)
+        codec, identity = codec_of(self.path.name), identity_of(path)
+        stretches = [Stretch(path, f.offset or 0, f.size_bytes, codec, identity) for f in mine]
+        return scan_events(record_type, stretches)
+
+    def _holding(self, files: Sequence[PartFile]) -> Path:
+        """The file that holds these pieces.
+
+        Between a commit and its rename that is the next one, not the present one.
+        """
+        candidates = [self.path, *sorted(self.state.glob("next-*"))]
+        if len(candidates) == 1:
+            return self.path
+        for path in candidates:
+            if all(_copy(path, file.offset or 0, file, None) for file in files):
+                return path
+        raise DatasetError(
+            "no file holds what the manifest names",
+            where=str(self.path),
+            remedy="restore it from a backup, or run again with --force",
+        )
+
+
+def _copy(source: Path, start: int, file: PartFile, out: IO[bytes] | None) -> bool:
+    """Copy a piece, or only look at it; whether it has its checksum."""
+    digest = hashlib.sha256()
+    left = file.size_bytes
+    try:
+        stream = source.open("rb", buffering=0)
+    except FileNotFoundError:
+        return False
+    with stream:
+        stream.seek(start)
+        while left and (block := stream.read(min(left, _BLOCK))):
+            digest.update(block)
+            left -= len(block)
+            if out is not None:
+                out.write(block)
+    return not left and digest.hexdigest() == file.sha256
+
+
+def _fsync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

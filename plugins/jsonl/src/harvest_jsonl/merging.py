@@ -1,0 +1,112 @@
+"""Putting the events of several record types of one partition into one order.
+
+Each record type's lines lie in a spool of their own, in the shape of the events model.  Lines are
+merged by position, then by record type; where a source gave its rows in order of position, which
+is the usual case, no more than some blocks of each spool are held at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+import polars as pl
+
+from harvest.model.json import lines_of
+
+from .codecs import blocks, open_range
+
+__all__ = ["Spool", "merged"]
+
+# the first match is the member itself: within a text, its quotes would be escaped
+_POSITION = r'"position":(-?[0-9]+),"data":'
+
+
+@attrs.define
+class Spool:
+    """The lines of one record type.
+
+    in_order: whether their positions never go down.
+    """
+
+    record_type: str
+    path: Path
+    codec: str
+    rows: int = 0
+    in_order: bool = True
+    last: int | None = None
+
+    def note(self, positions: pl.Series) -> None:
+        """Take account of rows that were written."""
+        if not len(positions):
+            return
+        self.rows += len(positions)
+        follows = self.last is None or positions[0] >= self.last
+        self.in_order = self.in_order and follows and positions.is_sorted()
+        self.last = positions[-1]
+
+    def frames(self, order: int) -> Iterator[pl.DataFrame]:
+        """Columns position, order and line, block by block, sorted by position."""
+        size = self.path.stat().st_size
+        with open_range(self.path, 0, size, self.codec) as stream:
+            frames = (_parsed(block, order) for block in blocks(stream))
+            if self.in_order:
+                yield from frames
+            else:
+                found = list(frames)
+                yield pl.concat(found).sort("position", maintain_order=True)
+
+
+def merged(spools: Sequence[Spool]) -> Iterator[memoryview]:
+    """The lines of all spools by position, then record type, ready to be written."""
+    ordered = sorted(spools, key=lambda spool: spool.record_type)
+    lanes = [_Lane(spool.frames(order)) for order, spool in enumerate(ordered) if spool.rows]
+    while lanes:
+        # below this position no lane has more to come
+        bounds = [lane.last for lane in lanes if not lane.ended]
+        bound = min(bounds) if bounds else None
+        ready = [lane.take_below(bound) for lane in lanes]
+        rows = pl.concat(ready).sort("position", "order", maintain_order=True)
+        if rows.height:
+            yield lines_of(rows.select(pl.col("line") + pl.lit("\n")).to_series())
+        for lane in lanes:
+            if not lane.ended and lane.last == bound:
+                lane.fill()
+        lanes = [lane for lane in lanes if not lane.ended or lane.held.height]
+
+
+class _Lane:
+    """One spool's rows that are read but not yet taken."""
+
+    def __init__(self, frames: Iterator[pl.DataFrame]):
+        self._frames = frames
+        self.held = next(frames)
+        self.ended = False
+
+    @property
+    def last(self) -> int:
+        return int(self.held["position"][-1])
+
+    def take_below(self, bound: int | None) -> pl.DataFrame:
+        count = self.held.height
+        if bound is not None:
+            count = int(self.held["position"].search_sorted(bound, side="left"))
+        taken, self.held = self.held.head(count), self.held.slice(count)
+        return taken
+
+    def fill(self) -> None:
+        more = next(self._frames, None)
+        if more is None:
+            self.ended = True
+        else:
+            self.held = pl.concat([self.held, more])
+
+
+def _parsed(block: bytes, order: int) -> pl.DataFrame:
+    # JSON text holds no control characters, so that a line is one field
+    lines = pl.read_csv(
+        block, has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String}
+    )
+    position = pl.col("line").str.extract(_POSITION).cast(pl.Int64)
+    return lines.select(position.alias("position"), pl.lit(order).alias("order"), "line")

@@ -1,0 +1,83 @@
+"""Writing a partition's piece of the consolidated file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import polars as pl
+
+from harvest import PartWriter, RecordType
+from harvest.model.events import encode_event_lines
+
+from .codecs import Output
+from .merging import Spool, merged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PieceWriter"]
+
+
+class PieceWriter(PartWriter):
+    """Writes the events of one partition, all record types in one order of position.
+
+    The first record type goes straight to the piece.  Only when a second one comes, or rows that
+    are not in order of position, are all lines spooled and merged at the end.
+    """
+
+    def __init__(self, staging: Path, name: str, codec: str, level: int | None):
+        self._staging = staging
+        self._piece = staging / name
+        self._codec = codec
+        self._level = level
+        self._outputs: dict[str, Output] = {}
+        self._spools: dict[str, Spool] = {}
+
+    def write(self, record_type: RecordType, table: pa.Table) -> None:
+        """Write rows of one record type."""
+        name = record_type.name
+        if name not in self._spools:
+            self._open(name)
+        self._outputs[name].write(encode_event_lines(record_type, table))
+        positions: pl.Series = pl.from_arrow(table.column("position"))  # type: ignore[assignment]
+        self._spools[name].note(positions)
+
+    def _open(self, name: str) -> None:
+        number = len(self._spools)
+        path = self._staging / f".spool-{number}" if number else self._piece
+        codec, level = ("plain", None) if number else (self._codec, self._level)
+        self._outputs[name] = Output(path, codec, level)
+        self._spools[name] = Spool(name, path, codec)
+
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        """Finish the piece; there is none where nothing was written."""
+        for output in self._outputs.values():
+            output.close()
+        spools = list(self._spools.values())
+        if not spools:
+            return []
+        if len(spools) > 1 or not spools[0].in_order:
+            self._merge(spools)
+        kind = spools[0].record_type if len(spools) == 1 else "events"
+        return [(self._piece.name, kind, sum(spool.rows for spool in spools))]
+
+    def _merge(self, spools: Sequence[Spool]) -> None:
+        first = self._piece.replace(self._staging / ".spool-0")
+        spools = [attrs.evolve(spools[0], path=first), *spools[1:]]
+        output = self._outputs[""] = Output(self._piece, self._codec, self._level)
+        for lines in merged(spools):
+            output.write(lines)
+        output.close()
+        for spool in spools:
+            spool.path.unlink()
+
+    def abort(self) -> None:
+        """Close all files as they are."""
+        for output in self._outputs.values():
+            # the file is thrown away: that its end cannot be written changes nothing
+            with contextlib.suppress(OSError):
+                output.close()

@@ -1,0 +1,27 @@
+"""What this plugin offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import SinkSpec, hookimpl
+
+harvest_api = 1
+
+SUFFIXES = tuple(
+    name + compression for name in (".jsonl", ".ndjson") for compression in ("", ".gz", ".zst")
+)
+"""Endings of a location that is one file."""
+
+
+@hookimpl
+def harvest_sinks() -> Iterable[SinkSpec]:
+    """The sink ``jsonl``."""
+    return [
+        SinkSpec(
+            name="jsonl",
+            doc="JSON Lines: a directory of parts, or one file of events (.jsonl[.gz|.zst])",
+            factory="harvest_jsonl.sink:JsonlSink",
+            suffixes=SUFFIXES,
+        )
+    ]

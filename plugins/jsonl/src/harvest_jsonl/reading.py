@@ -1,0 +1,109 @@
+"""Scanning rows in JSON Lines, lazily, a block of lines at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from harvest import DatasetError, RecordType
+from harvest.model.frames import polars_schema
+from harvest.model.json import decode
+
+from .codecs import blocks, open_range
+
+__all__ = ["Stretch", "scan_events", "scan_rows"]
+
+
+@attrs.frozen
+class Stretch:
+    """A byte range of a file that holds whole lines.
+
+    identity: what ``identity_of`` gave for the file when the range was looked up, if it matters.
+    """
+
+    path: Path
+    start: int
+    size: int
+    codec: str
+    identity: tuple[int, ...] | None = None
+
+    def blocks(self) -> Iterator[bytes]:
+        """The lines; raises DatasetError when the file is another one by now."""
+        if self.identity is not None and identity_of(self.path) != self.identity:
+            raise DatasetError(
+                "the dataset has changed since it was opened",
+                where=str(self.path),
+                remedy="open it again",
+            )
+        with open_range(self.path, self.start, self.size, self.codec) as stream:
+            yield from blocks(stream)
+
+
+def identity_of(path: Path) -> tuple[int, ...] | None:
+    """Tells a file from one that took its place; None where there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+def scan_rows(record_type: RecordType, stretches: Sequence[Stretch]) -> pl.LazyFrame:
+    """Rows of one record type, each line an object of its columns."""
+    return _scan(record_type, stretches, pattern=None, inside=None)
+
+
+def scan_events(record_type: RecordType, stretches: Sequence[Stretch]) -> pl.LazyFrame:
+    """Rows of one record type among lines in the shape of the events model."""
+    start = re.escape(f'{{"record_type":"{record_type.name}",'.encode())
+    pattern = re.compile(b"^" + start + b".*$", re.MULTILINE)
+    return _scan(record_type, stretches, pattern=pattern, inside="data")
+
+
+def _scan(
+    record_type: RecordType,
+    stretches: Sequence[Stretch],
+    *,
+    pattern: re.Pattern[bytes] | None,
+    inside: str | None,
+) -> pl.LazyFrame:
+    schema = polars_schema(record_type)
+
+    def read(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        batch_rows: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        for stretch in stretches:
+            for block in stretch.blocks():
+                if rows is not None and rows <= 0:
+                    return
+                text = block if pattern is None else b"\n".join(pattern.findall(block))
+                frame = _decode(record_type, text, columns, inside, stretch.path)
+                if rows is not None:
+                    frame = frame.head(rows)
+                    rows -= frame.height
+                yield frame if predicate is None else frame.filter(predicate)
+
+    return register_io_source(read, schema=schema)
+
+
+def _decode(
+    record_type: RecordType, text: bytes, columns: list[str] | None, inside: str | None, path: Path
+) -> pl.DataFrame:
+    # a query of nothing but the number of rows still needs a column to count
+    wanted = columns if columns is None or columns else ["position"]
+    try:
+        return decode(record_type, text, columns=wanted, inside=inside)
+    except pl.exceptions.PolarsError as error:
+        raise DatasetError(
+            f"a line of {record_type.name} cannot be read: {error}",
+            where=str(path),
+            remedy="`harvest verify` tells which files have changed since they were written",
+        ) from error

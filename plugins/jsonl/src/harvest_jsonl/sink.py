@@ -1,0 +1,100 @@
+"""The sink ``jsonl``, which is one of two by the look of its location."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
+
+from .codecs import codec_of
+from .directory import JsonlDirectory
+from .file import JsonlFile
+from .plugin import SUFFIXES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Config", "JsonlSink"]
+
+_LEVELS = {"gz": (1, 9), "zst": (1, 22)}
+
+
+@attrs.frozen(kw_only=True)
+class Config:
+    """Settings of the sink ``jsonl``."""
+
+    level: int | None = attrs.field(
+        default=None,
+        metadata={"doc": "Compression level of .gz (1 to 9, else 6) or .zst (1 to 22, else 3)."},
+    )
+
+    @level.validator
+    def _positive(self, _: attrs.Attribute[Any], value: int | None) -> None:
+        if value is not None and not 1 <= value <= 22:
+            raise ValueError(f"level must be 1 to 22, not {value}")
+
+
+class JsonlSink(Sink):
+    """Writes a directory of parts, or one file where the location is named like one.
+
+    ``jsonl:DIR`` gives ``DIR/<record type>/<part>.jsonl``; ``jsonl:FILE.jsonl``, ``.jsonl.gz`` and
+    ``.jsonl.zst`` (or ``.ndjson``) give one file in the shape of the events model.
+    """
+
+    name = "jsonl"
+    Config = Config
+
+    def __init__(self, location: str, config: Any = None):
+        super().__init__(location, config)
+        form = JsonlFile if PurePath(location).name.endswith(SUFFIXES) else JsonlDirectory
+        self._form: Sink = form(location, self.config)
+
+    @property
+    def root(self) -> Path:
+        """The directory, or the one that the file is in."""
+        return self._form.root
+
+    @property
+    def state(self) -> Path:
+        """``DIR/_harvest`` or ``FILE._harvest``."""
+        return self._form.state
+
+    def check(self) -> None:
+        """Raise UsageError when the location cannot be written, or not with these settings."""
+        name = PurePath(self.location).name
+        if isinstance(self._form, JsonlDirectory) and any(
+            f"{suffix}." in name for suffix in (".jsonl", ".ndjson")
+        ):
+            raise UsageError(
+                "the ending names a compression that is not known",
+                where=self.location,
+                remedy="use one of " + ", ".join(SUFFIXES),
+            )
+        low, high = _LEVELS.get(codec_of(name), (1, 22))
+        if self.config.level is not None and not low <= self.config.level <= high:
+            raise UsageError(
+                f"level {self.config.level} is not one of {low} to {high}",
+                where=self.location,
+                remedy="set jsonl.level to one of these",
+            )
+        self._form.check()
+
+    def writer(self, staging: Path, part: str) -> PartWriter:
+        """A writer of one partition."""
+        return self._form.writer(staging, part)
+
+    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
+        """Make staged files readable, durably."""
+        return self._form.publish(publication)
+
+    def finish(self, publication: Publication) -> None:
+        """Remove what the manifest no longer names."""
+        self._form.finish(publication)
+
+    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
+        """The rows of one record type, lazily."""
+        return self._form.scan(files, record_type)

@@ -1,0 +1,343 @@
+"""The study's result: file transfer compared with streaming, size by size.
+
+The views decide what a duration is and which ones count; here they are only described.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from harvest.plugins.view import DatasetReader
+from harvest.report import Column, Notes, Plot, Report, Table
+
+from .study import Study, load_study
+
+__all__ = ["comparison", "describe", "outliers"]
+
+METHODS = ("file_transfer", "streaming")
+LABELS = {"file_transfer": "file transfer", "streaming": "streaming"}
+FENCE = 1.5
+MAX_BINS = 60
+
+COLUMNS = (
+    Column("size"),
+    Column("method"),
+    Column("outliers"),
+    Column("n"),
+    Column("mean_s", "mean", "s"),
+    Column("median_s", "median", "s"),
+    Column("std_s", "std", "s", doc="standard deviation of the sample: n − 1 in the denominator"),
+    Column("data_gb", "data", "GB", ",.2f", doc="data volume of one scan in 10⁹ bytes"),
+    Column(
+        "speed_up",
+        "speed-up",
+        None,
+        ".2f",
+        doc="mean of file transfer / mean of streaming, of the same size and outliers",
+    ),
+)
+
+
+def comparison(
+    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: Any = "on"
+) -> Report:
+    """The report ``ncem.comparison``.
+
+    study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
+    ncem.file_transfer.
+    """
+    made = load_study(study)
+    rows = _durations(dataset, made, max_elapsed, save_correction)
+    used = rows.filter(pl.col("excluded").is_null()).drop("excluded")
+    marked = outliers(used)
+    table = describe(marked)
+    sizes = table["size"].unique(maintain_order=True).to_list()
+    return Report(
+        made.name or "File transfer compared with streaming",
+        intro=_intro(table),
+        sections=[
+            Table(
+                "comparison",
+                table,
+                COLUMNS,
+                title="Duration per scan, by size and method",
+                group="size",
+            ),
+            *([_overview(table)] if sizes else []),
+            *(_histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
+            _left_out(rows),
+            _definitions(made, save_correction),
+        ],
+    )
+
+
+def outliers(durations: pl.DataFrame) -> pl.DataFrame:
+    """Mark with ``outlier`` what lies outside the fences of its size and method.
+
+    The fences are Tukey's: 1.5 interquartile ranges below the first quartile and above the third;
+    a value on a fence is inside.  Quartiles interpolate linearly between the sorted values, as
+    numpy.quantile does by default.
+    """
+    value, group = pl.col("duration_s"), ["size", "method"]
+    low = value.quantile(0.25, interpolation="linear").over(group)
+    high = value.quantile(0.75, interpolation="linear").over(group)
+    reach = FENCE * (high - low)
+    return durations.with_columns(
+        ((value < low - reach) | (value > high + reach)).alias("outlier"),
+    )
+
+
+def describe(marked: pl.DataFrame) -> pl.DataFrame:
+    """Statistics per size, outliers kept or removed, and method, from rows that are marked.
+
+    The columns are those of the report's CSV file.  The standard deviation of one value is null.
+    """
+    kept = marked.with_columns(pl.lit("kept").alias("outliers"))
+    removed = marked.filter(~pl.col("outlier")).with_columns(pl.lit("removed").alias("outliers"))
+    value = pl.col("duration_s")
+    statistics = (
+        pl.concat([kept, removed])
+        .group_by("size", "outliers", "method")
+        .agg(
+            pl.len().cast(pl.Int64).alias("n"),
+            value.mean().alias("mean_s"),
+            value.median().alias("median_s"),
+            value.std(ddof=1).alias("std_s"),
+            pl.col("data_gb").drop_nulls().first(),
+        )
+    )
+    mean = {
+        method: pl.col("mean_s").filter(pl.col("method") == method).first().over("size", "outliers")
+        for method in METHODS
+    }
+    return (
+        statistics.with_columns((mean["file_transfer"] / mean["streaming"]).alias("speed_up"))
+        .sort(_positions(), "size", "outliers", "method")
+        .select(column.name for column in COLUMNS)
+    )
+
+
+def _positions() -> pl.Expr:
+    """Number of positions of a size: 128x128 comes before 1024x1024."""
+    sides = pl.col("size").str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
+    return sides.list.eval(pl.element().product()).list.first()
+
+
+def _durations(
+    dataset: DatasetReader, study: Study, max_elapsed: Any, save_correction: Any
+) -> pl.DataFrame:
+    """size, data_gb, duration_s, excluded, method of all that the two views list."""
+    columns = ("size", "data_gb", "duration_s", "excluded")
+    frames = []
+    if "slurm.job" in dataset and "distiller.job" in dataset:
+        limits = {} if max_elapsed is None else {"max_elapsed": max_elapsed}
+        found = dataset.view(
+            "ncem.file_transfer", study=study, save_correction=save_correction, **limits
+        )
+        frames.append(found.select(*columns, pl.lit("file_transfer").alias("method")))
+    if "ncem.receiver_status" in dataset and "ncem.data_file" in dataset:
+        found = dataset.view("ncem.streaming", study=study)
+        frames.append(found.select(*columns, pl.lit("streaming").alias("method")))
+    if not frames:
+        schema = {"size": pl.String, "data_gb": pl.Float64, "duration_s": pl.Float64}
+        return pl.DataFrame(schema=schema | {"excluded": pl.String, "method": pl.String})
+    return (
+        pl.concat(frames)
+        .with_columns(
+            pl.when(pl.col("excluded").is_not_null())
+            .then(pl.col("excluded"))
+            .when(pl.col("size").is_null())
+            .then(pl.lit("in no scan range: the size is not known"))
+            .when(pl.col("duration_s").is_null())
+            .then(pl.lit("no duration"))
+            .alias("excluded")
+        )
+        .collect()
+    )
+
+
+def _intro(table: pl.DataFrame) -> list[str]:
+    """What the numbers say, in sentences."""
+    removed = table.filter(pl.col("outliers") == "removed", pl.col("speed_up").is_not_null())
+    pairs = removed.filter(pl.col("method") == "streaming")
+    if not pairs.height:
+        return [
+            "No size has both methods, so nothing can be compared. What was left out, and why, "
+            "is listed below; sizes and scan ranges come from the study: --set study=FILE."
+        ]
+    told = ", ".join(f"{s} times at {size}" for size, s in _speed_ups(pairs))
+    return [
+        f"File transfer takes longer than streaming by these factors: {told}, without outliers."
+    ]
+
+
+def _speed_ups(pairs: pl.DataFrame) -> list[tuple[str, str]]:
+    return [(size, f"{value:.2f}") for size, value in pairs.select("size", "speed_up").iter_rows()]
+
+
+def _left_out(rows: pl.DataFrame) -> Table:
+    counted = (
+        rows.filter(pl.col("excluded").is_not_null())
+        .group_by("method", "size", "excluded")
+        .agg(pl.len().cast(pl.Int64).alias("n"))
+        .sort(
+            "method", _positions(), "size", "n", "excluded", descending=[False] * 3 + [True, False]
+        )
+    )
+    return Table(
+        "left-out",
+        counted,
+        (Column("method"), Column("size"), Column("excluded", "reason"), Column("n")),
+        title="What was left out, and why",
+        group="method",
+        note="Rows of the views ncem.file_transfer and ncem.streaming that do not count.",
+    )
+
+
+def _definitions(study: Study, save_correction: Any) -> Notes:
+    items = [
+        "file_transfer: elapsed time of the Slurm job, plus the mean offload of its size, less "
+        "the save-time correction. One value per job.",
+        "streaming: from the first receiver time of a scan to the write of its HDF5 file at "
+        "NERSC. One value per scan.",
+        f"Outliers lie more than {FENCE} interquartile ranges below the first quartile or above "
+        "the third, within their size and method. Quartiles interpolate linearly.",
+        f"Save-time correction: {save_correction}; twice the difference between saving a real "
+        "and a blank scan, where the study gives it for the size.",
+    ]
+    if study.path:
+        items.append(f"Study: {study.path}")
+    return Notes("definitions", items, title="Definitions")
+
+
+def _overview(table: pl.DataFrame) -> Plot:
+    shown = table.filter(pl.col("outliers") == "removed")
+    sizes = shown["size"].unique(maintain_order=True).to_list()
+    found = {(size, method): (mean, std or 0.0) for size, method, mean, std in shown.select(
+        "size", "method", "mean_s", "std_s").iter_rows()}  # fmt: skip
+    factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        tops = dict.fromkeys(sizes, 0.0)
+        for number, method in enumerate(METHODS):
+            places = [i for i, size in enumerate(sizes) if (size, method) in found]
+            means = [found[sizes[i], method][0] for i in places]
+            spread = [found[sizes[i], method][1] for i in places]
+            axes.bar(
+                [i + (number - 0.5) * 0.36 for i in places],
+                means,
+                width=0.34,
+                color=f"C{1 - number}",
+                label=LABELS[method],
+                # a whisker below zero would say that something took negative time
+                yerr=[[min(m, s) for m, s in zip(means, spread, strict=True)], spread],
+                error_kw={"elinewidth": 1, "capsize": 3, "ecolor": "#5c6470"},
+            )
+            for i, mean, std in zip(places, means, spread, strict=True):
+                tops[sizes[i]] = max(tops[sizes[i]], mean + std)
+        for i, size in enumerate(sizes):
+            if size in factors:
+                axes.annotate(
+                    f"{factors[size]:.2f}×",
+                    (i, tops[size]),
+                    xytext=(0, 5),
+                    textcoords="offset points",
+                    ha="center",
+                    fontweight="bold",
+                )
+        axes.set_xticks(range(len(sizes)), sizes)
+        axes.grid(visible=False, axis="x")
+        axes.margins(y=0.12)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("scan size (positions)")
+        axes.set_ylabel("duration per scan (s)")
+        axes.legend(loc="upper left")
+
+    told = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
+    return Plot(
+        "speed-up",
+        draw,
+        "Mean duration and speed-up",
+        "Bars: mean duration per scan by size and method, without outliers; whiskers: one "
+        "standard deviation. Speed-up of streaming: " + (told or "no size has both methods") + ".",
+        size=(7.5, 3.8),
+    )
+
+
+def _histograms(size: str, rows: pl.DataFrame) -> Plot:
+    """Both methods side by side, each on its own scale."""
+    groups = [(m, rows.filter(pl.col("method") == m)) for m in METHODS]
+    groups = [(method, found) for method, found in groups if found.height]
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(groups), squeeze=False)[0]
+        for axes, (method, found) in zip(panels, groups, strict=True):
+            _histogram(axes, method, found)
+
+    told = "; ".join(
+        f"{LABELS[method]}: {found.height:,} values, median {found['duration_s'].median():,.1f} s, "
+        f"{found['outlier'].sum():,} outliers"
+        for method, found in groups
+    )
+    return Plot(
+        f"histogram-{_word(size)}",
+        draw,
+        f"Durations at {size}",
+        f"Histograms of the durations at {size}. {told[0].upper()}{told[1:]}.",
+        size=(7.5, 2.9),
+    )
+
+
+def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
+    colour = f"C{1 - METHODS.index(method)}"
+    values = rows["duration_s"]
+    inside, outside = (rows.filter(m)["duration_s"] for m in (~rows["outlier"], rows["outlier"]))
+    edges = bin_edges(values.to_list(), inside.to_list())
+    parts: list[tuple[pl.Series, float, str]] = [(inside, 1.0, "within the fences")]
+    if outside.len():
+        parts.append((outside, 0.4, f"outliers ({outside.len():,})"))
+    axes.hist(
+        [part.to_list() for part, *_ in parts],
+        bins=edges,
+        stacked=True,
+        color=[(colour, alpha) for _, alpha, _ in parts],
+        label=[label for *_, label in parts],
+    )
+    marks: list[tuple[str, Callable[[], Any], str]] = [
+        ("mean", values.mean, "-"),
+        ("median", values.median, "--"),
+    ]
+    for name, measure, style in marks:
+        place = float(measure())
+        axes.axvline(place, color="#1f2430", linewidth=1.1, linestyle=style,
+                     label=f"{name} {place:,.1f} s")  # fmt: skip
+    axes.set_title(f"{LABELS[method]}, n = {values.len():,}")
+    axes.set_xlabel("duration (s)")
+    axes.set_ylabel("jobs" if method == "file_transfer" else "scans")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.grid(visible=False, axis="x")
+    axes.legend(loc="upper right")
+
+
+def bin_edges(values: list[float], inside: list[float]) -> list[float]:
+    """Edges of equal bins over all values, as fine as suits those inside the fences.
+
+    The width follows Freedman and Diaconis; at most 60 bins, so that a far outlier costs little.
+    """
+    low, high = min(values), max(values)
+    if high <= low:
+        return [low - 0.5, low + 0.5]
+    series = pl.Series(inside or values)
+    first, third = (series.quantile(q, interpolation="linear") for q in (0.25, 0.75))
+    width = 2 * ((third or 0) - (first or 0)) / series.len() ** (1 / 3)
+    wanted = (high - low) / width if width > 0 else 10.0
+    count = min(MAX_BINS, max(6, round(wanted)))
+    return [low + (high - low) * i / count for i in range(count)] + [high]
+
+
+def _word(text: str) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text)

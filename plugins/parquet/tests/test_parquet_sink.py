@@ -1,0 +1,266 @@
+"""The sink ``parquet``, seen by independent readers."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from harvest import Record, UInt64, UsageError, field, record, record_type
+from harvest.model.arrow import table_of
+from harvest.model.frames import frame_of, polars_schema
+from harvest.testing.sinks import SinkDriver
+from harvest_parquet.encodings import choose
+from harvest_parquet.sink import Config, ParquetSink
+from harvest_parquet.writer import ParquetPartWriter
+
+
+@attrs.define
+class Piece:
+    key: str
+    size_bytes: int | None = None
+
+
+@record("demo.move", layer="workflow", level="worker")
+class Move(Record):
+    """Data that moved."""
+
+    time: datetime | None = field(role="time", doc="When it began.")
+    number: UInt64
+    duration_s: float | None = field(unit="s")
+    pieces: list[Piece] | None
+    labels: dict[str, str] | None
+    raw: bytes | None
+
+
+@record("demo.note", layer="job", level="job")
+class Note(Record):
+    text: str
+
+
+MOVE, NOTE = record_type(Move), record_type(Note)
+
+
+def moves(numbers: Any, origin: str = "/in/a") -> pa.Table:
+    return table_of(
+        MOVE,
+        [
+            Move(
+                time=datetime(2024, 1, 1, tzinfo=UTC),
+                number=number,
+                duration_s=number / 3,
+                pieces=[Piece(key="k", size_bytes=number)] * (number % 3),
+                labels={"a": str(number)} if number % 2 else None,
+                raw=b"\x00\xff",
+                origin=origin,
+                position=number + 1,
+            )
+            for number in numbers
+        ],
+    )
+
+
+def notes(*texts: str) -> pa.Table:
+    rows = [Note(text=text, origin="/in/n", position=n) for n, text in enumerate(texts, 1)]
+    return table_of(NOTE, rows)
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> SinkDriver:
+    return SinkDriver(ParquetSink(str(tmp_path / "out")))
+
+
+def by_glob(driver: SinkDriver, name: str) -> list[dict[str, Any]]:
+    """Rows as pyarrow reads them from all files of a record type."""
+    files = sorted(driver.sink.root.glob(f"{name}/*.parquet"))
+    return [row for path in files for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def test_a_glob_sees_exactly_the_committed_rows(driver: SinkDriver) -> None:
+    driver.commit({"a": [(MOVE, moves([0, 1])), (NOTE, notes("x"))], "b": [(MOVE, moves([2]))]})
+    assert by_glob(driver, "demo.move") == moves([0, 1, 2]).to_pylist()
+    assert by_glob(driver, "demo.note") == notes("x").to_pylist()
+    driver.commit({"a": [(MOVE, moves([7]))]})
+    assert by_glob(driver, "demo.move") == moves([7, 2]).to_pylist()
+    assert by_glob(driver, "demo.note") == []
+
+
+def test_other_readers_agree(driver: SinkDriver) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    driver.commit({"a": [(MOVE, moves(range(5000)))]})
+    query = "SELECT sum(number), sum(position), sum(duration_s), count(labels) FROM "
+    [found] = duckdb.sql(f"{query} '{driver.sink.root}/demo.move/*.parquet'").fetchall()
+    numbers = range(5000)
+    assert found[:2] == (sum(numbers), sum(n + 1 for n in numbers))
+    assert math.isclose(found[2], sum(n / 3 for n in numbers))
+    assert found[3] == 2500
+
+
+def test_the_scan_gives_the_rows_with_plain_columns(driver: SinkDriver) -> None:
+    driver.commit({"a": [(MOVE, moves(range(3)))], "b": [(MOVE, moves(range(3, 9), "/in/b"))]})
+    expected = pl.concat(
+        [frame_of(MOVE, moves(range(3))), frame_of(MOVE, moves(range(3, 9), "/in/b"))]
+    )
+    assert_frame_equal(driver.scan(MOVE).collect(), expected)
+    some = driver.scan(MOVE).filter(pl.col("position") > 5).select("labels", "origin").collect()
+    assert_frame_equal(some, expected.filter(pl.col("position") > 5).select("labels", "origin"))
+
+
+def test_no_files_give_an_empty_frame_of_the_schema(driver: SinkDriver) -> None:
+    assert dict(driver.sink.scan([], MOVE).collect_schema()) == polars_schema(MOVE)
+
+
+def test_an_empty_table_gives_an_empty_file(driver: SinkDriver) -> None:
+    driver.commit({"a": [(MOVE, moves([]))]})
+    assert by_glob(driver, "demo.move") == []
+    assert dict(driver.scan(MOVE).collect().schema) == polars_schema(MOVE)
+    [file] = driver.files["a"]
+    assert file.rows == 0
+
+
+def test_files_say_what_their_columns_mean(driver: SinkDriver) -> None:
+    driver.commit({"a": [(MOVE, moves([1]))]})
+    [path] = driver.sink.root.glob("demo.move/*.parquet")
+    schema = pq.read_schema(path)
+    assert schema.metadata[b"harvest.record_type"] == b"demo.move"
+    assert schema.field("duration_s").metadata[b"harvest.unit"] == b"s"
+    assert schema.field("time").metadata[b"harvest.role"] == b"time"
+    assert schema.field("time").type == pa.timestamp("us", tz="UTC")
+    assert schema.field("number").type == pa.uint64()
+    column = pq.read_metadata(path).row_group(0).column(1)
+    assert (column.compression, column.statistics.max) == ("ZSTD", 1)
+
+
+def test_columns_that_older_files_lack_are_null_and_newer_ones_are_left_out(
+    driver: SinkDriver,
+) -> None:
+    driver.commit({"a": [(MOVE, moves([1]))], "b": [(MOVE, moves([2]))]})
+    old = driver.sink.root / driver.files["a"][0].path
+    table = pq.read_table(old, partitioning=None)
+    piece = pa.array([[{"key": "k"}]], pa.list_(pa.struct([("key", pa.string())])))
+    table = table.drop_columns(["labels", "raw", "pieces"]).append_column("pieces", piece)
+    pq.write_table(table.append_column("later", pa.array(["x"])), old)
+    found = driver.scan(MOVE).collect()
+    assert dict(found.schema) == polars_schema(MOVE)
+    assert found["number"].to_list() == [1, 2]
+    assert found["raw"].to_list() == [None, b"\x00\xff"]
+    assert found["pieces"].to_list()[0] == [{"key": "k", "size_bytes": None}]
+
+
+def test_tables_are_gathered_into_row_groups(tmp_path: Path) -> None:
+    sink = ParquetSink(str(tmp_path / "out"), Config(row_group_rows=100))
+    driver = SinkDriver(sink)
+    driver.commit({"a": [(MOVE, moves(range(start, start + 30))) for start in range(0, 300, 30)]})
+    [path] = sink.root.glob("demo.move/*.parquet")
+    metadata = pq.read_metadata(path)
+    groups = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+    assert groups == [120, 120, 60]
+    assert by_glob(driver, "demo.move") == moves(range(300)).to_pylist()
+
+
+def test_what_waits_for_row_groups_is_bounded_over_all_record_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harvest_parquet.writer.HELD_BYTES", 4_000)
+    writer = ParquetSink(str(tmp_path)).writer(tmp_path, "part")
+    assert isinstance(writer, ParquetPartWriter)
+    for _ in range(20):
+        writer.write(MOVE, moves(range(10)))
+        writer.write(NOTE, notes(*("x" * 50 for _ in range(10))))
+        assert sum(file.held_bytes for file in writer._files.values()) <= 4_000
+    assert [rows for _, _, rows in writer.close()] == [200, 200]
+
+
+def test_rows_of_several_origins_share_a_file(driver: SinkDriver) -> None:
+    pieces = [(MOVE, moves([n], f"/in/{n % 3}")) for n in range(9)]
+    driver.commit({"a": pieces})
+    assert driver.scan(MOVE).collect()["origin"].to_list() == [f"/in/{n % 3}" for n in range(9)]
+
+
+def test_encodings_follow_the_values() -> None:
+    chosen = choose(moves(range(2000)))
+    assert chosen.other["number"] == chosen.other["position"] == "DELTA_BINARY_PACKED"
+    assert chosen.other["duration_s"] == "BYTE_STREAM_SPLIT"
+    assert {"time", "origin", "pieces.list.element.key", "labels.key_value.value"} <= set(
+        chosen.dictionary
+    )
+
+
+def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+    writer = ParquetSink(str(tmp_path), Config(compression="none")).writer(tmp_path, "part")
+    (tmp_path / "demo.move").mkdir()
+    (tmp_path / "demo.move" / "part.parquet").symlink_to("/dev/full")
+    for _ in range(20):
+        writer.write(MOVE, moves(range(1000)))
+    with pytest.raises(OSError, match="No space left"):
+        writer.close()
+    writer.abort()
+
+
+@pytest.mark.parametrize(
+    ("settings_", "text"),
+    [
+        ({"compression": "zip"}, "zstd, gzip, snappy, none"),
+        ({"level": 23}, "1 to 22 for zstd"),
+        ({"compression": "gzip", "level": 10}, "1 to 9 for gzip"),
+        ({"row_group_rows": 0}, "at least 1"),
+    ],
+)
+def test_wrong_settings_are_told(settings_: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        Config(**settings_)
+
+
+@pytest.mark.parametrize("compression", ["zstd", "gzip", "snappy", "none"])
+def test_every_compression_reads_back(tmp_path: Path, compression: str) -> None:
+    driver = SinkDriver(ParquetSink(str(tmp_path / "o"), Config(compression=compression)))
+    driver.commit({"a": [(MOVE, moves(range(10)))]})
+    assert_frame_equal(driver.scan(MOVE).collect(), frame_of(MOVE, moves(range(10))))
+
+
+def test_a_foreign_parquet_file_in_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "demo.move").mkdir()
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "demo.move" / "mine.parquet")
+    with pytest.raises(UsageError, match="not of a harvest dataset"):
+        ParquetSink(str(tmp_path)).check()
+
+
+ROWS = st.builds(
+    Move,
+    time=st.none() | st.datetimes(timezones=st.just(UTC)),
+    number=st.integers(0, 2**64 - 1),
+    duration_s=st.none() | st.floats(),
+    pieces=st.none()
+    | st.lists(st.builds(Piece, key=st.text("ab\x00é"), size_bytes=st.none() | st.just(1))),
+    labels=st.none() | st.dictionaries(st.text("ab\n"), st.text("😀\\"), max_size=2),
+    raw=st.none() | st.binary(max_size=4),
+    extra=st.none() | st.dictionaries(st.text("ab"), st.text("cd"), max_size=2),
+    origin=st.sampled_from(["/in/a", "/in/ü"]),
+    position=st.integers(1, 2**63 - 1),
+)
+
+
+@settings(
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(batches=st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4))
+def test_any_rows_read_back(tmp_path_factory: Any, batches: list[list[Move]]) -> None:
+    driver = SinkDriver(ParquetSink(str(tmp_path_factory.mktemp("out"))))
+    tables = [table_of(MOVE, rows) for rows in batches]
+    driver.commit({"a": [(MOVE, table) for table in tables]})
+    expected = pl.concat([frame_of(MOVE, table) for table in tables])
+    assert_frame_equal(driver.scan(MOVE).collect(), expected)

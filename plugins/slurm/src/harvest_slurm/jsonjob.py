@@ -1,0 +1,304 @@
+"""One job of ``sacct --json`` as rows of ``slurm.job`` and ``slurm.step``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+__all__ = ["job_row", "step_rows"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FINE: Final = frozenset(
+    {"completed", "pending", "running", "suspended", "configuring", "resizing"}
+)
+
+
+def number(value: Any) -> int | None:
+    """A number, plain or as ``{"set", "infinite", "number"}``; None where it is not set."""
+    if isinstance(value, Mapping):
+        if value.get("infinite") or not value.get("set", True):
+            return None
+        value = value.get("number")
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError(f"{value!r} where a number is due")
+    whole = int(value)
+    return whole if -(2**63) <= whole < 2**63 else None
+
+
+def _time(value: Any) -> datetime | None:
+    seconds = number(value)
+    return _EPOCH + timedelta(seconds=seconds) if seconds else None
+
+
+def _seconds(value: Any) -> float | None:
+    """Seconds of a number, or of ``{"seconds", "microseconds"}``."""
+    if isinstance(value, Mapping) and "seconds" in value:
+        whole = number(value["seconds"]) or 0
+        return (whole * 1_000_000 + (number(value.get("microseconds")) or 0)) / 1_000_000
+    found = number(value)
+    return None if found is None else float(found)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, list):
+        return ",".join(str(item) for item in value) or None
+    return str(value) if value not in (None, "", 0) else None
+
+
+def _states(value: Any) -> tuple[str | None, str | None]:
+    """State in lower case, and what is printed beside it (``REQUEUED``)."""
+    if isinstance(value, Mapping):
+        value = value.get("current")
+    if isinstance(value, list):
+        names = [str(item).lower() for item in value]
+        return (names[0] if names else None), ",".join(names[1:]) or None
+    return (str(value).lower() if value else None), None
+
+
+def _exit(value: Any, state: str | None) -> dict[str, Any]:
+    """Exit code and signal; empty, and doubtful, where they contradict the state."""
+    if not isinstance(value, Mapping):
+        return {"code": None, "signal": None, "doubtful": False}
+    signal = value.get("signal") or {}
+    caught = number(signal.get("signal_id", signal.get("id")))
+    plain = not isinstance(value.get("return_code"), Mapping)
+    success = value.get("status") == "SUCCESS"
+    if plain and success and not caught and state not in _FINE:
+        return {"code": None, "signal": None, "doubtful": True}
+    code = number(value.get("return_code"))
+    if code is None and caught is None and not success:
+        return {"code": None, "signal": None, "doubtful": False}
+    return {"code": code or 0, "signal": caught or 0, "doubtful": False}
+
+
+def _tres(entries: Iterable[Mapping[str, Any]] | None, *, mega: bool) -> dict[str, int]:
+    """Amounts by resource, as sacct spells it; mem in bytes (``mega``: it is counted in MiB)."""
+    found = {}
+    for entry in entries or ():
+        amount = number(entry.get("count"))
+        if amount is None or amount < 0:
+            continue
+        name = entry.get("name")
+        key = f"{entry['type']}/{name}" if name else str(entry["type"])
+        found[key] = amount * 1024**2 if mega and key == "mem" else amount
+    return found
+
+
+def _array(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that say which job it is."""
+    raw = number(data["job_id"])
+    if raw is None:
+        raise ValueError("a job without a job_id")
+    array, het = data.get("array") or {}, data.get("het") or {}
+    found: dict[str, Any] = {"job_id": str(raw), "job_id_raw": raw}
+    leader = number(array.get("job_id"))
+    if leader:
+        task = number(array.get("task_id"))
+        found |= {"array_job_id": leader, "array_task_id": task}
+        if task is not None:
+            found["job_id"] = f"{leader}_{task}"
+        elif array.get("task"):
+            limits = ((array.get("limits") or {}).get("max") or {}).get("running") or {}
+            found["array_tasks"] = _tasks(str(array["task"]), number(limits.get("tasks")))
+            found["job_id"] = f"{leader}_[{found['array_tasks']}]"
+    component = number(het.get("job_id"))
+    if component:
+        offset = number(het.get("job_offset"))
+        found |= {"het_job_id": component, "het_offset": offset}
+        found["job_id"] = f"{component}+{offset or 0}"
+    return found
+
+
+def _tasks(text: str, limit: int | None) -> str:
+    """Indices of pending tasks as sacct prints them: ``0x7FE`` is the set of bits 1 to 10."""
+    if text.startswith("0x"):
+        bits = int(text, 16)
+        indices = [index for index in range(bits.bit_length()) if bits >> index & 1]
+        runs: list[list[int]] = []
+        for index in indices:
+            if runs and runs[-1][-1] == index - 1:
+                runs[-1][1:] = [index]
+            else:
+                runs.append([index])
+        text = ",".join("-".join(map(str, run)) for run in runs)
+    return f"{text}%{limit}" if limit and "%" not in text else text
+
+
+_READ: Final = frozenset(
+    ["account", "allocation_nodes", "array", "association", "cluster", "comment", "constraints", "container", "derived_exit_code", "exit_code", "flags", "group", "het", "job_id", "kill_request_user", "name", "nodes", "partition", "priority", "qos", "required", "reservation", "state", "steps", "submit_line", "time", "tres", "user", "wckey", "working_directory", "restart_cnt"]
+)
+
+
+def job_row(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a job.  Raises KeyError, TypeError or ValueError where it is none."""
+    state, flags = _states(data["state"])
+    time, comment = data["time"], data.get("comment") or {}
+    tres = data.get("tres") or {}
+    ended = _exit(data.get("exit_code"), state)
+    derived = _exit(data.get("derived_exit_code"), None)
+    requested = _tres(tres.get("requested"), mega=True)
+    allocated = _tres(tres.get("allocated"), mega=True)
+    limit = number(time.get("limit"))
+    association = data.get("association") or {}
+    required = data.get("required") or {}
+    extra = {
+        key: _extra(value)
+        for key, value in data.items()
+        if key not in _READ and _says_something(value)
+    }
+    if flags:
+        extra["state"] = flags
+    memory = {key: value for key, value in required.items() if key.startswith("memory")}
+    if any(number(value) for value in memory.values()):
+        extra["required"] = _extra(memory)
+    if isinstance(time.get("limit"), Mapping) and time["limit"].get("infinite"):
+        extra["Timelimit"] = "UNLIMITED"
+    steps = data.get("steps") or []
+    row = _array(data) | {
+        "cluster": _text(data.get("cluster")),
+        "name": _text(data.get("name")),
+        "user": _text(data.get("user")) or _text(association.get("user")),
+        "group": _text(data.get("group")),
+        "account": _text(data.get("account")),
+        "partition": _text(data.get("partition")),
+        "qos": _text(data.get("qos")),
+        "reservation": _text((data.get("reservation") or {}).get("name")),
+        "constraints": _text(data.get("constraints")),
+        "priority": number(data.get("priority")),
+        "state": state,
+        "state_by": _text(data.get("kill_request_user")),
+        "reason": _text(data["state"].get("reason")),
+        "flags": _text(data.get("flags")),
+        "exit_code": ended["code"],
+        "exit_signal": ended["signal"],
+        "derived_exit_code": derived["code"],
+        "derived_exit_signal": derived["signal"],
+        "doubtful_exit": ended["doubtful"],
+        "submit_time": _time(time["submission"]),
+        "eligible_time": _time(time.get("eligible")),
+        "start_time": _time(time.get("start")),
+        "end_time": _time(time.get("end")),
+        "elapsed_s": _seconds(time.get("elapsed")),
+        "suspended_s": _seconds(time.get("suspended")),
+        "planned_s": _seconds(time.get("planned")),
+        "timelimit_s": None if limit is None else limit * 60.0,
+        "alloc_nodes": number(data.get("allocation_nodes")),
+        "req_cpus": number(required.get("CPUs")),
+        "alloc_cpus": allocated.get("cpu"),
+        "req_mem_bytes": requested.get("mem"),
+        "req_tres": _entries(requested),
+        "alloc_tres": _entries(allocated),
+        "node_list": _text(data.get("nodes")),
+        "restarts": number(data.get("restart_cnt")),
+        "work_dir": _text(data.get("working_directory")),
+        "submit_line": _text(data.get("submit_line")),
+        "comment": _text(comment.get("job")),
+        "admin_comment": _text(comment.get("administrator")),
+        "system_comment": _text(comment.get("system")),
+        "wckey": _text((data.get("wckey") or {}).get("wckey")),
+        "container": _text(data.get("container")),
+        "extra": list(extra.items()) or None,
+    }
+    for word in ("total", "user", "system"):
+        own = _seconds(time.get(word))
+        parts = [_seconds(step["time"].get(word)) or 0.0 for step in steps]
+        # the job's own are always 0 in 22.05; sacct's tables print the sum
+        row[f"{word}_cpu_s"] = sum(parts) if steps else own
+    return row
+
+
+def _says_something(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        if "set" in value and "number" in value:
+            return number(value) not in (None, 0)
+        return any(_says_something(item) for item in value.values())
+    return bool(value)
+
+
+def _extra(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _entries(amounts: Mapping[str, float]) -> list[tuple[str, float]] | None:
+    return list(amounts.items()) or None
+
+
+def step_rows(data: Mapping[str, Any], job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a job's steps."""
+    for step in data.get("steps") or ():
+        yield _step_row(step, job)
+
+
+def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
+    state, flags = _states(step.get("state"))
+    time, tres = step["time"], step.get("tres") or {}
+    ended = _exit(step.get("exit_code"), state)
+    used, written = tres.get("requested") or {}, tres.get("consumed") or {}
+    most, mean = _tres(used.get("max"), mega=False), _tres(used.get("average"), mega=False)
+    least, total = _tres(used.get("min"), mega=False), _tres(used.get("total"), mega=False)
+    most_out, mean_out = (_tres(written.get(k), mega=False) for k in ("max", "average"))
+    allocated = _tres(tres.get("allocated"), mega=True)
+    nodes = step.get("nodes") or {}
+    energy = ((step.get("statistics") or {}).get("energy") or {}).get("consumed")
+    extra = {"state": flags} if flags else {}
+    where = {entry["type"]: entry for entry in used.get("max") or ()}
+    calm = {entry["type"]: entry for entry in used.get("min") or ()}
+    if "cpu" in total:
+        total["cpu"] = total["cpu"] / 1000  # type: ignore[assignment]  # milliseconds
+    return {
+        "job_id": job["job_id"],
+        "job_id_raw": job["job_id_raw"],
+        "step_id": _step_id(step["step"]),
+        "cluster": job["cluster"],
+        "name": _text(step["step"].get("name")),
+        "account": job["account"],
+        "state": state,
+        "state_by": _text(step.get("kill_request_user")),
+        "exit_code": ended["code"],
+        "exit_signal": ended["signal"],
+        "doubtful_exit": ended["doubtful"],
+        "start_time": _time(time.get("start")),
+        "end_time": _time(time.get("end")),
+        "elapsed_s": _seconds(time.get("elapsed")),
+        "suspended_s": _seconds(time.get("suspended")),
+        "ntasks": number((step.get("tasks") or {}).get("count")),
+        "layout": _text((step.get("task") or {}).get("distribution")),
+        "nodes": number(nodes.get("count")),
+        "alloc_cpus": allocated.get("cpu"),
+        "node_list": _text(nodes.get("range")),
+        "total_cpu_s": _seconds(time.get("total")),
+        "user_cpu_s": _seconds(time.get("user")),
+        "system_cpu_s": _seconds(time.get("system")),
+        "ave_cpu_s": mean["cpu"] / 1000 if "cpu" in mean else None,
+        "min_cpu_s": least["cpu"] / 1000 if "cpu" in least else None,
+        "min_cpu_node": _text(calm.get("cpu", {}).get("node")),
+        "min_cpu_task": number(calm.get("cpu", {}).get("task")),
+        "max_rss_bytes": most.get("mem"),
+        "ave_rss_bytes": mean.get("mem"),
+        "max_rss_node": _text(where.get("mem", {}).get("node")),
+        "max_rss_task": number(where.get("mem", {}).get("task")),
+        "max_vm_size_bytes": most.get("vmem"),
+        "ave_vm_size_bytes": mean.get("vmem"),
+        "max_pages": most.get("pages"),
+        "ave_pages": mean.get("pages"),
+        "max_disk_read_bytes": most.get("fs/disk"),
+        "max_disk_write_bytes": most_out.get("fs/disk"),
+        "ave_disk_read_bytes": mean.get("fs/disk"),
+        "ave_disk_write_bytes": mean_out.get("fs/disk"),
+        "consumed_energy_j": number(energy),
+        "alloc_tres": _entries(allocated),
+        "usage_in_tot": _entries(total),
+        "submit_line": _text(step.get("submit_line")),
+        "extra": list(extra.items()) or None,
+    }
+
+
+def _step_id(step: Mapping[str, Any]) -> str:
+    """``batch``, ``extern`` or a number; later versions print the job's id before it."""
+    name = str(step["id"])
+    return name.partition(".")[2] or name

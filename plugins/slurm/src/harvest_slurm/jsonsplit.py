@@ -1,0 +1,79 @@
+"""The jobs of ``sacct --json``, one at a time, however large the file is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO, Final
+
+import attrs
+
+__all__ = ["Broken", "split_jobs"]
+
+BLOCK_BYTES: Final = 4 * 1024 * 1024
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
+
+
+@attrs.frozen
+class Broken:
+    """What the file ends with where it ends too early, or what is wrong with it."""
+
+    raw: bytes
+    reason: str
+
+
+def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
+    """The objects of the top-level array ``jobs``, as bytes.
+
+    A file that ends inside of it gives a last item of type Broken.
+    """
+    buffer = b""
+    place = 0  # up to here the buffer is read
+    start = -1  # where the current job begins
+    depth = 0
+    inside = False  # of the array
+    found = False
+    key = b""
+    at_end = False
+    while True:
+        more = stream.read(BLOCK_BYTES)
+        at_end = not more
+        keep = start if start >= 0 else place
+        buffer, place = buffer[keep:] + more, place - keep
+        start = 0 if start >= 0 else -1
+        for token in _TOKEN.finditer(buffer, place):
+            text = token[0]
+            if token.end() == len(buffer) and not at_end and text[:1] != b"}":
+                break  # it may go on in the next block
+            place = token.end()
+            if text[:1] == b'"':
+                if depth == 1:
+                    key = text
+            elif text in (b"{", b"["):
+                if inside and depth == 2 and text == b"{":
+                    start = token.start()
+                elif depth == 1 and text == b"[" and key == b'"jobs"':
+                    inside = found = True
+                depth += 1
+            elif text in (b"}", b"]"):
+                depth -= 1
+                if inside and depth == 2 and start >= 0:
+                    yield buffer[start:place]
+                    start = -1
+                elif depth == 1:
+                    inside = False
+                elif depth == 0:
+                    rest = buffer[place:] + stream.read(64)
+                    if rest.strip():
+                        yield Broken(rest, "text after the end of the JSON document")
+                    if not found:
+                        yield Broken(buffer[:200], "no array 'jobs' in this JSON")
+                    return
+        if at_end:
+            if start >= 0:
+                yield Broken(buffer[start:], "the file ends inside this job")
+            else:
+                tail = buffer[max(0, place - 200) :]
+                yield Broken(tail, "the file ends before its JSON does")
+            return

@@ -1,0 +1,19 @@
+"""Reports: tables, plots and words over a dataset, in every form that people pass on.
+
+A plugin declares a report (:class:`harvest.ReportSpec`); its build function takes the dataset and
+gives a :class:`Report`.  How a report looks on a terminal, as a page, as LaTeX or as files is
+decided here, once for all reports.
+
+    >>> from harvest.report import Column, Report, Table
+    >>> Report("Waits", sections=[Table("waits", rows, [Column("wait_s", "wait", unit="s")])])
+    ... # doctest: +SKIP
+
+Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``report``
+(matplotlib and jinja2).
+"""
+
+from __future__ import annotations
+
+from .model import Column, Notes, Plot, Report, Section, Table
+
+__all__ = ["Column", "Notes", "Plot", "Report", "Section", "Table"]

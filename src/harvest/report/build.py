@@ -1,0 +1,77 @@
+"""Making a report of a dataset: the request is checked, the plugin builds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest.errors import DatasetError, PluginError, UsageError
+from harvest.model import record_type as declared
+from harvest.plugins.manager import PluginManager, resolve, suggestion
+
+from .model import Notes, Report
+
+if TYPE_CHECKING:
+    from harvest.dataset import Dataset
+
+__all__ = ["build_report"]
+
+
+def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Report:
+    """The report of this name over a dataset.
+
+    Raises UsageError for an unknown report or setting, DatasetError when the dataset holds none
+    of the record types that it reads.  Where some are absent, the report tells so in a note.
+    """
+    spec = dataset.plugins.report(name)
+    for key in settings:
+        if key not in spec.settings:
+            raise UsageError(
+                f"report {name!r} has no setting {key!r}",
+                remedy=suggestion(key, spec.settings) if spec.settings else "it has none",
+            )
+    absent = [kind for kind in spec.requires if kind not in dataset]
+    gaps = [_gap(kind, dataset.plugins) for kind in absent]
+    if spec.requires and len(absent) == len(spec.requires):
+        raise DatasetError(
+            f"report {name!r} reads what is not in this dataset: {', '.join(absent)}",
+            where=dataset.sink.location,
+            remedy="; ".join(gaps),
+        )
+    report = resolve(spec.build)(dataset, **settings)
+    if not isinstance(report, Report):
+        raise PluginError(
+            f"report {name!r} gave a {type(report).__name__}, not a harvest.report.Report",
+            remedy=f"ask the author of {dataset.plugins.owner(spec).distribution} to correct it",
+        )
+    sections = report.sections
+    if gaps:
+        sections += (Notes("not-in-the-dataset", gaps, title="Not in the dataset"),)
+    return attrs.evolve(
+        report, name=name, sections=sections, facts=(*report.facts, *_facts(dataset, settings))
+    )
+
+
+def _gap(record_type: str, plugins: PluginManager) -> str:
+    """What brings a record type: ``slurm.job: harvest it with the source slurm``."""
+    bringing = []
+    for source, spec in plugins.sources.items():
+        try:
+            kinds = {declared(cls).name for cls in plugins.load(spec).record_types}
+        except PluginError:
+            continue  # `harvest plugins` tells what is wrong with it
+        if record_type in kinds:
+            bringing.append(source)
+    if bringing:
+        return f"{record_type}: harvest it with the source " + " or ".join(map(repr, bringing))
+    return f"{record_type}: no installed source brings it; install the plugin that does"
+
+
+def _facts(dataset: Dataset, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = ", ".join(f"{kind} {count:,}" for kind, count in dataset.record_types.items())
+    facts = [("Dataset", str(dataset.sink.location)), ("Rows", rows)]
+    if settings:
+        facts.append(("Settings", ", ".join(f"{k}={v}" for k, v in settings.items())))
+    return facts

@@ -1,0 +1,156 @@
+"""Plots as SVG and PNG: the same bytes for the same data, and no state left behind.
+
+Colours of text, axes and series come from a small palette.  A page replaces them by variables,
+so that a plot inside it follows the reader's choice of a light or dark page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any, Final
+
+from .extra import need
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .model import Plot
+
+__all__ = ["COLOURS", "to_inline_svg", "to_png", "to_svg"]
+
+COLOURS: Final[Mapping[str, tuple[str, str]]] = {
+    "ink": ("#1f2430", "#e6e9ef"),
+    "soft": ("#5c6470", "#a7afbd"),
+    "grid": ("#dde1e7", "#363c48"),
+    # Okabe and Ito's series, told apart by colour-blind readers; lighter on dark
+    "series-0": ("#0072b2", "#56b4e9"),
+    "series-1": ("#d55e00", "#f28e4b"),
+    "series-2": ("#009e73", "#2fc79a"),
+    "series-3": ("#9b5fb5", "#c79ad9"),
+    "series-4": ("#b8860b", "#e3b341"),
+    "series-5": ("#4d5a6a", "#9aa7b8"),
+}
+"""Name of a colour -> its value on a light page and on a dark one."""
+
+SVG_NAMESPACE = "http://www.w3.org/2000/svg"
+LINK = "{http://www.w3.org/1999/xlink}href"
+PNG_DPI = 144
+# of a user's matplotlibrc nothing may change a report; these are no matter of style
+_NOT_STYLE = frozenset(
+    ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "tk.window_focus")
+)
+
+
+def to_svg(plot: Plot) -> bytes:
+    """The plot as an SVG file on white ground."""
+    return _save(plot, "svg", facecolor="white", metadata=_NO_SVG_METADATA)
+
+
+def to_png(plot: Plot) -> bytes:
+    """The plot as a PNG file on white ground, 144 dots per inch."""
+    return _save(plot, "png", facecolor="white", dpi=PNG_DPI, metadata={"Software": None})
+
+
+def to_inline_svg(plot: Plot) -> str:
+    """The plot as an ``<svg>`` element for a page.
+
+    Its ids begin with the plot's name, its ground is transparent, its colours are the variables
+    ``--plot-ink``, ``--plot-series-0`` and so on, and ``plot.alt`` describes it.
+    """
+    data = _save(plot, "svg", facecolor="none", metadata=_NO_SVG_METADATA)
+    root = ET.fromstring(data.decode())  # noqa: S314 - matplotlib's own output
+    prefix = f"{plot.name}-"
+    for element in root.iter():
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            if key == "id":
+                element.set("id", prefix + value)
+            elif key == LINK:
+                element.set("href", f"#{prefix}{value[1:]}" if value.startswith("#") else value)
+            else:
+                element.set(key, _URL.sub(rf"url(#{prefix}\1)", _HEX.sub(_variable, value)))
+    for metadata in root.findall(f"{{{SVG_NAMESPACE}}}metadata"):
+        root.remove(metadata)
+    root.attrib.pop("version", None)
+    # the page decides on the width; the height follows
+    root.attrib.pop("height", None)
+    root.set("width", f"{plot.size[0] * 96:.0f}")
+    root.set("role", "img")
+    root.set("aria-label", plot.alt)
+    ET.register_namespace("", SVG_NAMESPACE)
+    return ET.tostring(root, encoding="unicode")
+
+
+_NO_SVG_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+_URL = re.compile(r"url\(#([^)]*)\)")
+_HEX = re.compile("#[0-9a-fA-F]{6}")
+_NAMES = {light: name for name, (light, _) in COLOURS.items()}
+
+
+def _variable(found: re.Match[str]) -> str:
+    colour = found[0].lower()
+    return f"var(--plot-{_NAMES[colour]}, {colour})" if colour in _NAMES else found[0]
+
+
+def _save(plot: Plot, file_format: str, **options: Any) -> bytes:
+    matplotlib = need("matplotlib", "drawing a plot")
+    figure_class = need("matplotlib.figure", "drawing a plot").Figure
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(_style(matplotlib)):
+        figure = figure_class(figsize=plot.size, layout="constrained")
+        plot.draw(figure)
+        _plain_tick_labels(figure)
+        figure.savefig(buffer, format=file_format, **options)
+    return buffer.getvalue()
+
+
+def _style(matplotlib: Any) -> dict[str, Any]:
+    from cycler import cycler
+
+    light = {name: value for name, (value, _) in COLOURS.items()}
+    series = [value for name, value in light.items() if name.startswith("series-")]
+    defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_STYLE}
+    return {
+        **defaults,
+        "font.family": "DejaVu Sans",
+        "font.size": 9.0,
+        "text.color": light["ink"],
+        # names from data may hold dollar signs: they are no formulas
+        "text.parse_math": False,
+        "axes.prop_cycle": cycler(color=series),
+        "axes.facecolor": "none",
+        "axes.edgecolor": light["soft"],
+        "axes.labelcolor": light["ink"],
+        "axes.titlecolor": light["ink"],
+        "axes.titlelocation": "left",
+        "axes.titlesize": 9.5,
+        "axes.titleweight": "bold",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.unicode_minus": True,
+        "grid.color": light["grid"],
+        "grid.linewidth": 0.8,
+        "xtick.color": light["soft"],
+        "ytick.color": light["soft"],
+        "xtick.labelcolor": light["ink"],
+        "ytick.labelcolor": light["ink"],
+        "legend.frameon": False,
+        "legend.fontsize": 8.5,
+        "date.converter": "concise",
+        "svg.fonttype": "path",
+        "svg.hashsalt": "harvest",
+    }
+
+
+def _plain_tick_labels(figure: Any) -> None:
+    """Labels that matplotlib would write as formulas (10 to a power) become plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogFormatter
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatter):
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))

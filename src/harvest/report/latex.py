@@ -1,0 +1,101 @@
+"""The tables of a report for LaTeX, in the style of the package booktabs."""
+
+from __future__ import annotations
+
+import re
+
+from harvest.run.text import printable_line
+
+from .cells import MISSING, group_starts, numeric, rows_of_text
+from .model import Notes, Report, Table
+
+__all__ = ["escape", "to_latex"]
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    # after the end of a row these would be taken for its arguments
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "×": r"\ensuremath{\times}",
+    "≤": r"\ensuremath{\le}",
+    "≥": r"\ensuremath{\ge}",
+    "−": r"\ensuremath{-}",
+    "µ": r"\textmu{}",
+    "–": "--",
+}
+_LIGATURE = re.compile("-(?=-)")
+
+
+def escape(text: str) -> str:
+    """Text that LaTeX prints as it is written, on one line.
+
+    Characters that LaTeX's input encoding does not know remain: XeLaTeX or LuaLaTeX print them.
+    """
+    plain = _LIGATURE.sub("-\0", printable_line(text))
+    return "".join("{}" if c == "\0" else _SPECIAL.get(c, c) for c in plain)
+
+
+def to_latex(report: Report) -> str:
+    """All tables of a report, each a float, and its notes as lists."""
+    lines = [
+        f"% {printable_line(report.title)}",
+        r"% needs \usepackage{booktabs}, \usepackage{textcomp} and \usepackage[T1]{fontenc}",
+        "",
+    ]
+    for section in report.sections:
+        if isinstance(section, Table):
+            lines += [*_table(section, report.name), ""]
+        elif isinstance(section, Notes) and section.items:
+            lines += [rf"\paragraph{{{escape(section.title)}}}", r"\begin{itemize}"]
+            lines += [rf"  \item {escape(item)}" for item in section.items]
+            lines += [r"\end{itemize}", ""]
+    return "\n".join(lines)
+
+
+def _table(table: Table, report: str) -> list[str]:
+    right = numeric(table)
+    heads = [escape(c.heading) for c in table.columns]
+    lines = [
+        r"\begin{table}[htbp]",
+        r"  \centering",
+        rf"  \caption{{{escape(table.title)}}}",
+        rf"  \label{{tab:{report}.{table.name}}}",
+        rf"  \begin{{tabular}}{{{''.join('r' if r else 'l' for r in right)}}}",
+        r"    \toprule",
+        f"    {' & '.join(heads)} \\\\",
+        r"    \midrule",
+    ]
+    starts = group_starts(table)
+    for number, row in enumerate(rows_of_text(table)):
+        if starts[number]:
+            lines.append(r"    \midrule")
+        cells = (_cell(text, is_number=r) for text, r in zip(row, right, strict=True))
+        lines.append(f"    {' & '.join(cells)} \\\\")
+    lines += [r"    \bottomrule", r"  \end{tabular}"]
+    if table.note:
+        lines.append(rf"  \par\smallskip\footnotesize {escape(table.note)}")
+    return [*lines, r"\end{table}"]
+
+
+def _cell(text: str, *, is_number: bool) -> str:
+    if text == MISSING:
+        return "--"
+    if is_number and text.startswith("-"):
+        return f"\\ensuremath{{-}}{escape(text[1:])}"
+    return escape(text)

@@ -1,0 +1,69 @@
+"""A report as one HTML page: nothing is fetched, everything from data is escaped."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from harvest.run.text import printable_line
+
+from .cells import group_starts, numeric, rows_of_text
+from .draw import COLOURS, to_inline_svg, to_png
+from .extra import need
+from .model import Notes, Plot, Report, Section, Table
+from .plain import to_csv
+
+__all__ = ["to_html"]
+
+TEMPLATE = Path(__file__).with_name("page.html.j2")
+
+
+def to_html(report: Report) -> str:
+    """The page.  Raises HarvestError where jinja2 or matplotlib is not installed."""
+    jinja2 = need("jinja2", "writing a page")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["line"] = printable_line
+    template = environment.from_string(TEMPLATE.read_text("utf-8"))
+    page: str = template.render(
+        report=report,
+        sections=[_section(section, report) for section in report.sections],
+        colours=COLOURS,
+    )
+    return page + "\n"
+
+
+def _section(section: Section, report: Report) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": section.name, "title": section.title}
+    if isinstance(section, Table):
+        texts, right, starts = rows_of_text(section), numeric(section), group_starts(section)
+        return shown | {
+            "kind": "table",
+            "columns": list(zip(section.columns, right, strict=True)),
+            "rows": [
+                (start, list(zip(row, right, strict=True)))
+                for start, row in zip(starts, texts, strict=True)
+            ],
+            "terms": [(c.label, c.doc) for c in section.columns if c.doc],
+            "note": section.note,
+            "file": f"{report.name}.{section.name}.csv",
+            "data": "data:text/csv;charset=utf-8," + quote(to_csv(section)),
+        }
+    if isinstance(section, Plot):
+        from markupsafe import Markup
+
+        # markup that draw.py built element by element, with every attribute escaped
+        svg = Markup(to_inline_svg(section))  # noqa: S704
+        return shown | {
+            "kind": "plot",
+            "svg": svg,
+            "alt": section.alt,
+            "file": f"{report.name}.{section.name}.png",
+            "data": "data:image/png;base64," + base64.b64encode(to_png(section)).decode(),
+        }
+    if isinstance(section, Notes):
+        return shown | {"kind": "notes", "items": list(section.items)}
+    raise TypeError(f"{section!r} is no section of a report")

@@ -1,0 +1,121 @@
+"""A report on a terminal, within its width."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+
+from harvest.run.text import printable_line
+
+from .cells import group_starts, numeric, rows_of_text
+from .model import Column, Notes, Plot, Report, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["show", "to_text"]
+
+
+def to_text(report: Report, width: int = 80) -> str:
+    """The report as plain text, lines no longer than ``width``."""
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    show(report, Console(file=buffer, width=width, color_system=None, legacy_windows=False))
+    lines = (line.rstrip() for line in buffer.getvalue().splitlines())
+    return "\n".join(lines) + "\n"
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the report: tables in full, plots as a line that tells how to get them."""
+    from rich.text import Text
+
+    console.print(Text(printable_line(report.title), style="bold underline"))
+    for paragraph in report.intro:
+        console.print()
+        console.print(Text(printable_line(paragraph)))
+    for section in report.sections:
+        if isinstance(section, Table):
+            _table(section, console)
+        elif isinstance(section, Notes):
+            _notes(section, console)
+    _plots(report.plots, console)
+
+
+def _table(table: Table, console: Console) -> None:
+    from rich.align import Align
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console.print()
+    console.print(Text(printable_line(table.title), style="bold"))
+    texts = list(rows_of_text(table))
+    if not texts:
+        console.print(Text("no rows", style="italic"))
+        return
+    right = numeric(table)
+    widths = [max(map(cell_len, cells)) for cells in zip(*texts, strict=True)]
+    heads = [_heading(c, w) for c, w in zip(table.columns, widths, strict=True)]
+    natural = sum(max(w, *map(cell_len, h.split("\n"))) for w, h in zip(widths, heads, strict=True))
+    grid = RichTable(
+        box=SIMPLE_HEAD,  # one space between columns, and one more where there is room
+        show_edge=False,
+        padding=(0, int(natural + 2 * len(heads) <= console.width), 0, 0),
+        pad_edge=False,
+        header_style="bold",
+    )
+    for head, width, is_number in zip(heads, widths, right, strict=True):
+        side: Any = "right" if is_number else "left"
+        grid.add_column(
+            Align(Text(head, justify=side), side, vertical="bottom"),
+            justify=side,
+            # numbers never break; where the terminal is too narrow the words give way
+            no_wrap=is_number,
+            overflow="fold",
+            min_width=width if is_number else min(width, 8),
+        )
+    starts = group_starts(table)
+    for number, row in enumerate(texts):
+        if starts[number]:
+            grid.add_section()
+        grid.add_row(*(Text(cell) for cell in row))
+    console.print(grid)
+    if table.note:
+        console.print(Text(printable_line(table.note), style="italic"))
+
+
+def _heading(column: Column, width: int) -> str:
+    """The unit goes below the label where both together are wider than the cells."""
+    label = printable_line(column.label)
+    if column.unit is None:
+        return label
+    unit = f"({printable_line(column.unit)})"
+    return f"{label} {unit}" if cell_len(f"{label} {unit}") <= width else f"{label}\n{unit}"
+
+
+def _notes(notes: Notes, console: Console) -> None:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console.print()
+    console.print(Text(printable_line(notes.title), style="bold"))
+    grid = RichTable.grid(padding=(0, 1))
+    grid.add_column()
+    grid.add_column()
+    for item in notes.items:
+        grid.add_row("•", Text(printable_line(item)))
+    console.print(grid)
+
+
+def _plots(plots: list[Plot], console: Console) -> None:
+    from rich.text import Text
+
+    if not plots:
+        return
+    console.print()
+    names = ", ".join(plot.name for plot in plots)
+    count = "1 plot" if len(plots) == 1 else f"{len(plots)} plots"
+    console.print(Text(f"{count}: {names}. To see them, write a page: -o report.html"))

@@ -1,0 +1,128 @@
+"""Writing a report to a file whose ending says how, or all of it to a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from harvest.errors import UsageError
+from harvest.run.durable import write_atomically
+
+from .model import Plot, Report
+
+__all__ = ["SUFFIXES", "write"]
+
+
+def write(report: Report, target: str | Path) -> list[Path]:
+    """Write a report and give the files written; each replaces an old one atomically.
+
+    - ``.html``: one page that opens without a network; ``.txt``: as the terminal shows it;
+      ``.json``, ``.tex``: all tables and notes.
+    - ``.csv``: the main table, which is the first; ``.png``, ``.svg``: the plot, where there is
+      one.  For another section take ``report.only(name)`` first.
+    - a directory, or a name that ends with ``/`` or has no ending: all of these, with one CSV
+      file per table and two pictures per plot.
+
+    Raises UsageError when nothing is written because the target does not suit.
+    """
+    path = Path(target).expanduser()
+    suffix = path.suffix.lower()
+    if path.is_dir() or str(target).endswith("/") or not suffix:
+        return _directory(report, path)
+    if suffix not in _WRITERS:
+        raise UsageError(
+            f"unknown file ending {suffix!r}",
+            where=str(path),
+            remedy=f"use {', '.join(SUFFIXES)}, or end it with / for a directory",
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    write_atomically(path, _WRITERS[suffix](report, path))
+    return [path]
+
+
+def _directory(report: Report, folder: Path) -> list[Path]:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("this is a file", where=str(folder), remedy="name a directory")
+    if not folder.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(folder.parent), remedy="make it first")
+    # all is rendered before the first file is written: a failure leaves nothing half done
+    files = {
+        folder / f"report{suffix}": _WRITERS[suffix](report, folder)
+        for suffix in (".html", ".txt", ".tex", ".json")
+    }
+    for table in report.tables:
+        files[folder / f"{table.name}.csv"] = _csv(report.only(table.name), folder)
+    for plot in report.plots:
+        alone = report.only(plot.name)
+        files[folder / f"{plot.name}.png"] = _png(alone, folder)
+        files[folder / f"{plot.name}.svg"] = _svg(alone, folder)
+    folder.mkdir(exist_ok=True)
+    for path, data in files.items():
+        write_atomically(path, data)
+    return list(files)
+
+
+def _html(report: Report, _: Path) -> bytes:
+    return report.html().encode()
+
+
+def _text(report: Report, _: Path) -> bytes:
+    return report.text().encode()
+
+
+def _latex(report: Report, _: Path) -> bytes:
+    return report.latex().encode()
+
+
+def _json(report: Report, _: Path) -> bytes:
+    import orjson
+
+    option = orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(report.to_dict(), option=option, default=str)
+
+
+def _csv(report: Report, path: Path) -> bytes:
+    from .plain import to_csv
+
+    if not report.tables:
+        raise UsageError("it has no table", where=str(path), remedy="write .html")
+    return to_csv(report.tables[0]).encode()
+
+
+def _png(report: Report, path: Path) -> bytes:
+    from .draw import to_png
+
+    return to_png(_one_plot(report, path))
+
+
+def _svg(report: Report, path: Path) -> bytes:
+    from .draw import to_svg
+
+    return to_svg(_one_plot(report, path))
+
+
+def _one_plot(report: Report, path: Path) -> Plot:
+    plots = report.plots
+    if not plots:
+        raise UsageError("it has no plot", where=str(path), remedy="write .html or .csv")
+    if len(plots) > 1:
+        raise UsageError(
+            f"a picture holds one plot, and the report has {len(plots)}",
+            where=str(path),
+            remedy="choose with --only: " + ", ".join(plot.name for plot in plots),
+        )
+    return plots[0]
+
+
+_WRITERS: dict[str, Callable[[Report, Path], bytes]] = {
+    ".html": _html,
+    ".txt": _text,
+    ".tex": _latex,
+    ".json": _json,
+    ".csv": _csv,
+    ".png": _png,
+    ".svg": _svg,
+}
+
+SUFFIXES = tuple(_WRITERS)

@@ -1,0 +1,155 @@
+"""Whole harvests of real run directories, against counts that know nothing of harvest.
+
+The samples lie beside some checkouts only; elsewhere these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import glob
+import json
+from decimal import ROUND_HALF_EVEN, Decimal
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from polars.testing import assert_frame_equal
+
+import harvest
+
+CSV_TYPES = {
+    "scheduler_transition": "dask.task_transition",
+    "worker_transition": "dask.worker_transition",
+    "worker_transfer": "dask.transfer",
+    "worker": "dask.worker",
+    "client": "dask.client",
+}
+RUNS = ["D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8", "image-processing-head"]
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def harvested(request, shared_data, tmp_path_factory):
+    """A real run, harvested into Parquet and into one file of events."""
+    directory = shared_data / "mofka-dask" / request.param
+    if not directory.is_dir():
+        pytest.skip(f"sample {request.param} is absent")
+    out = tmp_path_factory.mktemp("real")
+    sinks = [f"parquet:{out / 'D'}", f"jsonl:{out / 'F.jsonl'}"]
+    result = harvest.run(f"mofka-dask:{directory}", sinks)
+    return directory, out, result
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(1 << 30)
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def expected_rows(directory: Path) -> dict[str, int]:
+    """Rows per record type that the CSVs alone make, counted with the csv module."""
+    counts: dict[str, int] = {}
+    for path in directory.glob("*.csv"):
+        rows = read_csv(path)
+        stem = next((s for s in CSV_TYPES if path.stem in (s, f"{s}_1000")), None)
+        if path.stem == "graph":
+            number = sum(
+                len({*literal(row["dependencies"]), *literal(row["keys"])}) for row in rows
+            )
+            counts["dask.graph_task"] = counts.get("dask.graph_task", 0) + number
+        elif stem == "worker_transfer":
+            unique = {
+                tuple(v for k, v in sorted(row.items()) if k not in ("", "time")) for row in rows
+            }
+            counts["dask.transfer"] = counts.get("dask.transfer", 0) + len(unique)
+        elif stem is not None:
+            counts[CSV_TYPES[stem]] = counts.get(CSV_TYPES[stem], 0) + len(rows)
+    return counts
+
+
+def literal(text: str):
+    return ast.literal_eval(text.replace("set()", "[]"))
+
+
+def test_parquet_holds_exactly_the_rows_of_an_independent_count(harvested):
+    directory, out, _ = harvested
+    for name, rows in expected_rows(directory).items():
+        files = glob.glob(f"{out}/D/{name}/*.parquet")
+        assert sum(pq.read_metadata(f).num_rows for f in files) == rows, name
+
+
+def test_the_consolidated_file_holds_exactly_the_same_rows(harvested):
+    directory, out, result = harvested
+    counts: dict[str, int] = {}
+    order = []
+    with (out / "F.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            event = json.loads(line)
+            counts[event["record_type"]] = counts.get(event["record_type"], 0) + 1
+            order.append((event["origin"], event["position"]))
+    for name, rows in expected_rows(directory).items():
+        assert counts[name] == rows, name
+    assert sum(counts.values()) == result.account.written
+    assert order == sorted(order)
+
+
+def test_the_account_adds_up(harvested):
+    _, _, result = harvested
+    assert result.account.sources["mofka-dask"].balanced
+    assert result.exit_code == 0
+
+
+def test_a_second_run_reads_nothing_and_changes_no_byte(harvested):
+    directory, out, _ = harvested
+    before = {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
+
+    again = harvest.run(
+        f"mofka-dask:{directory}", [f"parquet:{out / 'D'}", f"jsonl:{out / 'F.jsonl'}"]
+    )
+
+    assert again.run is None
+    assert not again.parts
+    assert {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()} == before
+
+
+def test_jsonl_and_parquet_hold_equal_values(harvested):
+    _, out, _ = harvested
+    parquet, jsonl = harvest.open(out / "D"), harvest.open(out / "F.jsonl")
+    assert parquet.record_types == jsonl.record_types
+    for name in parquet:
+        assert_frame_equal(
+            parquet[name].collect().sort("origin", "position"),
+            jsonl[name].collect().sort("origin", "position"),
+        )
+
+
+def test_transitions_equal_the_csv_field_by_field(harvested):
+    directory, out, _ = harvested
+    frame = harvest.open(out / "D")["dask.task_transition"].collect()
+    for path in directory.glob("scheduler_transition*.csv"):
+        rows = frame.filter(pl.col("origin") == str(path)).sort("position").to_dicts()
+        for row, text in zip(rows, read_csv(path), strict=True):
+            assert row["key"] == text["key"]
+            assert row["start_state"] == text["start"]
+            assert row["finish_state"] == text["finish"]
+            assert microseconds(row["time"]) == rounded(text["time"])
+            assert microseconds(row["begins"]) == rounded(text["begins"])
+            assert row["thread"] == (int(float(text["thread"])) if text["thread"] else None)
+            assert row["duration_s"] == (float(text["duration"]) if text["duration"] else None)
+
+
+def test_verify_finds_nothing_wrong(harvested):
+    _, out, _ = harvested
+    assert harvest.open(out / "D").verify() == []
+    assert harvest.open(out / "F.jsonl").verify() == []
+
+
+def microseconds(moment):
+    return None if moment is None else round(Decimal(str(moment.timestamp())) * 10**6)
+
+
+def rounded(text: str):
+    if not text:
+        return None
+    return int((Decimal(text) * 10**6).to_integral_value(ROUND_HALF_EVEN))
