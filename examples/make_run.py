@@ -54,7 +54,7 @@ def array_graph(cluster: Cluster) -> list[Task]:
         tasks.append(Task((load, i, 0), seconds=seconds, size=size))
         tasks.append(Task((norm, i, 0), [(load, i, 0)], cluster.uniform(0.05, 0.2), size))
     for i in range(6):
-        needs = [(norm, 2 * i, 0), (norm, 2 * i + 1, 0)]
+        needs: list[Any] = [(norm, 2 * i, 0), (norm, 2 * i + 1, 0)]
         tasks.append(Task((part, i), needs, cluster.uniform(0.02, 0.06), 144))
     needs = [(part, i) for i in range(6)]
     return [*tasks, Task((total,), needs, 0.012, 32, requested=True)]

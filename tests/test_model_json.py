@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
 from harvest.model import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
@@ -269,8 +268,10 @@ def test_each_row_is_written_as_plain_python_would(case: tuple[RecordType, list[
 def test_what_is_written_reads_back(case: tuple[RecordType, list[Record]]) -> None:
     kind, rows = case
     table = table_of(kind, rows)
-    found = decode(kind, bytes(encode_lines(kind, table)))
-    assert_frame_equal(found, frame_of(kind, table), check_exact=True)
+    found, expected = decode(kind, bytes(encode_lines(kind, table))), frame_of(kind, table)
+    assert found.schema == expected.schema
+    # as text, where NaN equals itself and -0.0 is not 0.0
+    assert repr(found.to_dicts()) == repr(expected.to_dicts())
 
 
 @slow

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import csv
-import glob
 import json
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
@@ -75,7 +74,7 @@ def literal(text: str):
 def test_parquet_holds_exactly_the_rows_of_an_independent_count(harvested):
     directory, out, _ = harvested
     for name, rows in expected_rows(directory).items():
-        files = glob.glob(f"{out}/D/{name}/*.parquet")
+        files = (out / "D" / name).glob("*.parquet")
         assert sum(pq.read_metadata(f).num_rows for f in files) == rows, name
 
 

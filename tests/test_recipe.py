@@ -94,7 +94,7 @@ def test_a_recipe_that_is_not_there_is_a_usage_error(tmp_path):
 
 @pytest.mark.parametrize("text", ["slurm.timezone", "timezone=UTC", "slurm.=1", ".x=1", ""])
 def test_a_setting_needs_name_key_and_value(text):
-    with pytest.raises(ConfigError, match="write NAME.KEY=VALUE"):
+    with pytest.raises(ConfigError, match=r"write NAME\.KEY=VALUE"):
         parse_setting(text)
 
 

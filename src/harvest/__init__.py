@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from .model.arrow import conform
     from .plugins.context import ReadContext, Reject
+    from .plugins.directory_sink import DirectorySink
     from .plugins.sink import PartFile, PartWriter, Publication, Sink
     from .plugins.source import Detection, NoConfig, Partition, Source, file_partition
     from .plugins.spec import (
@@ -71,6 +72,7 @@ _HOMES = {
     ),
     ".model.arrow": ("conform",),
     ".plugins.context": ("ReadContext", "Reject"),
+    ".plugins.directory_sink": ("DirectorySink",),
     ".plugins.sink": ("PartFile", "PartWriter", "Publication", "Sink"),
     ".plugins.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
     ".plugins.spec": (
@@ -96,6 +98,7 @@ __all__ = [
     "DatasetError",
     "DatasetReader",
     "Detection",
+    "DirectorySink",
     "EngineSpec",
     "HarvestError",
     "Int32",

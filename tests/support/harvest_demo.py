@@ -91,9 +91,8 @@ class DemoWriter(harvest.PartWriter):
             path = f"{name}/{self.part}.arrow"
             (self.staging / name).mkdir()
             table = pa.concat_tables(tables)
-            with pa.OSFile(str(self.staging / path), "wb") as file:
-                with pa.ipc.new_file(file, table.schema) as writer:
-                    writer.write_table(table)
+            with pa.ipc.new_file(str(self.staging / path), table.schema) as writer:
+                writer.write_table(table)
             made.append((path, name, table.num_rows))
         return made
 

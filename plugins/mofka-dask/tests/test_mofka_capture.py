@@ -148,12 +148,21 @@ def test_a_file_of_another_kind_is_an_error(here, capture):
     assert "Traceback" not in err
 
 
-def test_an_empty_table_is_no_mistake(here, capture):
-    # pandas writes a table without rows or columns like this
-    (here / "worker_transfer.csv").write_text('""\n')
+@pytest.mark.parametrize("content", ['""\n', "", '""'])
+def test_a_table_that_got_no_rows_is_no_mistake(here, capture, content):
+    # pandas writes '""' for a table without rows or columns
+    (here / "worker_transfer.csv").write_text(content)
     code, out, _ = capture()
     assert code == 0
     assert "58 tasks" in out
+    assert "worker_transfer.csv holds no rows" in out
+
+
+def test_a_file_that_is_no_text_is_an_error(here, capture):
+    (here / "worker_transfer.csv").write_bytes(b"\x89PNG\r\n\xff\xfe")
+    code, _, err = capture()
+    assert code == 1
+    assert "is no worker_transfer table" in err
 
 
 def test_an_unknown_suffix_is_a_usage_error(here, capture):

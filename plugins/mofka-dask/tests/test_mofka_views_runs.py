@@ -5,14 +5,20 @@ from __future__ import annotations
 import ast
 import csv
 import itertools
+import random
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from harvest_mofka_dask.memory import harvest_directory
+import harvest
+from harvest.cli import main
+from harvest_mofka_dask import TaskHandler, views
+from harvest_mofka_dask.memory import MemoryReader, harvest_directory
+from harvest_mofka_dask.records import TaskTransition
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RUNS = {
@@ -257,3 +263,78 @@ def test_silence_is_told_as_such(summary):
     note = summary["completeness_notes"][0]
     assert note.startswith(f"{len(silent)} of {summary['workers']} registered workers reported no")
     assert all(worker in note for worker in silent)
+
+
+def test_a_dataset_gives_what_memory_gives(tmp_path):
+    # given the example run, harvested into Parquet files
+    pytest.importorskip("harvest_parquet", reason="the parquet plugin is not installed")
+    run, out = RUNS["example"], tmp_path / "out"
+    with pytest.raises(SystemExit) as left:
+        main(["run", "-s", f"mofka-dask:{run}", "-k", f"parquet:{out}"])
+    assert not left.value.code
+    dataset, memory = harvest.open(out), harvest_directory(run)
+
+    # then the views are the same rows, by either engine of polars
+    for name, frame in {
+        "dask.tasks": memory.tasks(),
+        "dask.workers": memory.workers(),
+        "dask.run_summary": memory.summary(),
+    }.items():
+        for engine in ("in-memory", "streaming"):
+            assert dataset.view(name, run=run.name).collect(engine=engine).equals(frame)
+    assert TaskHandler.from_dataset(out).frame.equals(memory.tasks())
+
+
+def test_text_of_a_view(tmp_path):
+    pytest.importorskip("harvest_parquet", reason="the parquet plugin is not installed")
+    out, text = tmp_path / "out", tmp_path / "tasks.txt"
+    for arguments in (
+        ["run", "-s", f"mofka-dask:{RUNS['example']}", "-k", f"parquet:{out}"],
+        ["view", "dask.tasks", str(out), "-o", str(text)],
+    ):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert not left.value.code
+    blocks = text.read_text().strip().split("\n\n")
+    assert len(blocks) == 58
+    assert all(block.startswith("Task ") for block in blocks)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_events_of_many_shuffled_tasks_are_in_order(engine):
+    # given 60,000 transitions of 20,000 tasks, in random order
+    rng = random.Random(1)
+    count = 20_000
+    start = datetime(2024, 5, 6, tzinfo=UTC)
+    rows = [
+        (f"k{i}", start + timedelta(microseconds=rng.randrange(10**9)), state)
+        for i in range(count)
+        for state in ("waiting", "processing", "memory")
+    ]
+    rng.shuffle(rows)
+    table = pa.table(
+        {
+            "time": pa.array([row[1] for row in rows], pa.timestamp("us", "UTC")),
+            "key": [row[0] for row in rows],
+            "start_state": ["released"] * len(rows),
+            "finish_state": [row[2] for row in rows],
+            "position": range(1, len(rows) + 1),
+        }
+    )
+    told = harvest.conform(harvest.record_type(TaskTransition), table, origin="/runs/r/s.csv")
+
+    frame = views.tasks(MemoryReader({"dask.task_transition": told})).collect(engine=engine)
+
+    expected: dict[str, list[tuple[datetime, str]]] = {}
+    for key, time, state in sorted(rows, key=lambda row: row[1]):
+        expected.setdefault(key, []).append((time, state))
+    got = {
+        row["key"]: [(event["time"], event["finish_state"]) for event in row["events"]]
+        for row in frame.select("key", "events").iter_rows(named=True)
+    }
+    assert got == expected
+    states = dict(zip(frame["key"], frame["scheduler_states"], strict=True))
+    for key, events in expected.items():
+        (t0, a), (t1, b), (t2, _) = events
+        spent = {a: (t1 - t0).total_seconds(), b: (t2 - t1).total_seconds()}
+        assert {s["state"]: s["seconds"] for s in states[key]} == spent

@@ -43,6 +43,7 @@ def runs(dataset: DatasetArgument, json: JsonOption = False) -> int:
             for r in records
         ],
         right=("partitions", "written", "rejected"),
+        upright=True,
     )
     return 0
 

@@ -48,8 +48,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
             }
         )
         return
-    columns = ("source", "partitions", "unchanged", "read", "written", "filtered", "folded",
-               "rejected")  # fmt: skip
+    columns = ("source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected")
     print_table(
         columns,
         [
@@ -57,6 +56,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
             for a in account.sources.values()
         ],
         right=columns[1:],
+        upright=True,
     )
     by_type = _rows_by_type(result)
     if by_type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -172,3 +173,22 @@ def check(
             [(n, "; ".join(problems) or "all well") for n, problems in sorted(results.items())],
         )
     return 1 if any(results.values()) else 0
+
+
+@app.command("new")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the plugin, such as my-format.")],
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="source, sink, view or report.")
+    ] = "source",
+    directory: Annotated[
+        Path, typer.Option("-C", "--directory", metavar="DIR", help="Where to put the project.")
+    ] = Path(),
+) -> int:
+    """Begin a plugin: a project that installs and passes its tests as it is."""
+    from harvest.plugins.scaffold import scaffold
+
+    for path in scaffold(name, kind, directory):
+        print(path)
+    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[test]' && harvest plugins")
+    return 0

@@ -21,7 +21,8 @@ def query(
 ) -> int:
     """Run SQL over a dataset.
 
-    Record types and views are tables. Example: harvest query out 'select prefix, count(*) from dask.tasks group by all'
+    Record types and views are tables. Example:
+    harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
     import sys
 

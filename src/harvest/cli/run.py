@@ -88,8 +88,8 @@ def run(
 
     from harvest.run.runner import execute
 
-    from .progress import display
     from .outcome import print_plan, print_result
+    from .progress import display
 
     with display() as observer:
         result = execute(whole, plugins, force=force, dry_run=dry_run, observer=observer)

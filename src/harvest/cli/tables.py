@@ -47,7 +47,9 @@ def print_table(
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     if upright and sum(widths) + 2 * (len(widths) - 1) > console.width:
         indent = max(map(len, columns)) + 2
-        for row in cells:
+        for number, row in enumerate(cells):
+            if number:
+                print()
             for name, cell in zip(columns, row, strict=True):
                 print(f"{name:<{indent}}{cell}")
         return

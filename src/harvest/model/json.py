@@ -215,7 +215,7 @@ def _holds_map(kind: pa.DataType) -> bool:
 
 def _read_type(kind: pa.DataType) -> pl.DataType:
     """The polars type to read JSON values of a type with, before ``_value`` makes them whole."""
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+    if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)):
         return polars_type(kind)
     if _holds_map(kind):
         return pl.String()  # tells only which are null
@@ -223,14 +223,15 @@ def _read_type(kind: pa.DataType) -> pl.DataType:
         return pl.List(_read_type(kind.value_type))
     if pa.types.is_struct(kind):
         return pl.Struct({field.name: _read_type(field.type) for field in kind})
-    return pl.String()  # polars takes numbers into text as they are
+    # polars takes numbers into text as they are; as uint64 in a struct it cannot read all of them
+    return pl.String()
 
 
 def _value(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
     """Values as read with ``_read_type``, made those of the type."""
-    if _is_plain(kind):
+    if _read_type(kind) == polars_type(kind):
         return value
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
         return value.cast(polars_type(kind))
     if pa.types.is_timestamp(kind):
         return value.str.to_datetime(TIME_FORMAT, time_unit="us", time_zone="UTC")

@@ -10,6 +10,7 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from .extra import need
 
@@ -45,22 +46,28 @@ _NOT_STYLE = frozenset(
 
 def to_svg(plot: Plot) -> bytes:
     """The plot as an SVG file on white ground."""
-    return _save(plot, "svg", facecolor="white", metadata=_NO_SVG_METADATA)
+    return _drawn(plot, "svg")
 
 
 def to_png(plot: Plot) -> bytes:
     """The plot as a PNG file on white ground, 144 dots per inch."""
-    return _save(plot, "png", facecolor="white", dpi=PNG_DPI, metadata={"Software": None})
+    return _drawn(plot, "png")
 
 
-def to_inline_svg(plot: Plot) -> str:
+def to_inline_svg(plot: Plot, caption: str) -> str:
     """The plot as an ``<svg>`` element for a page.
 
     Its ids begin with the plot's name, its ground is transparent, its colours are the variables
-    ``--plot-ink``, ``--plot-series-0`` and so on, and ``plot.alt`` describes it.
+    ``--plot-ink``, ``--plot-series-0`` and so on.
+
+    caption: id of the element of the page that describes it.
     """
-    data = _save(plot, "svg", facecolor="none", metadata=_NO_SVG_METADATA)
-    root = ET.fromstring(data.decode())  # noqa: S314 - matplotlib's own output
+    root = ET.fromstring(to_svg(plot).decode())  # noqa: S314 - matplotlib's own output
+    parents = {child: parent for parent in root.iter() for child in parent}
+    for element in list(parents):
+        ground = element.get("id") == "patch_1" and parents[element].get("id") == "figure_1"
+        if ground or element.tag == f"{{{SVG_NAMESPACE}}}metadata":
+            parents[element].remove(element)
     prefix = f"{plot.name}-"
     for element in root.iter():
         for key, value in list(element.attrib.items()):
@@ -71,14 +78,12 @@ def to_inline_svg(plot: Plot) -> str:
                 element.set("href", f"#{prefix}{value[1:]}" if value.startswith("#") else value)
             else:
                 element.set(key, _URL.sub(rf"url(#{prefix}\1)", _HEX.sub(_variable, value)))
-    for metadata in root.findall(f"{{{SVG_NAMESPACE}}}metadata"):
-        root.remove(metadata)
     root.attrib.pop("version", None)
     # the page decides on the width; the height follows
     root.attrib.pop("height", None)
     root.set("width", f"{plot.size[0] * 96:.0f}")
     root.set("role", "img")
-    root.set("aria-label", plot.alt)
+    root.set("aria-labelledby", caption)
     ET.register_namespace("", SVG_NAMESPACE)
     return ET.tostring(root, encoding="unicode")
 
@@ -94,15 +99,30 @@ def _variable(found: re.Match[str]) -> str:
     return f"var(--plot-{_NAMES[colour]}, {colour})" if colour in _NAMES else found[0]
 
 
-def _save(plot: Plot, file_format: str, **options: Any) -> bytes:
+def _drawn(plot: Plot, file_format: str) -> bytes:
+    """The file; drawn once, since a page and a directory hold the same pictures."""
+    drawn = _DRAWN.setdefault(plot, {})
+    if file_format not in drawn:
+        drawn[file_format] = _draw(plot, file_format)
+    return drawn[file_format]
+
+
+_DRAWN: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
+
+
+def _draw(plot: Plot, file_format: str) -> bytes:
     matplotlib = need("matplotlib", "drawing a plot")
     figure_class = need("matplotlib.figure", "drawing a plot").Figure
+    # no dates and versions: the same data give the same bytes
+    metadata = _NO_SVG_METADATA if file_format == "svg" else {"Software": None}
     buffer = io.BytesIO()
     with matplotlib.rc_context(_style(matplotlib)):
-        figure = figure_class(figsize=plot.size, layout="constrained")
+        figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)
         _plain_tick_labels(figure)
-        figure.savefig(buffer, format=file_format, **options)
+        figure.savefig(
+            buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata
+        )
     return buffer.getvalue()
 
 

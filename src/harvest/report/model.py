@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +23,19 @@ def _name(_: Any, attribute: Any, value: str) -> None:
     """Names become file names and anchors of a page, so they are plain words."""
     if not _NAME.fullmatch(value):
         raise ValueError(f"{attribute.name} {value!r}: use letters, digits, '_', '-' and '.'")
+
+
+# written out, since a type checker cannot see through `converter=tuple`
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+def _columns(values: Iterable[Column]) -> tuple[Column, ...]:
+    return tuple(values)
+
+
+def _sections(values: Iterable[Section]) -> tuple[Section, ...]:
+    return tuple(values)
 
 
 @attrs.frozen
@@ -62,7 +75,7 @@ class Table:
 
     name: str = attrs.field(validator=_name)
     rows: pl.DataFrame
-    columns: tuple[Column, ...] = attrs.field(converter=tuple, default=())
+    columns: tuple[Column, ...] = attrs.field(converter=_columns, default=())
     title: str = attrs.field(default=attrs.Factory(lambda self: self.name, takes_self=True))
     group: str | None = None
     note: str | None = None
@@ -104,7 +117,7 @@ class Notes:
     """Sentences under a title: definitions, what was left out, what to beware of."""
 
     name: str = attrs.field(validator=_name)
-    items: tuple[str, ...] = attrs.field(converter=tuple)
+    items: tuple[str, ...] = attrs.field(converter=_texts)
     title: str = "Notes"
 
 
@@ -120,8 +133,8 @@ class Report:
     """
 
     title: str
-    intro: tuple[str, ...] = attrs.field(converter=tuple, default=())
-    sections: tuple[Section, ...] = attrs.field(converter=tuple, default=())
+    intro: tuple[str, ...] = attrs.field(converter=_texts, default=())
+    sections: tuple[Section, ...] = attrs.field(converter=_sections, default=())
     name: str = "report"
     facts: tuple[tuple[str, str], ...] = ()
 

@@ -56,7 +56,7 @@ def _section(section: Section, report: Report) -> dict[str, Any]:
         from markupsafe import Markup
 
         # markup that draw.py built element by element, with every attribute escaped
-        svg = Markup(to_inline_svg(section))  # noqa: S704
+        svg = Markup(to_inline_svg(section, f"{section.name}--caption"))  # noqa: S704
         return shown | {
             "kind": "plot",
             "svg": svg,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -58,7 +59,7 @@ def _table(table: Table, console: Console) -> None:
         return
     right = numeric(table)
     widths = [max(map(cell_len, cells)) for cells in zip(*texts, strict=True)]
-    heads = [_heading(c, w) for c, w in zip(table.columns, widths, strict=True)]
+    heads = _headings(table.columns, widths)
     natural = sum(max(w, *map(cell_len, h.split("\n"))) for w, h in zip(widths, heads, strict=True))
     grid = RichTable(
         box=SIMPLE_HEAD,  # one space between columns, and one more where there is room
@@ -87,13 +88,19 @@ def _table(table: Table, console: Console) -> None:
         console.print(Text(printable_line(table.note), style="italic"))
 
 
-def _heading(column: Column, width: int) -> str:
-    """The unit goes below the label where both together are wider than the cells."""
-    label = printable_line(column.label)
-    if column.unit is None:
-        return label
-    unit = f"({printable_line(column.unit)})"
-    return f"{label} {unit}" if cell_len(f"{label} {unit}") <= width else f"{label}\n{unit}"
+def _headings(columns: Sequence[Column], widths: list[int]) -> list[str]:
+    """Units go below the labels where any label with its unit is wider than its cells."""
+    labels = [printable_line(c.label) for c in columns]
+    units = [f"({printable_line(c.unit)})" if c.unit else "" for c in columns]
+    one_line = [f"{label} {unit}".rstrip() for label, unit in zip(labels, units, strict=True)]
+    fits = all(
+        cell_len(head) <= width
+        for head, width, unit in zip(one_line, widths, units, strict=True)
+        if unit
+    )
+    if fits:
+        return one_line
+    return [f"{label}\n{unit}".rstrip() for label, unit in zip(labels, units, strict=True)]
 
 
 def _notes(notes: Notes, console: Console) -> None:

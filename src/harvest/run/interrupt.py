@@ -23,7 +23,7 @@ def install() -> None:
 
 
 def _remember(number: int, frame: FrameType | None) -> NoReturn:
-    global _requested  # noqa: PLW0603 - signals are the process's own
+    global _requested
     _requested = True
     raise KeyboardInterrupt
 

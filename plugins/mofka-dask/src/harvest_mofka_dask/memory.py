@@ -6,7 +6,7 @@ For runs that fit: the object API and ``harvest mofka-dask capture`` stand on it
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,21 +145,30 @@ def harvest_files(files: RunFiles) -> Harvested:
     found = files.by_kind()
     if not found:
         raise SourceError("no file is named", remedy="name one CSV at least")
-    collected = []
+    collected: list[Collected] = []
+    empty: list[str] = []
     for kind, path in found.items():
         if not path.is_file():
             raise SourceError("no such file", where=str(path), remedy="check the path")
+        if _is_empty(path):
+            empty.append(f"{path} holds no rows")
+            continue
         _check_columns(path, kind)
         partition = file_partition(path, id=path.name, options={"kind": kind})
         collected.append(collect_partition(MofkaDaskSource(str(path)), partition))
-    return _harvested(collected, os.path.commonpath([path.parent for path in found.values()]))
+    label = os.path.commonpath([path.parent for path in found.values()])
+    return _harvested(collected, label, notes=empty)
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a CSV holds a table of no columns, as pandas writes one that got no row."""
+    return header_line(path) in (b"", b'""') and path.stat().st_size <= len(b'""\r\n')
 
 
 def _check_columns(path: Path, kind: str) -> None:
-    # an empty table of pandas has no named column at all: that is no rows, and no mistake
-    columns = [name for name in parse_header(header_line(path)) if name]
+    columns = parse_header(header_line(path))
     missing = [name for name in CSV_KINDS[kind].required if name not in columns]
-    if columns and missing:
+    if missing:
         actual = csv_kind_of_header(columns)
         raise SourceError(
             f"is no {kind} table: it lacks the column {missing[0]!r}",
@@ -168,7 +177,9 @@ def _check_columns(path: Path, kind: str) -> None:
         )
 
 
-def _harvested(collected: list[Collected], label: str | None) -> Harvested:
+def _harvested(
+    collected: list[Collected], label: str | None, notes: Sequence[str] = ()
+) -> Harvested:
     import pyarrow as pa
 
     names = {name: None for found in collected for name in found.tables}
@@ -180,7 +191,7 @@ def _harvested(collected: list[Collected], label: str | None) -> Harvested:
             }
         ),
         tuple(reject for found in collected for reject in found.rejects),
-        tuple(note for found in collected for note in found.notes),
+        (*notes, *(note for found in collected for note in found.notes)),
         sum(found.units or 0 for found in collected),
         sum(sum(found.folded.values()) for found in collected),
         label,

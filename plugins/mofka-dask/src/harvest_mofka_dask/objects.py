@@ -158,8 +158,8 @@ class Task:
         A state lasts from the transition into it to the next one told by the same; the last one
         stays open and is left out.
         """
-        told: list[SchedulerEvent] | list[WorkerEvent] = (
-            self.scheduler_events
+        told: list[SchedulerEvent | WorkerEvent] = (
+            [*self.scheduler_events]
             if worker is None
             else [event for event in self.worker_events if event.worker == worker]
         )

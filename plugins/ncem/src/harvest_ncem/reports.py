@@ -5,7 +5,7 @@ The views decide what a duration is and which ones count; here they are only des
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,8 @@ METHODS = ("file_transfer", "streaming")
 LABELS = {"file_transfer": "file transfer", "streaming": "streaming"}
 FENCE = 1.5
 MAX_BINS = 60
+INK = "#1f2430"
+"""The colour of text in reports' plots."""
 
 COLUMNS = (
     Column("size"),
@@ -29,7 +31,9 @@ COLUMNS = (
     Column("n"),
     Column("mean_s", "mean", "s"),
     Column("median_s", "median", "s"),
-    Column("std_s", "std", "s", doc="standard deviation of the sample: n − 1 in the denominator"),
+    Column(
+        "std_s", "std dev", "s", doc="standard deviation of the sample: n − 1 in the denominator"
+    ),
     Column("data_gb", "data", "GB", ",.2f", doc="data volume of one scan in 10⁹ bytes"),
     Column(
         "speed_up",
@@ -235,7 +239,7 @@ def _overview(table: pl.DataFrame) -> Plot:
                 label=LABELS[method],
                 # a whisker below zero would say that something took negative time
                 yerr=[[min(m, s) for m, s in zip(means, spread, strict=True)], spread],
-                error_kw={"elinewidth": 1, "capsize": 3, "ecolor": "#5c6470"},
+                error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
             )
             for i, mean, std in zip(places, means, spread, strict=True):
                 tops[sizes[i]] = max(tops[sizes[i]], mean + std)
@@ -279,8 +283,8 @@ def _histograms(size: str, rows: pl.DataFrame) -> Plot:
             _histogram(axes, method, found)
 
     told = "; ".join(
-        f"{LABELS[method]}: {found.height:,} values, median {found['duration_s'].median():,.1f} s, "
-        f"{found['outlier'].sum():,} outliers"
+        f"{LABELS[method]}: {found.height:,} values, median "
+        f"{_short(found['duration_s'].median())} s, {found['outlier'].sum():,} outliers"
         for method, found in groups
     )
     return Plot(
@@ -293,28 +297,36 @@ def _histograms(size: str, rows: pl.DataFrame) -> Plot:
 
 
 def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
+    """Bins for what is within the fences; all beyond on a side is one paler bar."""
     colour = f"C{1 - METHODS.index(method)}"
     values = rows["duration_s"]
-    inside, outside = (rows.filter(m)["duration_s"] for m in (~rows["outlier"], rows["outlier"]))
-    edges = bin_edges(values.to_list(), inside.to_list())
-    parts: list[tuple[pl.Series, float, str]] = [(inside, 1.0, "within the fences")]
-    if outside.len():
-        parts.append((outside, 0.4, f"outliers ({outside.len():,})"))
-    axes.hist(
-        [part.to_list() for part, *_ in parts],
-        bins=edges,
-        stacked=True,
-        color=[(colour, alpha) for _, alpha, _ in parts],
-        label=[label for *_, label in parts],
-    )
-    marks: list[tuple[str, Callable[[], Any], str]] = [
-        ("mean", values.mean, "-"),
-        ("median", values.median, "--"),
-    ]
-    for name, measure, style in marks:
-        place = float(measure())
-        axes.axvline(place, color="#1f2430", linewidth=1.1, linestyle=style,
-                     label=f"{name} {place:,.1f} s")  # fmt: skip
+    inside = rows.filter(~pl.col("outlier"))["duration_s"]
+    edges = bin_edges(inside)
+    axes.hist(inside.to_list(), bins=edges, color=colour, histtype="stepfilled")
+    width = edges[1] - edges[0]
+    below = values.filter(rows["outlier"] & (values < inside.min()))
+    above = values.filter(rows["outlier"] & (values > inside.max()))
+    axes.margins(y=0.5)  # room for the legend above the bars
+    low, high = axes.get_xlim()
+    ticks = [(x, f"{x:,g}") for x in axes.get_xticks() if max(low, edges[0]) <= x <= edges[-1]]
+    for part, place, end in (
+        (below, edges[0] - 2 * width, f"down to {_short(below.min())} s"),
+        (above, edges[-1] + 2 * width, f"up to {_short(above.max())} s"),
+    ):
+        if part.len():
+            label = f"{part.len():,} outlier{'s' if part.len() > 1 else ''}, {end}"
+            axes.bar(place, part.len(), width=2 * width, color=colour, alpha=0.4, label=label)
+            room = 0.12 * (high - low) + width
+            ticks = [(x, text) for x, text in ticks if abs(x - place) > room]
+            ticks.append((place, "beyond"))
+    axes.set_xticks([x for x, _ in ticks], [text for _, text in ticks])
+    for name, measured, style in (("mean", values.mean(), "-"), ("median", values.median(), "--")):
+        drawn = {"color": INK, "linewidth": 1.1, "linestyle": style}
+        place = float(measured)  # type: ignore[arg-type]
+        if edges[0] <= place <= edges[-1]:
+            axes.axvline(place, ymax=0.69, label=f"{name} {_short(place)} s", **drawn)
+        else:
+            axes.plot([], [], label=f"{name} {_short(place)} s (beyond)", **drawn)
     axes.set_title(f"{LABELS[method]}, n = {values.len():,}")
     axes.set_xlabel("duration (s)")
     axes.set_ylabel("jobs" if method == "file_transfer" else "scans")
@@ -323,20 +335,26 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
     axes.legend(loc="upper right")
 
 
-def bin_edges(values: list[float], inside: list[float]) -> list[float]:
-    """Edges of equal bins over all values, as fine as suits those inside the fences.
+def bin_edges(values: pl.Series) -> list[float]:
+    """Edges of at most 60 equal bins over the values, of the width of Freedman and Diaconis.
 
-    The width follows Freedman and Diaconis; at most 60 bins, so that a far outlier costs little.
+    Where all values are whole numbers the edges lie between them, so that no bin holds more of
+    them than its neighbour by its place alone.
     """
-    low, high = min(values), max(values)
-    if high <= low:
-        return [low - 0.5, low + 0.5]
-    series = pl.Series(inside or values)
-    first, third = (series.quantile(q, interpolation="linear") for q in (0.25, 0.75))
-    width = 2 * ((third or 0) - (first or 0)) / series.len() ** (1 / 3)
-    wanted = (high - low) / width if width > 0 else 10.0
-    count = min(MAX_BINS, max(6, round(wanted)))
-    return [low + (high - low) * i / count for i in range(count)] + [high]
+    low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
+    first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))
+    width = max(2.0 * (third - first) / values.len() ** (1 / 3), (high - low) / MAX_BINS)
+    if (values == values.round()).all():
+        width = max(1.0, math.ceil(width) if width > MAX_BINS else round(width))
+        low, high = low - 0.5, high + 0.5
+    elif high <= low:
+        low, width = low - 0.5, 1.0
+    count = max(1, math.ceil((high - low) / width - 1e-9))
+    return [low + i * width for i in range(count + 1)]
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else f"{value:,.1f}"
 
 
 def _word(text: str) -> str:

@@ -62,10 +62,11 @@ def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:
     names = raw.batch.schema.names
     ids = read_ids(*(raw.batch.column(n) if n in names else None for n in ("JobID", "JobIDRaw")))
     is_step = pc.is_valid(ids.step)
-    parts = []
-    for mask in (pc.invert(is_step), is_step):
-        parts.append((RawRows(raw.batch.filter(mask), raw.position.filter(mask)), ids.filter(mask)))
-    return parts[0], parts[1]
+    jobs, steps = (
+        (RawRows(raw.batch.filter(mask), raw.position.filter(mask)), ids.filter(mask))
+        for mask in (pc.invert(is_step), is_step)
+    )
+    return jobs, steps
 
 
 def _build(

@@ -130,7 +130,39 @@ def _tasks(text: str, limit: int | None) -> str:
 
 
 _READ: Final = frozenset(
-    ["account", "allocation_nodes", "array", "association", "cluster", "comment", "constraints", "container", "derived_exit_code", "exit_code", "flags", "group", "het", "job_id", "kill_request_user", "name", "nodes", "partition", "priority", "qos", "required", "reservation", "state", "steps", "submit_line", "time", "tres", "user", "wckey", "working_directory", "restart_cnt"]
+    [
+        "account",
+        "allocation_nodes",
+        "array",
+        "association",
+        "cluster",
+        "comment",
+        "constraints",
+        "container",
+        "derived_exit_code",
+        "exit_code",
+        "flags",
+        "group",
+        "het",
+        "job_id",
+        "kill_request_user",
+        "name",
+        "nodes",
+        "partition",
+        "priority",
+        "qos",
+        "required",
+        "reservation",
+        "state",
+        "steps",
+        "submit_line",
+        "time",
+        "tres",
+        "user",
+        "wckey",
+        "working_directory",
+        "restart_cnt",
+    ]
 )
 
 

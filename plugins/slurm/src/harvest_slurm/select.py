@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import polars as pl
@@ -17,6 +17,7 @@ from .config import SlurmConfig
 
 __all__ = ["Rule", "Selection", "rules_of"]
 
+ELSEWHERE = "belongs to another time slice"
 UNKNOWN_OWNER = "step of a job that is left out or not in the input"
 
 
@@ -89,17 +90,32 @@ class Selection:
     agree.  Where they do not (sorted dumps), the step stays if a job of its id stayed.
     """
 
-    def __init__(self, rules: list[Rule], where: str):
+    def __init__(
+        self,
+        rules: list[Rule],
+        where: str,
+        first: Callable[[pl.DataFrame], pl.Series] | None = None,
+    ):
         self.rules = rules
+        self.first = first
         self.where = where
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
         # the last job of the block before: id, position, submit time, why it was left out
         self._last: dict[str, Any] | None = None
 
+    @property
+    def active(self) -> bool:
+        """Whether anything can be left out."""
+        return bool(self.rules) or self.first is not None
+
     def jobs(self, table: pa.Table) -> pl.DataFrame:
         """Decide on jobs; per row its id, position, submit time and why it is left out."""
         reasons = pa.nulls(table.num_rows, pa.string())
+        if self.first is not None and table.num_rows:
+            looked_at = ("end_time", "eligible_time", "state")
+            here = self.first(cast("pl.DataFrame", pl.from_arrow(table.select(looked_at))))
+            reasons = pc.if_else(here.to_arrow(), reasons, ELSEWHERE)
         for rule in self.rules:
             if rule.column not in table.column_names:
                 raise SourceError(
@@ -121,7 +137,7 @@ class Selection:
             },
             schema_overrides={"reason": pl.String},
         ).with_columns(submit=submit)
-        if self.rules:
+        if self.active:
             counts = frame["reason"].drop_nulls().value_counts()
             self.filtered.update(dict(counts.iter_rows()))
             self._kept_ids.update(frame.filter(pl.col("reason").is_null())["job_id"])
@@ -141,7 +157,7 @@ class Selection:
         ).with_columns(own=(pl.col("step_job") == pl.col("job_id")).fill_null(False))
         if len(jobs):
             self._last = jobs.row(-1, named=True)
-        if not self.rules:
+        if not self.active:
             return owned.with_columns(keep=pl.lit(True))
         above = pl.col("reason").is_null()
         elsewhere = pl.col("step_job").is_in(list(self._kept_ids)) if self._kept_ids else False

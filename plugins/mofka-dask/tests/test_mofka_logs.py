@@ -1,0 +1,236 @@
+"""Logs of Dask as events; times by the declared zone, never the machine's."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+from harvest_mofka_dask import log_lines
+from harvest_mofka_dask.lines import line_blocks
+from harvest_mofka_dask.source import Config, MofkaDaskSource
+
+from harvest.testing import collect
+
+
+def line(text: str, level: str = "INFO", stamp: str = "2024-04-19 19:01:36,147") -> str:
+    return f"{stamp} - distributed.worker - {level} - {text}\n"
+
+
+def harvest(tmp_path, text, name="worker.e", **settings):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = collect(MofkaDaskSource(str(path), Config(**settings)))
+    assert (found.units or 0) == found.accounted
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "worker", "fields"),
+    [
+        (
+            "Register worker <WorkerState 'tcp://10.0.0.1:36351', name: w1, status: init, memory: 0>",
+            "registration",
+            "tcp://10.0.0.1:36351",
+            {"status": "init", "name": "w1"},
+        ),
+        (
+            "Register worker addr: tls://10.0.0.1:36351 name: w1",
+            "registration",
+            "tls://10.0.0.1:36351",
+            {"name": "w1"},
+        ),
+        (
+            "Remove worker <WorkerState 'tcp://10.0.0.1:3', status: running, memory: 0> "
+            "(stimulus_id='handle-worker-cleanup-1713553331.7')",
+            "removal",
+            "tcp://10.0.0.1:3",
+            {"status": "running", "stimulus_id": "handle-worker-cleanup-1713553331.7"},
+        ),
+        ("      Start worker at:   tcp://10.0.0.1:42845", "start", "tcp://10.0.0.1:42845", {}),
+        (
+            "        Start Nanny at: 'tcp://10.0.0.1:32835'",
+            "start",
+            None,
+            {"nanny": "tcp://10.0.0.1:32835"},
+        ),
+        ("              Threads:                          8", "threads", None, {"threads": "8"}),
+        (
+            "               Memory:                 503.22 GiB",
+            "memory",
+            None,
+            {"memory": "503.22 GiB"},
+        ),
+        (
+            "      Local Directory: /tmp/a b/worker-1",
+            "local_directory",
+            None,
+            {"local_directory": "/tmp/a b/worker-1"},
+        ),
+        (
+            "Stopping worker at tcp://10.0.0.1:3. Reason: scheduler-close",
+            "stop",
+            "tcp://10.0.0.1:3",
+            {"reason": "scheduler-close"},
+        ),
+        (
+            "Receive client connection: Client-3c72562a",
+            "client",
+            None,
+            {"client": "Client-3c72562a"},
+        ),
+        (
+            "Starting established connection to tcp://10.0.0.1:51444",
+            "connection",
+            None,
+            {"peer": "tcp://10.0.0.1:51444"},
+        ),
+        (
+            "Worker process 1234 was killed by signal 9",
+            "death",
+            None,
+            {"pid": "1234", "signal": "9"},
+        ),
+        ("Worker process died unexpectedly", "death", None, {}),
+        ("Starting Worker plugin shuffle", "other", None, {}),
+    ],
+)
+def test_kinds_workers_and_values(tmp_path, text, kind, worker, fields):
+    (event,) = harvest(tmp_path, line(text)).rows("dask.log_event")
+    assert (event["kind"], event["worker"], event["message"]) == (kind, worker, text)
+    assert dict(event["fields"]) == {"logger": "distributed.worker", **fields}
+    assert (event["source"], event["level"]) == ("worker", "info")
+    assert event["time"] == datetime(2024, 4, 19, 19, 1, 36, 147_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("level", "kind"),
+    [("WARNING", "warning"), ("ERROR", "error"), ("CRITICAL", "error"), ("DEBUG", "other")],
+)
+def test_a_line_of_no_known_kind_is_told_by_its_level(tmp_path, level, kind):
+    (event,) = harvest(tmp_path, line("Oh.", level)).rows("dask.log_event")
+    assert (event["kind"], event["level"]) == (kind, level.lower())
+
+
+TRACE = "Traceback (most recent call last):\n  File x\n\nValueError: y\n"
+
+
+def test_lines_without_a_time_belong_to_the_event_before(tmp_path):
+    found = harvest(tmp_path, line("one") + TRACE + "\n\n" + line("two"))
+    one, two = found.rows("dask.log_event")
+    assert one["message"] == "one\n" + TRACE.rstrip()
+    assert (one["position"], two["position"]) == (1, 8)
+    assert found.folded == {"continuation line": 6}
+
+
+def test_lines_before_the_first_event_are_an_event_without_time(tmp_path):
+    found = harvest(tmp_path, "\n/a/b.py:1: UserWarning: beware\n  warn()\n" + line("one"))
+    first, _ = found.rows("dask.log_event")
+    assert (first["time"], first["kind"], first["position"]) == (None, "warning", 2)
+    assert first["message"].endswith("warn()")
+    assert found.filtered == {"blank line": 1}
+
+
+def test_events_are_the_same_however_the_file_is_cut(tmp_path, monkeypatch):
+    text = "".join(line(f"event {i}") + (TRACE if i % 3 else "") for i in range(40))
+    whole = harvest(tmp_path, text)
+    for size in (40, 100, 1000):
+        monkeypatch.setattr(log_lines, "line_blocks", lambda path, s=size: line_blocks(path, s))
+        assert harvest(tmp_path, text).rows("dask.log_event") == whole.rows("dask.log_event")
+
+
+def test_an_endless_continuation_does_not_gather_without_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(log_lines, "line_blocks", lambda path: line_blocks(path, 1000))
+    monkeypatch.setattr(log_lines, "EVENT_LINES", 50)
+    found = harvest(tmp_path, line("one") + "more\n" * 1000 + line("two"))
+    events = found.rows("dask.log_event")
+    assert len(events) > 3
+    assert sum(e["message"].count("\n") + 1 for e in events) == 1002
+    assert events[-1]["message"] == "two"
+
+
+def test_the_declared_zone_places_the_times(tmp_path):
+    (event,) = harvest(tmp_path, line("x"), timezone="America/Chicago").rows("dask.log_event")
+    assert event["time"] == datetime(2024, 4, 20, 0, 1, 36, 147_000, tzinfo=UTC)
+
+
+def test_a_time_the_clock_skips_is_rejected_with_its_lines(tmp_path):
+    text = line("x", stamp="2024-03-31 02:30:00,000") + "more\n" + line("y")
+    found = harvest(tmp_path, text, timezone="Europe/Berlin")
+    (reject,) = found.rejects
+    assert reject.position == 1
+    assert reject.raw.endswith(b"x\nmore")
+    assert "no time of the zone Europe/Berlin" in reject.reason
+    assert len(found.rows("dask.log_event")) == 1
+
+
+def test_a_time_the_clock_shows_twice_is_its_first_and_noted(tmp_path):
+    found = harvest(tmp_path, line("x", stamp="2024-10-27 02:30:00,000"), timezone="Europe/Berlin")
+    assert found.rows("dask.log_event")[0]["time"] == datetime(2024, 10, 27, 0, 30, tzinfo=UTC)
+    assert "shows twice" in found.notes[0]
+
+
+def test_an_impossible_date_is_rejected(tmp_path):
+    found = harvest(tmp_path, line("x", stamp="2024-13-45 19:01:36,147"))
+    assert "no time" in found.rejects[0].reason
+
+
+def test_an_unknown_zone_is_refused_at_once():
+    with pytest.raises(ValueError, match=r"not a known IANA zone; use a name such as UTC"):
+        Config(timezone="Mars/Olympus")
+
+
+def test_a_line_that_is_no_text_is_rejected(tmp_path):
+    found = harvest(tmp_path, line("one").encode() + b"\xff\xfe\n" + line("two").encode())
+    assert [r.position for r in found.rejects] == [2]
+    assert len(found.rows("dask.log_event")) == 2
+
+
+def test_an_unfinished_last_line_is_kept_and_noted(tmp_path):
+    found = harvest(tmp_path, line("one") + line("tw").rstrip("\n"))
+    assert len(found.rows("dask.log_event")) == 2
+    assert "no final newline" in found.notes[0]
+
+
+def test_an_empty_log_is_noted(tmp_path):
+    assert harvest(tmp_path, "").notes == ["worker.e is empty"]
+
+
+def test_what_the_consumer_could_not_parse_is_kept_and_counted(tmp_path):
+    text = (
+        "data failure:  {'key': \"('array-1', 2)\", 'thr\n"
+        "data failure:  line one\nline two\n\n\nTotal time taken  = 41.31s\n"
+    )
+    found = harvest(tmp_path, text, name="consumer.o")
+    cut, two, total = found.rows("dask.log_event")
+    assert cut["message"] == "{'key': \"('array-1', 2)\", 'thr"
+    assert (cut["kind"], cut["level"], cut["source"]) == ("data_failure", "error", "consumer")
+    assert two["message"] == "line one\nline two"
+    assert (total["kind"], dict(total["fields"])) == ("other", {"total_time_s": "41.31"})
+    assert found.notes == ["consumer.o: 2 events could not be parsed by the consumer"]
+
+
+@pytest.mark.parametrize("name", ["scheduler.e", "worker.e"])
+def test_real_logs_agree_with_a_plain_reading(shared_data, name):
+    folder = shared_data / "mofka-dask"
+    if not folder.is_dir():
+        pytest.skip("no Mofka-Dask samples")
+    head = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - (\S+) - ([A-Z]+) - (.*)")
+    for path in folder.glob(f"*/{name}"):
+        expected = []
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            match = head.fullmatch(text)
+            if match:
+                stamp = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+                expected.append([number, stamp, match[3].lower(), match[4]])
+            else:
+                expected[-1][3] += "\n" + text
+        found = collect(MofkaDaskSource(str(path)))
+        assert [
+            [e["position"], e["time"], e["level"], e["message"]]
+            for e in found.rows("dask.log_event")
+        ] == [[*rest, text.rstrip()] for *rest, text in expected]
+        kinds = Counter(e["kind"] for e in found.rows("dask.log_event"))
+        assert kinds["registration"] == 8
+        assert kinds["death"] == path.read_text().count("died unexpectedly")

@@ -1,0 +1,199 @@
+"""Real CSVs, field by field, against the csv module, ast and Decimal."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal
+
+import pytest
+from harvest_mofka_dask.source import MofkaDaskSource
+
+from harvest.testing import collect
+
+csv.field_size_limit(1 << 30)
+
+
+def files(shared_data, pattern):
+    found = sorted((shared_data / "mofka-dask").glob(pattern))
+    if not found:
+        pytest.skip(f"no samples {pattern}")
+    return found
+
+
+def plain(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{k: v or None for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def moment(text):
+    if text is None:
+        return None
+    micros = int((Decimal(text) * 1_000_000).to_integral_value(ROUND_HALF_EVEN))
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+
+
+def whole(text):
+    return None if text is None else int(Decimal(text))
+
+
+def number(text):
+    return None if text is None else float(text)
+
+
+def rows_of(path, name):
+    found = collect(MofkaDaskSource(str(path)))
+    assert found.units == found.accounted
+    assert not found.rejects
+    assert not found.notes
+    rows = found.rows(name)
+    for row in rows:
+        assert row.pop("origin") == str(path)
+        assert row.pop("extra") is None
+    return rows
+
+
+def test_scheduler_transitions(shared_data):
+    for path in files(shared_data, "*/scheduler_transition*.csv"):
+        expected = [
+            {
+                "time": moment(r["time"]),
+                "key": r["key"],
+                "prefix": r["prefix"],
+                "group": r["group"],
+                "start_state": r["start"],
+                "finish_state": r["finish"],
+                "stimulus": re.sub(r"-[0-9.]+$", "", r["stimulus_id"]),
+                "stimulus_id": r["stimulus_id"],
+                "scheduler": r["called_from"],
+                "worker": r["worker"],
+                "thread": whole(r["thread"]),
+                "begins": moment(r["begins"]),
+                "ends": moment(r["ends"]),
+                "duration_s": number(r["duration"]),
+                "size_bytes": whole(r["size"]),
+                "position": position,
+            }
+            for position, r in enumerate(plain(path), 1)
+        ]
+        assert rows_of(path, "dask.task_transition") == expected
+
+
+def test_worker_transitions(shared_data):
+    for path in files(shared_data, "*/worker_transition*.csv"):
+        expected = [
+            {
+                "time": moment(r["time"]),
+                "key": r["key"],
+                "start_state": r["start"],
+                "finish_state": r["finish"],
+                "worker": r["called_from"],
+                "position": position,
+            }
+            for position, r in enumerate(plain(path), 1)
+        ]
+        assert rows_of(path, "dask.worker_transition") == expected
+
+
+def test_transfers(shared_data):
+    for path in files(shared_data, "*/worker_transfer*.csv"):
+        expected = {}
+        for position, r in enumerate(plain(path), 1):
+            same = tuple(v for k, v in r.items() if k not in ("", "time"))
+            if same in expected:
+                expected[same]["copies"] += 1
+                continue
+            incoming = r["type"] == "incoming_transfer"
+            expected[same] = {
+                "start_time": moment(r["start"]),
+                "end_time": moment(r["stop"]),
+                "duration_s": number(r["duration"]),
+                "keys": [
+                    {"key": str(k), "size_bytes": v} for k, v in ast.literal_eval(r["keys"]).items()
+                ],
+                "total_bytes": whole(r["total"]),
+                "compressed_bytes": whole(r["compressed"]),
+                "bandwidth": number(r["bandwidth"]),
+                "direction": r["type"].removesuffix("_transfer"),
+                "requestor": r["called_from"] if incoming else r["who"],
+                "fulfiller": r["who"] if incoming else r["called_from"],
+                "worker": r["called_from"],
+                "time": moment(r["time"]),
+                "copies": 1,
+                "middle": moment(r["middle"]),
+                "position": position,
+            }
+        assert rows_of(path, "dask.transfer") == list(expected.values())
+
+
+def test_workers_and_clients(shared_data):
+    for path in files(shared_data, "*/worker.csv"):
+        assert rows_of(path, "dask.worker") == [
+            {
+                "time": moment(r["time"]),
+                "worker": r["worker"],
+                "action": r["action"],
+                "stimulus_id": r["stimulus_id"],
+                "position": position,
+            }
+            for position, r in enumerate(plain(path), 1)
+        ]
+    for path in files(shared_data, "*/client.csv"):
+        assert rows_of(path, "dask.client") == [
+            {
+                "time": moment(r["time"]),
+                "client": r["client"],
+                "action": r["action"],
+                "position": position,
+            }
+            for position, r in enumerate(plain(path), 1)
+        ]
+
+
+def test_graphs(shared_data):
+    for path in files(shared_data, "*/graph.csv"):
+        expected = []
+        for graph, r in enumerate(plain(path), 1):
+            asked = ast.literal_eval(r["keys"])
+            # literal_eval reads no set(), so name an empty list for it
+            tasks = ast.literal_eval(r["dependencies"].replace("set()", "[]"))
+            expected += [
+                {
+                    "time": moment(r["time"]),
+                    "client": r["client"],
+                    "key": str(key),
+                    "dependencies": sorted(str(need) for need in needs),
+                    "requested": key in asked,
+                    "graph": graph,
+                    "position": len(expected) + i,
+                }
+                for i, (key, needs) in enumerate(tasks.items(), 1)
+            ]
+            assert asked <= tasks.keys()
+        assert rows_of(path, "dask.graph_task") == expected
+
+
+def test_everything_in_the_samples_is_accounted_for(shared_data):
+    if not (shared_data / "mofka-dask").is_dir():
+        pytest.skip("no Mofka-Dask samples")
+    found = collect(MofkaDaskSource(str(shared_data / "mofka-dask")))
+    assert found.units == found.accounted
+    assert not found.rejects
+    names = [partition.id for partition in found.partitions]
+    assert "image-processing-head/scheduler_transition_1000.csv" in names
+    assert len(names) == len(set(names))
+
+
+def test_software_of_the_samples(shared_data):
+    for path in files(shared_data, "*/*.OU"):
+        pattern = re.compile(r"^(\w+)\.([\w-]+)@([^%\s]+)%gcc$", re.MULTILINE)
+        expected = [
+            (m[1], m[2])
+            for m in re.findall(pattern, path.read_text())
+            and [(None, *x[1:]) for x in re.findall(pattern, path.read_text())]
+        ]
+        found = collect(MofkaDaskSource(str(path)))
+        assert [(s["name"], s["version"]) for s in found.rows("run.software")] == expected
+        assert {s["compiler"] for s in found.rows("run.software")} == {"gcc@11.2.0"}

@@ -1,0 +1,372 @@
+"""Asking a cluster itself: ``sacct`` over slices of a time window.
+
+``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a, so a job
+that runs across a boundary shows in two slices.  Each job counts in exactly one: the slice that
+it ended in, or the last slice where it had not ended when the window closes.  Jobs that were
+cancelled before they became eligible show in no such list; one more call asks for cancelled jobs
+by their end and keeps these.  Held jobs that never became eligible are in no listing of sacct.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import IO, Any, Final, cast
+from zoneinfo import ZoneInfo
+
+import attrs
+
+from harvest import Partition, ReadContext, SourceError
+
+from .config import SlurmConfig
+
+__all__ = ["moment", "read_slice", "slices"]
+
+ORIGIN: Final = "slurm:live"
+DELIMITER: Final = "\x1f\x1e\x1f"
+"""No text that a user can type at a prompt."""
+
+SETTLED: Final = timedelta(days=1)
+"""How long after its end a slice may still change: daemons hand in late records."""
+
+WANTED: Final = [
+    "JobID",
+    "JobIDRaw",
+    "Cluster",
+    "DBIndex",
+    "User",
+    "Group",
+    "UID",
+    "GID",
+    "Account",
+    "Partition",
+    "QOS",
+    "Reservation",
+    "State",
+    "ExitCode",
+    "DerivedExitCode",
+    "Submit",
+    "Eligible",
+    "Start",
+    "End",
+    "Elapsed",
+    "Timelimit",
+    "Suspended",
+    "Planned",
+    "Reserved",
+    "PlannedCPURAW",
+    "ResvCPURAW",
+    "NNodes",
+    "ReqNodes",
+    "AllocNodes",
+    "ReqCPUS",
+    "AllocCPUS",
+    "NTasks",
+    "ReqMem",
+    "MaxRSS",
+    "MaxRSSNode",
+    "MaxRSSTask",
+    "AveRSS",
+    "MaxVMSize",
+    "AveVMSize",
+    "MaxPages",
+    "AvePages",
+    "MaxDiskRead",
+    "AveDiskRead",
+    "MaxDiskWrite",
+    "AveDiskWrite",
+    "CPUTimeRAW",
+    "TotalCPU",
+    "UserCPU",
+    "SystemCPU",
+    "AveCPU",
+    "MinCPU",
+    "MinCPUNode",
+    "MinCPUTask",
+    "ReqTRES",
+    "AllocTRES",
+    "TRESUsageInTot",
+    "TRESUsageInAve",
+    "TRESUsageInMax",
+    "TRESUsageInMin",
+    "TRESUsageOutTot",
+    "TRESUsageOutAve",
+    "TRESUsageOutMax",
+    "ConsumedEnergyRaw",
+    "NodeList",
+    "Priority",
+    "Reason",
+    "Flags",
+    "Layout",
+    "Constraints",
+    "WCKey",
+    "Restarts",
+    "Container",
+    "WorkDir",
+    "Comment",
+    "AdminComment",
+    "SystemComment",
+    "SubmitLine",
+    "JobName",
+]
+"""Fields asked for, as far as this version of sacct has them; free text last."""
+
+
+@attrs.frozen
+class Window:
+    """A window in time, cut into slices."""
+
+    since: datetime
+    until: datetime
+    days: int
+
+    def bounds(self) -> list[tuple[datetime, datetime]]:
+        """Slices, aligned to whole multiples of their length so that they stay the same."""
+        step = timedelta(days=self.days)
+        epoch = datetime(1970, 1, 1, tzinfo=UTC)
+        start = self.since
+        found = []
+        while start < self.until:
+            stop = min(epoch + ((start - epoch) // step + 1) * step, self.until)
+            found.append((start, stop))
+            start = stop
+        return found
+
+
+_AGO = re.compile(r"(\d{1,6})([smhdw])")
+_AGO_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
+    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
+
+    Raises ValueError when it is none.
+    """
+    now = now or datetime.now(UTC)
+    if text == "now":
+        return now.replace(microsecond=0)
+    if text == "today":
+        local = now.astimezone(zone)
+        return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is no moment; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
+        ) from None
+    if read.tzinfo is None:
+        read = read.replace(tzinfo=zone)
+    return read.astimezone(UTC)
+
+
+def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
+    """The time window that the settings name."""
+    zone = ZoneInfo(config.timezone or "UTC")
+    since = moment(config.since or "today", zone, now)
+    until = moment(config.until or "now", zone, now)
+    if since >= until:
+        raise SourceError(
+            f"the time window is empty: it begins at {since:%Y-%m-%dT%H:%M:%SZ} and ends at "
+            f"{until:%Y-%m-%dT%H:%M:%SZ}",
+            where=ORIGIN,
+            remedy="set slurm.since and slurm.until",
+        )
+    return Window(since, until, config.slice_days)
+
+
+def slices(config: SlurmConfig) -> Iterator[Partition]:
+    """A partition per slice, and one for jobs cancelled before they became eligible.
+
+    Slices that ended a day ago and more are taken as settled: they are read again only when the
+    settings change.  The last slice holds what has not ended, and is always read again.
+    """
+    now = datetime.now(UTC)
+    window = window_of(config, now)
+    bounds = window.bounds()
+    common = {"since": window.since.isoformat(), "until": window.until.isoformat()}
+    for start, stop in bounds:
+        settled = stop != window.until and stop + SETTLED < now
+        yield Partition(
+            id=f"{start:%Y-%m-%dT%H%M%SZ}",
+            origin=ORIGIN,
+            options={**common, "start": start.isoformat(), "stop": stop.isoformat()},
+            fingerprint=f"{start.isoformat()}/{stop.isoformat()}" if settled else None,
+        )
+    yield Partition(id="never-eligible", origin=ORIGIN, options=common)
+
+
+def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> Iterator[Any]:
+    """Batches of one slice."""
+    from .assemble import assemble
+    from .convert import Context
+    from .layout import Layout
+    from .select import Selection, rules_of
+    from .text import read_text
+
+    options = {name: datetime.fromisoformat(value) for name, value in partition.options.items()}
+    window = Window(options["since"], options["until"], config.slice_days)
+    stray = "start" not in options
+    start, stop = options.get("start", window.since), options.get("stop", window.until)
+    columns = _fields(config)
+    layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
+    rules = rules_of(config)
+    # sacct selects users; steps carry none, so they cannot be selected again here
+    rules = [rule for rule in rules if rule.setting != "slurm.users"]
+    belongs = _belongs(window, start, stop, stray)
+    selection = Selection(rules, ORIGIN, first=belongs)
+    command = [
+        config.sacct,
+        "--parsable2",
+        "--noheader",
+        "--duplicates",
+        "--noconvert",
+        f"--delimiter={DELIMITER}",
+        f"--format={','.join(columns)}",
+        f"--starttime={start:%Y-%m-%dT%H:%M:%S}",
+        f"--endtime={stop:%Y-%m-%dT%H:%M:%S}",
+        f"--user={','.join(config.users)}" if config.users else "--allusers",
+    ]
+    if stray:
+        command += ["--state=CANCELLED,DEADLINE", "--allocations"]
+    convert = Context(ZoneInfo("UTC"))
+    with _Running(command, ctx) as output:
+        yield from assemble(
+            read_text(output, layout, ctx), selection, convert, ctx, delimiter=DELIMITER
+        )
+
+
+def _belongs(window: Window, start: datetime, stop: datetime, stray: bool) -> Any:
+    """A condition on jobs: those that count in this slice."""
+    import polars as pl
+
+    bounds = pl.DataFrame(
+        {"stop": [right for _, right in window.bounds()]},
+        schema={"stop": pl.Datetime("us", "UTC")},
+    ).sort("stop")
+
+    def keep(jobs: pl.DataFrame) -> pl.Series:
+        end, eligible = pl.col("end_time"), pl.col("eligible_time")
+        placed = (
+            jobs.with_row_index()
+            .sort("end_time", nulls_last=True)
+            # the first boundary behind the end
+            .join_asof(
+                bounds,
+                left_on="end_time",
+                right_on="stop",
+                strategy="forward",
+                allow_exact_matches=False,
+                check_sortedness=False,
+            )
+            .sort("index")
+        )
+        never = (
+            pl.col("state").is_in(["cancelled", "deadline"])
+            & end.is_not_null()
+            & (end < window.until)
+            & (eligible.is_null() | (eligible >= pl.col("stop")))
+        ).fill_null(False)
+        last = stop == window.until
+        here = (end >= start) & (end < stop)
+        late = end.is_null() | (end >= window.until)
+        mine = (
+            never if stray else ~never & (here.fill_null(False) | (late if last else pl.lit(False)))
+        )
+        return placed.select(mine).to_series()
+
+    return keep
+
+
+def _environment() -> dict[str, str]:
+    """The environment of sacct: epoch times in, UTC out, no defaults of the user's."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("SACCT_") and name not in ("SLURM_TIME_FORMAT", "TZ")
+    }
+    return {**kept, "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
+
+
+def _fields(config: SlurmConfig) -> list[str]:
+    """The wanted fields that this sacct knows."""
+    try:
+        told = subprocess.run(
+            [config.sacct, "--helpformat"],
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+    except FileNotFoundError:
+        raise _missing(config.sacct) from None
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired, PermissionError) as error:
+        raise SourceError(
+            f"sacct does not tell its fields: {error}",
+            where=ORIGIN,
+            remedy=f"try it by hand: {config.sacct} --helpformat",
+        ) from error
+    known = {name.lower() for name in told.split()}
+    fields = [name for name in WANTED if name.lower() in known]
+    if "JobID" not in fields:
+        raise SourceError(
+            f"{config.sacct} --helpformat lists no field JobID",
+            where=ORIGIN,
+            remedy="set slurm.sacct to Slurm's sacct",
+        )
+    return fields
+
+
+def _missing(program: str) -> SourceError:
+    return SourceError(
+        f"there is no program {program!r}",
+        where=ORIGIN,
+        remedy="run this where Slurm's commands are, set slurm.sacct to its path, or harvest a "
+        "file written by sacct",
+    )
+
+
+class _Running:
+    """Runs sacct; gives its output as a stream, and complains about its failure at the end."""
+
+    def __init__(self, command: list[str], ctx: ReadContext):
+        self.command = command
+        self.ctx = ctx
+        self.errors = ctx.scratch / "sacct.err"
+
+    def __enter__(self) -> IO[bytes]:
+        with self.errors.open("wb") as errors:
+            try:
+                self.process = subprocess.Popen(
+                    self.command,
+                    env=_environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                )
+            except FileNotFoundError:
+                raise _missing(self.command[0]) from None
+        return cast("IO[bytes]", self.process.stdout)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None:
+            self.process.kill()
+        cast("IO[bytes]", self.process.stdout).close()
+        status = self.process.wait()
+        if kind is not None:
+            return
+        said = self.errors.read_text("utf-8", "replace").strip().splitlines()
+        if status != 0:
+            raise SourceError(
+                f"sacct ended with status {status}: {said[-1] if said else 'it said nothing'}",
+                where=ORIGIN,
+                remedy="check that the accounting daemon answers: sacctmgr show cluster",
+            )
+        for line in said[:20]:
+            self.ctx.note(f"sacct says: {line}")

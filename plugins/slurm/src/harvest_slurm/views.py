@@ -1,0 +1,274 @@
+"""Views of jobs: lazy polars queries over ``slurm.job`` and ``slurm.step``."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+
+__all__ = ["efficiency", "jobs", "queue_time", "worst_days"]
+
+_RUN = ("cluster", "job_id", "submit_time", "start_time")
+
+
+def _amount(column: str, key: str) -> pl.Expr:
+    """The amount of one resource in a map column."""
+    # maps are lists of key-value structs to polars
+    entries = pl.col(column)
+    mine = entries.list.eval(
+        pl.when(pl.element().struct.field("key") == key).then(pl.element().struct.field("value"))
+    )
+    return mine.list.drop_nulls().list.first()
+
+
+def _runs(data: DatasetReader) -> pl.LazyFrame:
+    """Runs of jobs, each once: the row that tells most where several dumps tell of one run.
+
+    Rows of one run in several origins are told by cluster, id, submit and start; a run that had
+    not started when one dump was taken counts as the same as the one that has.
+    """
+    rows = data["slurm.job"].with_row_index("job_row")
+    known = pl.col("submit_time").is_not_null()
+    same = pl.struct(
+        pl.col("cluster"),
+        pl.col("job_id"),
+        pl.col("submit_time"),
+        # without a time of submission nothing tells runs apart but their place
+        pl.when(~known).then(pl.col("origin")),
+        pl.when(~known).then(pl.col("position")),
+    )
+    return (
+        rows.sort(
+            pl.col("end_time").is_not_null(),
+            pl.col("start_time").is_not_null(),
+            pl.col("elapsed_s").fill_null(-1.0),
+            "job_row",
+        )
+        .group_by(same.alias("run"), maintain_order=True)
+        .last()
+        .drop("run")
+    )
+
+
+def _steps(data: DatasetReader) -> pl.LazyFrame:
+    """What the steps of each job's row used, by origin and position of that row."""
+    tot = "usage_in_tot"
+    per_task = pl.col("max_rss_bytes") * pl.col("ntasks").fill_null(1)
+    steps = data["slurm.step"].with_columns(
+        used_mem=pl.coalesce(_amount(tot, "mem").cast(pl.Int64), per_task),
+        gpu_util=_amount(tot, "gres/gpuutil"),
+        gpu_mem=_amount(tot, "gres/gpumem").cast(pl.Int64),
+    )
+    # memory that was never sampled is not known; a zero of an extern step is no measurement of
+    # the job either, but it cannot win against one
+    return (
+        steps.filter(pl.col("job_position").is_not_null())
+        .group_by("origin", "job_position")
+        .agg(
+            steps=pl.len(),
+            ntasks=pl.col("ntasks").max(),
+            steps_cpu_s=_sum("total_cpu_s"),
+            steps_user_cpu_s=_sum("user_cpu_s"),
+            steps_system_cpu_s=_sum("system_cpu_s"),
+            max_rss_bytes=pl.col("max_rss_bytes").max(),
+            mem_used_bytes=pl.col("used_mem").max(),
+            max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
+            max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
+            gpu_util_percent=pl.col("gpu_util").max(),
+            gpu_mem_used_bytes=pl.col("gpu_mem").max(),
+        )
+    )
+
+
+def _sum(column: str) -> pl.Expr:
+    """A sum that is null where nothing was measured."""
+    values = pl.col(column)
+    return pl.when(values.count() > 0).then(values.sum())
+
+
+def jobs(data: DatasetReader) -> pl.LazyFrame:
+    """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
+
+    ``cpu_s`` is the sum over steps, or what the job's own row says where the dump has no steps.
+    ``mem_used_bytes`` is the most that one step used on all its tasks.
+    """
+    runs = _runs(data).with_columns(
+        restart=(
+            pl.col("submit_time").rank("ordinal").over("cluster", "job_id").cast(pl.Int64) - 1
+        ).fill_null(0)
+    )
+    rolled = runs.join(
+        _steps(data),
+        left_on=["origin", "position"],
+        right_on=["origin", "job_position"],
+        how="left",
+    )
+    per = pl.col("req_mem_per")
+    requested = (
+        pl.when(per == "cpu")
+        .then(pl.col("req_mem_bytes") * pl.coalesce("alloc_cpus", "req_cpus"))
+        .when(per == "node")
+        .then(pl.col("req_mem_bytes") * pl.coalesce("alloc_nodes", "nodes", "req_nodes"))
+        .otherwise(pl.col("req_mem_bytes"))
+    )
+    tres_gpus = _amount("alloc_tres", "gres/gpu")
+    return rolled.select(
+        "job_id",
+        "submit_time",
+        "restart",
+        "job_id_raw",
+        "array_job_id",
+        "array_task_id",
+        "het_job_id",
+        "het_offset",
+        "cluster",
+        "name",
+        "user",
+        "account",
+        "partition",
+        "qos",
+        "state",
+        "state_by",
+        "exit_code",
+        "exit_signal",
+        "eligible_time",
+        "start_time",
+        "end_time",
+        wait_s=(pl.col("start_time") - pl.col("submit_time")).dt.total_microseconds() / 1e6,
+        planned_s="planned_s",
+        elapsed_s="elapsed_s",
+        timelimit_s="timelimit_s",
+        req_nodes="req_nodes",
+        alloc_nodes=pl.coalesce("alloc_nodes", _amount("alloc_tres", "node"), "nodes"),
+        req_cpus="req_cpus",
+        alloc_cpus="alloc_cpus",
+        alloc_gpus=pl.when(pl.col("alloc_tres").is_not_null()).then(tres_gpus.fill_null(0)),
+        req_mem_bytes=requested,
+        alloc_mem_bytes=pl.coalesce(_amount("alloc_tres", "mem"), requested),
+        steps=pl.col("steps").fill_null(0).cast(pl.Int64),
+        ntasks="ntasks",
+        cpu_s=pl.coalesce("steps_cpu_s", "total_cpu_s"),
+        user_cpu_s=pl.coalesce("steps_user_cpu_s", "user_cpu_s"),
+        system_cpu_s=pl.coalesce("steps_system_cpu_s", "system_cpu_s"),
+        max_rss_bytes="max_rss_bytes",
+        mem_used_bytes="mem_used_bytes",
+        max_disk_read_bytes="max_disk_read_bytes",
+        max_disk_write_bytes="max_disk_write_bytes",
+        gpu_util_percent="gpu_util_percent",
+        gpu_mem_used_bytes="gpu_mem_used_bytes",
+        node_list="node_list",
+        origin="origin",
+        position="position",
+    ).sort("submit_time", "job_id", "restart", nulls_last=True)
+
+
+def _share(part: str | pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """A share between 0 and about 1; null where the whole is 0 or unknown."""
+    above = pl.col(part) if isinstance(part, str) else part
+    return pl.when(whole > 0).then(above / whole)
+
+
+def efficiency(data: DatasetReader) -> pl.LazyFrame:
+    """How much of what a job was given it used; null where a part was not measured.
+
+    ``cpu_eff`` = CPU seconds of all steps / (elapsed x CPUs); ``mem_eff`` = most memory of a step
+    / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % x GPUs); ``timelimit_eff`` =
+    elapsed / time limit.
+    """
+    ran = pl.col("elapsed_s")
+    return jobs(data).select(
+        "job_id",
+        "submit_time",
+        "restart",
+        "name",
+        "user",
+        "account",
+        "partition",
+        "qos",
+        "state",
+        "elapsed_s",
+        "alloc_cpus",
+        "cpu_s",
+        cpu_eff=_share("cpu_s", ran * pl.col("alloc_cpus")),
+        alloc_mem_bytes="alloc_mem_bytes",
+        mem_used_bytes="mem_used_bytes",
+        mem_eff=_share("mem_used_bytes", pl.col("alloc_mem_bytes")),
+        alloc_gpus="alloc_gpus",
+        gpu_eff=_share("gpu_util_percent", pl.col("alloc_gpus") * 100),
+        timelimit_s="timelimit_s",
+        timelimit_eff=_share("elapsed_s", pl.col("timelimit_s")),
+        cpu_hours=ran * pl.col("alloc_cpus") / 3600,
+        gpu_hours=ran * pl.col("alloc_gpus") / 3600,
+        start_time="start_time",
+        end_time="end_time",
+    )
+
+
+def queue_time(data: DatasetReader, timezone: str = "UTC") -> pl.LazyFrame:
+    """One row per started run: how long it waited, with the day of its submission."""
+    _check_zone(timezone)
+    waited = pl.coalesce("wait_s", "planned_s")
+    return (
+        jobs(data)
+        .filter(pl.col("start_time").is_not_null() & waited.is_not_null())
+        .select(
+            "job_id",
+            "restart",
+            "name",
+            "user",
+            "account",
+            "partition",
+            "qos",
+            "req_nodes",
+            "state",
+            "submit_time",
+            "eligible_time",
+            "start_time",
+            date=pl.coalesce("submit_time", "start_time").dt.convert_time_zone(timezone).dt.date(),
+            wait_s=waited,
+            planned_s="planned_s",
+            elapsed_s="elapsed_s",
+            timelimit_s="timelimit_s",
+        )
+    )
+
+
+def worst_days(
+    data: DatasetReader,
+    timezone: str = "UTC",
+    top: int | str = 10,
+    partition: str | None = None,
+    qos: str | None = None,
+) -> pl.LazyFrame:
+    """Waits per day of submission, the day with the longest mean first."""
+    try:
+        days = int(top)
+    except ValueError:
+        raise UsageError(f"top={top!r} is no number of days") from None
+    waits = queue_time(data, timezone)
+    for column, wanted in (("partition", partition), ("qos", qos)):
+        if wanted is not None:
+            waits = waits.filter(pl.col(column) == wanted)
+    by_day = (
+        waits.group_by("date")
+        .agg(
+            jobs=pl.len().cast(pl.Int64),
+            mean_wait_s=pl.col("wait_s").mean(),
+            median_wait_s=pl.col("wait_s").median(),
+            max_wait_s=pl.col("wait_s").max(),
+            total_wait_s=pl.col("wait_s").sum(),
+        )
+        .sort("mean_wait_s", "date", descending=[True, False])
+    )
+    return by_day.head(days) if days > 0 else by_day
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise UsageError(
+            f"{name!r} is no time zone", remedy="name one as Europe/Zurich or UTC"
+        ) from None

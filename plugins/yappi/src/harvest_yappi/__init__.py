@@ -1,0 +1,1 @@
+"""Read what the Yappi profiler saves: callgrind text, pstat files, and printed thread tables."""

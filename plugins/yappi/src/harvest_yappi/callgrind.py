@@ -1,0 +1,136 @@
+"""Yappi's callgrind text.
+
+A header; then for every function lines ``fl=(N) FILE`` and ``fn=(N) NAME FILE:LINE``; then for every
+function a block of ``fl=(N)``, ``fn=(N)``, a line ``LINE MICROSECONDS`` of its own time, and for each
+function it called ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import attrs
+
+__all__ = ["Edge", "Profile", "Subject", "parse_callgrind"]
+
+_REFERENCE: Final = re.compile(r"(fl|fn|cfl|cfn)=\((\d{1,18})\)(?: (.*))?")
+_CALLS: Final = re.compile(r"calls=(\d{1,18}) \d+")
+_COST: Final = re.compile(r"(\d{1,18}) (\d{1,18})")
+_PLACE: Final = re.compile(r"(.*):(\d{1,18})")
+_HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
+
+
+@attrs.define
+class Subject:
+    """A function.  line: of its definition in the save; own_us: None where it has no block."""
+
+    line: int
+    name: str
+    module: str | None = None
+    lineno: int | None = None
+    own_us: int | None = None
+    block_line: int | None = None
+
+
+@attrs.define
+class Edge:
+    """Calls of one function by another, both by their numbers in the save."""
+
+    line: int
+    caller: int
+    callee: int
+    calls: int
+    us: int
+
+
+@attrs.define
+class Profile:
+    """A whole save."""
+
+    pid: int | None = None
+    functions: dict[int, Subject] = attrs.field(factory=dict)
+    edges: list[Edge] = attrs.field(factory=list)
+
+
+@attrs.define
+class _Reader:
+    """The state between lines: which block they belong to."""
+
+    reject: Callable[[int, str, str], None]
+    profile: Profile = attrs.field(factory=Profile)
+    files: dict[int, str] = attrs.field(factory=dict)
+    current: int | None = None
+    callee: int | None = None
+    calls: tuple[int, int] | None = None  # line and number
+
+    def line(self, number: int, text: str) -> None:
+        text = text.rstrip("\r\n")
+        if not text or text.startswith(("#", *_HEADER)):
+            return
+        if text.startswith("pid:") and text[4:].strip().isdigit():
+            self.profile.pid = int(text[4:])
+        elif found := _REFERENCE.fullmatch(text):
+            self._reference(number, text, found[1], int(found[2]), found[3])
+        elif found := _CALLS.fullmatch(text):
+            self.calls = (number, int(found[1]))
+        elif found := _COST.fullmatch(text):
+            self._cost(number, text, int(found[1]), int(found[2]))
+        else:
+            self.reject(number, text, "no line of Yappi's callgrind format")
+
+    def _reference(self, line: int, text: str, word: str, number: int, rest: str | None) -> None:
+        if word == "fl" and rest is not None:
+            self.files[number] = rest
+        elif word == "fn" and rest is not None:
+            if number in self.profile.functions:
+                self.reject(line, text, f"function {number} is defined twice")
+                return
+            self.profile.functions[number] = self._define(line, number, rest)
+        elif number not in self.profile.functions and word in ("fn", "cfn"):
+            self.reject(line, text, f"function {number} is not defined")
+            # what follows belongs to no function
+            self.current, self.callee = (None, None) if word == "fn" else (self.current, None)
+        elif word == "fn":
+            self.current, self.callee, self.calls = number, None, None
+        elif word == "cfn":
+            self.callee, self.calls = number, None
+
+    def _define(self, line: int, number: int, rest: str) -> Subject:
+        module = self.files.get(number)
+        place = _PLACE.fullmatch(rest)
+        if place is None:
+            return Subject(line, rest, module)
+        # names and files may both hold blanks: the file is known from its own line
+        if module is not None and place[1].endswith(f" {module}"):
+            name = place[1][: -len(module) - 1]
+        else:
+            name, _, module = place[1].partition(" ")
+        return Subject(line, name, module, int(place[2]))
+
+    def _cost(self, line: int, text: str, place: int, cost: int) -> None:
+        if self.callee is not None and self.calls is not None and self.current is not None:
+            started, calls = self.calls
+            self.profile.edges.append(Edge(started, self.current, self.callee, calls, cost))
+            self.callee = self.calls = None
+        elif self.current is not None and self.callee is None:
+            subject = self.profile.functions[self.current]
+            if subject.own_us is not None:
+                self.reject(line, text, f"function {self.current} has a second cost of its own")
+                return
+            subject.own_us, subject.block_line = cost, line
+            subject.lineno = place if subject.lineno is None else subject.lineno
+        else:
+            self.reject(line, text, "a cost that belongs to no function")
+
+
+def parse_callgrind(lines: Iterable[str], reject: Callable[[int, str, str], None]) -> Profile:
+    """The profile in the lines of a save.
+
+    reject: called with number, text and reason of each line that cannot be used.
+    """
+    reader = _Reader(reject)
+    for number, line in enumerate(lines, start=1):
+        reader.line(number, line)
+    return reader.profile

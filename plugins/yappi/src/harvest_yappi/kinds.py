@@ -1,0 +1,41 @@
+"""Which format a file has, told by its first bytes."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Format", "format_of"]
+
+HEAD: Final = 4096
+_CALLGRIND: Final = re.compile(rb"\A(#[^\n]*\n|\s)*(version|creator|events|pid):", re.IGNORECASE)
+_TABLE: Final = re.compile(rb"^name +id +(tid +)?ttot +scnt *$", re.MULTILINE)
+# a marshalled dict (0x7b, or 0xfb with a reference) whose first key is a tuple of three
+_PSTAT: Final = re.compile(rb"\A[\x7b\xfb]([\x29\xa9]\x03|[\x28\xa8]\x03\0\0\0|0\Z)", re.DOTALL)
+_PICKLE: Final = re.compile(rb"\A\x80[\x02-\x05].{0,40}yappi", re.DOTALL)
+
+
+class Format(Enum):
+    """What Yappi saves or prints."""
+
+    CALLGRIND = "callgrind"
+    PSTAT = "pstat"
+    YSTAT = "ystat"
+    THREADS = "thread table"
+
+
+def format_of(path: Path) -> Format | None:
+    """The format of a file; None where it is none of Yappi's.  Raises OSError."""
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if _PICKLE.match(head):
+        return Format.YSTAT
+    if _PSTAT.match(head):
+        return Format.PSTAT
+    if _CALLGRIND.match(head) and b"events:" in head:
+        return Format.CALLGRIND
+    if _TABLE.search(head):
+        return Format.THREADS
+    return None

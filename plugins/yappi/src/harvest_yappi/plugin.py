@@ -1,0 +1,21 @@
+"""What this distribution offers to harvest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import SourceSpec, hookimpl
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_sources() -> Iterable[SourceSpec]:
+    """The source ``yappi``."""
+    return [
+        SourceSpec(
+            name="yappi",
+            doc="Yappi profiles saved as callgrind or pstat, and printed thread tables",
+            factory="harvest_yappi.source:YappiSource",
+        )
+    ]

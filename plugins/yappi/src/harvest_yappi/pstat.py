@@ -1,0 +1,61 @@
+"""Pstat files: the marshalled dict of cProfile, which Yappi saves too."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["UnreadableError", "read_pstat"]
+
+
+class UnreadableError(Exception):
+    """A pstat file that cannot be read; the text says why."""
+
+
+def read_pstat(path: Path, scratch: Path, *, memory: int, seconds: int) -> Iterator[list[Any]]:
+    """The rows of :mod:`.unmarshal`, which runs as a process of its own.
+
+    scratch: a directory for its output; memory, seconds: what it may take.
+
+    Raises UnreadableError when the file is no pstat, or reading it crashes, hangs or takes too much.
+    """
+    output = scratch / "pstat.jsonl"
+    program = Path(__file__).with_name("unmarshal.py")
+    command = [
+        sys.executable,
+        "-I",
+        str(program),
+        str(path),
+        str(output),
+        str(memory),
+        str(seconds),
+    ]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds + 5, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnreadableError(f"reading it took more than {seconds} s") from error
+    if done.returncode:
+        raise UnreadableError(_reason(done, seconds))
+    with output.open(encoding="ascii") as lines:
+        for line in lines:
+            yield json.loads(line)
+    output.unlink()
+
+
+def _reason(done: subprocess.CompletedProcess[bytes], seconds: int) -> str:
+    lines = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    last = lines[-1] if lines else ""
+    if done.returncode == -signal.SIGXCPU or done.returncode == -signal.SIGKILL:
+        return f"reading it took more than {seconds} s"
+    if done.returncode < 0:
+        return f"reading it crashed the reader with {signal.Signals(-done.returncode).name}"
+    if last.startswith("MemoryError"):
+        return "reading it took more memory than is allowed"
+    return last or f"the reader ended with status {done.returncode}"

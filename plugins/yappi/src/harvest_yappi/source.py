@@ -1,0 +1,251 @@
+"""The source ``yappi``: one save is one partition."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+
+from harvest import (
+    Detection,
+    Partition,
+    ReadContext,
+    Record,
+    Source,
+    SourceError,
+    file_partition,
+)
+
+from .callgrind import parse_callgrind
+from .coroutines import kind_of
+from .kinds import HEAD, Format, format_of
+from .pstat import UnreadableError, read_pstat
+from .records import Call, Function, Thread
+from .threads import Row, parse_threads
+
+__all__ = ["YappiConfig", "YappiSource"]
+
+PICKLE = "a pickle, Yappi's own format ystat: reading it would run whatever code it names"
+REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path, type='pstat')"
+
+
+def _positive(instance: Any, attribute: attrs.Attribute[Any], value: int) -> None:
+    if value <= 0:
+        raise ValueError(f"{attribute.name} must be greater than 0, not {value}")
+
+
+@attrs.frozen(kw_only=True)
+class YappiConfig:
+    """Settings of the source ``yappi``."""
+
+    look_up_kinds: bool = attrs.field(
+        default=False,
+        metadata={
+            "doc": "Tell coroutines from functions by the source files, where they are here."
+        },
+    )
+    max_memory_bytes: int = attrs.field(
+        default=2 << 30,
+        validator=_positive,
+        metadata={"doc": "Memory that reading one pstat file may take; beyond, a reject."},
+    )
+    max_seconds: int = attrs.field(
+        default=120,
+        validator=_positive,
+        metadata={"doc": "Seconds that reading one pstat file may take; beyond, a reject."},
+    )
+
+
+class YappiSource(Source):
+    """Yappi saves: one, or a directory that holds some, at any depth."""
+
+    name: ClassVar[str] = "yappi"
+    record_types: ClassVar[tuple[type[Record], ...]] = (Function, Call, Thread)
+    Config: ClassVar[type] = YappiConfig
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """Recognise a save by its first bytes."""
+        if path.is_dir():
+            found = sum(1 for _ in _saves(path))
+            return Detection(0.7, f"{found} Yappi saves below it") if found else None
+        kind = format_of(path)
+        return Detection(0.9, f"the beginning of a {kind.value}") if kind else None
+
+    def plan(self) -> Iterable[Partition]:
+        """One partition per save."""
+        path = Path(self.location).expanduser().absolute()
+        if not path.exists():
+            raise SourceError(
+                "no such file or directory", where=str(path), remedy="check the location"
+            )
+        if path.is_dir():
+            saves = list(_saves(path))
+            if not saves:
+                raise SourceError(
+                    "the directory holds no Yappi save",
+                    where=str(path),
+                    remedy="name one with files saved as callgrind or pstat",
+                )
+            for save in saves:
+                yield file_partition(save, id=save.relative_to(path).as_posix())
+            return
+        if format_of(path) is Format.YSTAT:
+            raise SourceError(PICKLE, where=str(path), remedy=REMEDY)
+        yield file_partition(path, id=path.name)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Record]:
+        """The rows of one save; what cannot be read becomes a reject."""
+        path = partition.path
+        kind = format_of(path)
+        if kind is Format.CALLGRIND:
+            yield from self._callgrind(path, ctx)
+        elif kind is Format.PSTAT:
+            yield from self._pstat(path, ctx)
+        elif kind is Format.THREADS:
+            yield from _threads(path, ctx)
+        else:
+            reason = f"{PICKLE}; {REMEDY}" if kind else "neither callgrind nor pstat"
+            if path.stat().st_size == 0:
+                reason = "the file is empty"
+            _reject_whole(path, reason, ctx)
+        ctx.advance(partition.size_bytes)
+
+    def _kind(self, module: str | None, lineno: int | None) -> str | None:
+        return kind_of(module, lineno) if self.config.look_up_kinds else None
+
+    def _callgrind(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
+        def reject(line: int, text: str, reason: str) -> None:
+            ctx.read(1)
+            ctx.reject(text, reason, position=line, record_type="yappi.function")
+
+        with path.open(encoding="utf-8", errors="backslashreplace") as lines:
+            profile = parse_callgrind(lines, reject)
+        calls: Counter[int] = Counter()
+        below: Counter[int] = Counter()
+        for edge in profile.edges:
+            calls[edge.callee] += edge.calls
+            if edge.caller != edge.callee:  # a recursion's time is in its own already
+                below[edge.caller] += edge.us
+        ctx.read(len(profile.functions) + len(profile.edges))
+        for number, subject in profile.functions.items():
+            total = None if subject.own_us is None else (subject.own_us + below[number]) / 1e6
+            count = calls[number] or None
+            yield Function(
+                name=subject.name,
+                module=subject.module,
+                lineno=subject.lineno,
+                kind=self._kind(subject.module, subject.lineno),
+                ncall=count,
+                tsub_s=None if subject.own_us is None else subject.own_us / 1e6,
+                ttot_s=total,
+                tavg_s=total / count if total is not None and count else None,
+                pid=profile.pid,
+                position=subject.line,
+            )
+        for edge in profile.edges:
+            caller, callee = profile.functions[edge.caller], profile.functions[edge.callee]
+            yield Call(
+                caller=caller.name,
+                caller_module=caller.module,
+                caller_lineno=caller.lineno,
+                name=callee.name,
+                module=callee.module,
+                lineno=callee.lineno,
+                ncall=edge.calls,
+                ttot_s=edge.us / 1e6,
+                pid=profile.pid,
+                position=edge.line,
+            )
+
+    def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
+        rows = read_pstat(
+            path,
+            ctx.scratch,
+            memory=self.config.max_memory_bytes,
+            seconds=self.config.max_seconds,
+        )
+        try:
+            for number, (what, *values) in enumerate(rows, start=1):
+                ctx.read(1)
+                if what == "bad":
+                    ctx.reject(values[0], values[1], position=number, record_type="yappi.function")
+                elif what == "function":
+                    yield self._function(values)
+                else:
+                    yield _call(values)
+        except UnreadableError as error:
+            _reject_whole(path, str(error), ctx)
+
+    def _function(self, values: list[Any]) -> Function:
+        module, lineno, name, first, second, own, total = values
+        # pstats puts primitive calls first, Yappi all calls
+        calls = max(first, second)
+        return Function(
+            name=name,
+            module=module,
+            lineno=lineno,
+            kind=self._kind(module, lineno),
+            ncall=calls,
+            primitive_calls=min(first, second),
+            tsub_s=own,
+            ttot_s=total,
+            tavg_s=total / calls if calls and total is not None else None,
+        )
+
+
+def _call(values: list[Any]) -> Call:
+    caller_module, caller_lineno, caller, module, lineno, name, first, second, own, total = values
+    return Call(
+        caller=caller,
+        caller_module=caller_module,
+        caller_lineno=caller_lineno,
+        name=name,
+        module=module,
+        lineno=lineno,
+        ncall=max(first, second),
+        tsub_s=own,
+        ttot_s=total,
+    )
+
+
+def _threads(path: Path, ctx: ReadContext) -> Iterator[Record]:
+    with path.open(encoding="utf-8", errors="backslashreplace") as lines:
+        for row in parse_threads(lines):
+            ctx.read(1)
+            if isinstance(row, Row):
+                yield Thread(
+                    thread=row.thread,
+                    name=row.name,
+                    ttot_s=row.ttot_s,
+                    number=row.number,
+                    scnt=row.scnt,
+                    position=row.line,
+                )
+            else:
+                ctx.reject(row.text, "no row of a thread table", position=row.line,
+                           record_type="yappi.thread")  # fmt: skip
+
+
+def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:
+    ctx.read(1)
+    with path.open("rb") as file:
+        ctx.reject(file.read(HEAD), reason, record_type="yappi.function")
+
+
+def _saves(folder: Path) -> Iterator[Path]:
+    """Saves below a directory, in the order of their names; a pickle is one, to be refused."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            path = Path(root, name)
+            try:
+                if path.is_file() and format_of(path):
+                    yield path
+            except OSError:
+                # a file of another kind that may not be read is not ours to complain about
+                continue

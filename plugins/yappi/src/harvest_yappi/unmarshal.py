@@ -1,0 +1,105 @@
+"""Read a pstat file: run as a program of its own, for marshal can crash on hostile bytes.
+
+    python unmarshal.py FILE OUTPUT MEMORY_BYTES SECONDS
+
+It limits itself, reads FILE, checks every value's type, and writes to OUTPUT one JSON array a line:
+``["function", module, line, name, a, b, own, total]``, ``["call", caller's module, line, name,
+callee's module, line, name, a, b, own, total]``, or ``["bad", what, why]``.  a and b are the two
+numbers of calls.  It imports nothing of harvest, to start fast.  A file that is no pstat at all ends
+it with status 3 and a line on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import resource
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def main(path: str, output: str, memory: int, seconds: int) -> None:
+    """Read ``path`` and write what it holds to ``output``."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with open(path, "rb") as file:  # noqa: PTH123
+        data = file.read()
+    try:
+        # of our own making or not: nothing that marshal makes is run
+        stats = marshal.loads(data)  # noqa: S302
+    except (ValueError, EOFError, TypeError) as error:
+        fail(f"not a pstat file: {error}")
+    if not isinstance(stats, dict):
+        fail(f"not a pstat file: it holds a {type(stats).__name__}, not a dict")
+    with open(output, "w", encoding="ascii") as file:  # noqa: PTH123
+        for row in rows(stats):
+            file.write(json.dumps(row) + "\n")
+
+
+def fail(reason: str) -> Any:
+    """End the program with a reason."""
+    print(reason, file=sys.stderr)
+    raise SystemExit(3)
+
+
+def rows(stats: dict[Any, Any]) -> Iterator[list[Any]]:
+    """The functions and calls of a profile, or what is wrong with them."""
+    for key, value in stats.items():
+        function = place(key)
+        if function is None:
+            yield ["bad", short(key), "not a file, a line and a name"]
+            continue
+        numbers = costs(value[:4]) if isinstance(value, tuple) and len(value) == 5 else None
+        if numbers is None or not isinstance(value[4], dict):
+            yield ["bad", short((key, value)), "not two counts, two times and the callers"]
+            continue
+        yield ["function", *function, *numbers]
+        for caller, edge in value[4].items():
+            origin = place(caller)
+            # before Python 2.5 a caller had only a count
+            spent = costs(edge) if isinstance(edge, tuple) else costs((edge, edge, None, None))
+            if origin is None or spent is None:
+                yield ["bad", short((caller, edge)), f"not a caller of {function[2]}"]
+            else:
+                yield ["call", *origin, *function, *spent]
+
+
+def place(key: Any) -> list[Any] | None:
+    """File, line and name, or None."""
+    if not (isinstance(key, tuple) and len(key) == 3):
+        return None
+    module, line, name = key
+    if not (isinstance(module, str) and count(line) and isinstance(name, str)):
+        return None
+    return [plain(module), line, plain(name)]
+
+
+def costs(values: Any) -> list[Any] | None:
+    """Two counts and two times, or None."""
+    if len(values) != 4 or not (count(values[0]) and count(values[1])):
+        return None
+    for time in values[2:]:
+        if not (time is None or isinstance(time, float) or count(time)):
+            return None
+    return list(values)
+
+
+def count(value: Any) -> bool:
+    """Whether a value is a whole number of at most 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def plain(text: str) -> str:
+    """Text that every encoding takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def short(value: Any) -> str:
+    """A value for a message, not too long."""
+    return repr(value)[:2000]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
