@@ -184,7 +184,9 @@ class Run:
             {"entry": member, "text": self.literals.gather(item), "size": size}
         ).unique(["entry", "text"], maintain_order=True)
         texts = parts.group_by("entry", maintain_order=True).agg(
-            text="{" + (pl.col("text") + ": " + pl.col("size").cast(pl.String)).str.join(", ") + "}",
+            text="{"
+            + (pl.col("text") + ": " + pl.col("size").cast(pl.String)).str.join(", ")
+            + "}",
             total=pl.col("size").sum(),
         )
         total = texts["total"].to_numpy()
@@ -224,9 +226,14 @@ class Run:
             needs = self.rng.integers(piece[0], piece[-1] + 1, (len(piece), 2)).tolist()
             body = ", ".join(
                 f"{literals[task]}: "
-                + ("set()" if task == first else "{" + ", ".join({literals[i] for i in (a, b)}) + "}")
+                + (
+                    "set()"
+                    if task == first
+                    else "{" + ", ".join(sorted({literals[a], literals[b]})) + "}"
+                )
                 for first, task, (a, b) in (
-                    (int(piece[0]), int(task), pair) for task, pair in zip(piece, needs, strict=True)
+                    (int(piece[0]), int(task), pair)
+                    for task, pair in zip(piece, needs, strict=True)
                 )
             )
             rows.append(("{" + literals[int(piece[-1])] + "}", "{" + body + "}"))

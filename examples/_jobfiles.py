@@ -51,7 +51,6 @@ WORKFLOW = '''\
 
 import dask.array as da
 from distributed import Client
-
 from flow_model import fit, normalize, score
 
 client = Client(scheduler_file="scheduler.json")

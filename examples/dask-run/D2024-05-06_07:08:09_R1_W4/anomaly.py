@@ -2,7 +2,6 @@
 
 import dask.array as da
 from distributed import Client
-
 from flow_model import fit, normalize, score
 
 client = Client(scheduler_file="scheduler.json")

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from harvest_mofka_dask.csv_blocks import CUT, blocks
-from harvest_mofka_dask.source import MofkaDaskSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.testing import Collected, collect
+from harvest_mofka_dask.csv_blocks import CUT, blocks
+from harvest_mofka_dask.source import MofkaDaskSource
 
 HEADER = ",key,start,finish,called_from,time"
 ROW = "0,list-1,released,waiting,tcp://10.0.0.1:1,1713553301.5"
@@ -151,7 +151,8 @@ def test_a_field_may_be_larger_than_a_block(tmp_path):
 
 
 def test_numbers_that_pandas_made_floats_are_whole_again(tmp_path):
-    header = "key,thread,worker,prefix,group,start,finish,stimulus_id,called_from,begins,ends,duration,size,time"
+    header = "key,thread,worker,prefix,group,start,finish,stimulus_id,called_from,begins,ends"
+    header += ",duration,size,time"
     rows = [
         "k,140737353971456.0,w,p,g,processing,memory,task-finished-1713553304.44,s,"
         "1713553301.0,1713553302.25,1.25,50254.0,1713553304.5",

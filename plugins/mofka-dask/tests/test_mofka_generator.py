@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from harvest_mofka_dask.source import MofkaDaskSource
 
 from harvest.testing import collect
+from harvest_mofka_dask.source import MofkaDaskSource
 
 SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "gen_mofka_dask.py"
 

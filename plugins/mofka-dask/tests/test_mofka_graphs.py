@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 
 import pytest
-from harvest_mofka_dask.source import MofkaDaskSource
 
 from harvest.testing import collect
+from harvest_mofka_dask.source import MofkaDaskSource
 
 
 def harvest(tmp_path, rows):

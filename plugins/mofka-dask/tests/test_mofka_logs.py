@@ -7,11 +7,11 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
+
+from harvest.testing import collect
 from harvest_mofka_dask import log_lines
 from harvest_mofka_dask.lines import line_blocks
 from harvest_mofka_dask.source import Config, MofkaDaskSource
-
-from harvest.testing import collect
 
 
 def line(text: str, level: str = "INFO", stamp: str = "2024-04-19 19:01:36,147") -> str:
@@ -30,7 +30,7 @@ def harvest(tmp_path, text, name="worker.e", **settings):
     ("text", "kind", "worker", "fields"),
     [
         (
-            "Register worker <WorkerState 'tcp://10.0.0.1:36351', name: w1, status: init, memory: 0>",
+            "Register worker <WorkerState 'tcp://10.0.0.1:36351', name: w1, status: init>",
             "registration",
             "tcp://10.0.0.1:36351",
             {"status": "init", "name": "w1"},

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 
 import pytest
-from harvest_mofka_dask.source import MofkaDaskSource
 
 from harvest.testing import collect
+from harvest_mofka_dask.source import MofkaDaskSource
 
 csv.field_size_limit(1 << 30)
 
@@ -188,12 +188,8 @@ def test_everything_in_the_samples_is_accounted_for(shared_data):
 
 def test_software_of_the_samples(shared_data):
     for path in files(shared_data, "*/*.OU"):
-        pattern = re.compile(r"^(\w+)\.([\w-]+)@([^%\s]+)%gcc$", re.MULTILINE)
-        expected = [
-            (m[1], m[2])
-            for m in re.findall(pattern, path.read_text())
-            and [(None, *x[1:]) for x in re.findall(pattern, path.read_text())]
-        ]
+        listed = re.findall(r"^\w+\.([\w-]+)@([^%\s]+)%gcc$", path.read_text(), re.MULTILINE)
+        assert len(listed) > 100
         found = collect(MofkaDaskSource(str(path)))
-        assert [(s["name"], s["version"]) for s in found.rows("run.software")] == expected
+        assert [(s["name"], s["version"]) for s in found.rows("run.software")] == listed
         assert {s["compiler"] for s in found.rows("run.software")} == {"gcc@11.2.0"}

@@ -7,9 +7,10 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import pyarrow as pa
 import pytest
-from harvest_mofka_dask.times import epoch_microseconds, microseconds_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from harvest_mofka_dask.times import epoch_microseconds, microseconds_of
 
 
 def read(texts: list[str | None]) -> list[int | None]:

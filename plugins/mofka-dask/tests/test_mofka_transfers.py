@@ -7,11 +7,11 @@ import random
 
 import numpy as np
 import pytest
+
+from harvest.testing import collect
 from harvest_mofka_dask import csv_tables, transfers
 from harvest_mofka_dask.csv_blocks import blocks
 from harvest_mofka_dask.source import MofkaDaskSource
-
-from harvest.testing import collect
 
 COLUMNS = [
     "start",

@@ -88,6 +88,8 @@ def csv_columns(table: pl.DataFrame) -> pl.DataFrame:
             column = pl.Series(name, [None if t == '{"v":null}' else t[5:-1] for t in texts])
         if column.dtype == pl.Categorical:
             column = column.cast(pl.String)
+        if column.dtype == pl.Duration:
+            column = column.dt.total_microseconds() / 1e6
         if column.dtype == pl.Binary:
             column = column.bin.encode("base64")
         if column.dtype == pl.String:

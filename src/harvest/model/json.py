@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from typing import Any
@@ -20,11 +20,12 @@ from typing import Any
 import orjson
 import polars as pl
 import pyarrow as pa
+from polars import selectors
 
 from .frames import frame_of, polars_schema, polars_type, without_maps
 from .record import RecordType
 
-__all__ = ["decode", "encode", "encode_lines", "lines_of", "object_text"]
+__all__ = ["decode", "encode", "encode_frame", "encode_lines", "lines_of", "object_text"]
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
@@ -34,14 +35,89 @@ def encode(record_type: RecordType, table: pa.Table, *, omit: Collection[str] = 
 
     omit: columns to leave out.
     """
-    text = object_text(record_type, omit=omit)
-    return frame_of(record_type, table).select(text.alias("json")).to_series()
+    return _encoded(record_type, table, omit).to_series()
 
 
 def encode_lines(record_type: RecordType, table: pa.Table) -> memoryview:
     """JSON Lines of a table of the record type's schema, ready to be written."""
-    text = object_text(record_type) + pl.lit("\n")
-    return lines_of(frame_of(record_type, table).select(text.alias("json")).to_series())
+    lines = _encoded(record_type, table).select(pl.col("json") + pl.lit("\n"))
+    return lines_of(lines.to_series())
+
+
+def _encoded(record_type: RecordType, table: pa.Table, omit: Collection[str] = ()) -> pl.DataFrame:
+    frame = frame_of(record_type, table)
+    columns = encodable_columns(record_type, frame, omit=omit)
+    if columns is not None:
+        text = pl.struct(*columns).struct.json_encode()
+    else:
+        text = object_text(record_type, omit=omit)
+    return frame.select(text.alias("json"))
+
+
+def encodable_columns(
+    record_type: RecordType,
+    frame: pl.DataFrame,
+    *,
+    omit: Collection[str] = (),
+    sparse: str | None = None,
+) -> list[pl.Expr] | None:
+    """The columns as polars' own encoder writes them wanted, all in one go.
+
+    That is the fast way.  It is open where no float is NaN or infinite and no map is there; None
+    where it is not, and ``object_text`` has to be used.  omit, sparse: as there.
+    """
+    columns = []
+    for field in record_type.arrow_schema:
+        if field.name in omit:
+            continue
+        value = _as_encodable(field.type, pl.col(field.name))
+        if value is None:
+            values = frame[field.name]
+            if values.null_count() == frame.height:
+                if field.name == sparse:
+                    continue
+                value = pl.lit(None)
+            elif pa.types.is_floating(field.type) and values.is_finite().all():
+                value = pl.col(field.name)
+            else:
+                return None
+        elif field.name == sparse:
+            return None
+        columns.append(value.alias(field.name))
+    return columns or None
+
+
+def encode_frame(frame: pl.DataFrame) -> pl.Series:
+    """The JSON text of each row of any frame; columns are encoded as those of records are.
+
+    Dates become ISO 8601, durations seconds, categories their text.  A list of structs of ``key``
+    and ``value`` is taken for the map that it stands for.
+    """
+    plain = frame.with_columns(
+        selectors.date().dt.to_string("%Y-%m-%d"),
+        selectors.time().dt.to_string("%H:%M:%S%.6f"),
+        selectors.duration().dt.total_microseconds() / 1e6,
+        selectors.categorical().cast(pl.String),
+    )
+    kinds = {name: _kind_of(plain.schema[name]) for name in plain.columns}
+    return plain.select(_members_text(kinds).alias("json")).to_series()
+
+
+def _kind_of(kind: pl.DataType) -> pa.DataType:
+    """The Arrow type by which a polars type is encoded."""
+    if isinstance(kind, pl.List):
+        inner = kind.inner
+        if isinstance(inner, pl.Struct) and [f.name for f in inner.fields] == ["key", "value"]:
+            return pa.map_(pa.string(), _kind_of(inner.fields[1].dtype))  # type: ignore[arg-type]
+        return pa.list_(_kind_of(inner))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return pa.struct([(f.name, _kind_of(f.dtype)) for f in kind.fields])  # type: ignore[arg-type]
+    if isinstance(kind, pl.Datetime):
+        return pa.timestamp("us", "UTC")
+    if kind == pl.Binary:
+        return pa.binary()
+    arrow = pl.Series([], dtype=kind).to_arrow(compat_level=pl.CompatLevel.oldest()).type
+    return pa.string() if pa.types.is_null(arrow) else arrow
 
 
 def lines_of(texts: pl.Series) -> memoryview:
@@ -61,6 +137,15 @@ def object_text(
 
     omit: columns to leave out; sparse: a column that comes last and is left out where null.
     """
+    return _members_text(
+        {field.name: field.type for field in record_type.arrow_schema}, omit=omit, sparse=sparse
+    )
+
+
+def _members_text(
+    kinds: Mapping[str, pa.DataType], *, omit: Collection[str] = (), sparse: str | None = None
+) -> pl.Expr:
+    """An expression for the JSON text of each row, from columns of these types."""
     members: list[pl.Expr] = []
     together: list[pl.Expr] = []  # columns that polars' own encoder can write in one go
 
@@ -70,7 +155,6 @@ def object_text(
             members.append(text.str.strip_prefix("{").str.strip_suffix("}"))
             together.clear()
 
-    kinds = {field.name: field.type for field in record_type.arrow_schema}
     for name, kind in kinds.items():
         if name in omit or name == sparse:
             continue

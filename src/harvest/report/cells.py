@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
 
     from .model import Table
 
-__all__ = ["MISSING", "group_starts", "numeric", "rows_of_text"]
+__all__ = ["DURATION", "MISSING", "group_starts", "numeric", "rows_of_text"]
 
 MISSING = "–"
 """Shown where there is no value."""
+
+DURATION = "duration"
+"""The format of seconds that are shown as days-hours:minutes:seconds."""
 
 
 def numeric(table: Table) -> list[bool]:
@@ -48,8 +52,22 @@ def _cell(value: Any, spec: str | None) -> str:
         return "yes" if value else "no"
     if spec is None:
         spec = _default(value)
+    if spec == DURATION:
+        return _duration(value)
     text = format(value, spec) if spec else str(value)
     return printable_line(text)
+
+
+def _duration(seconds: float) -> str:
+    """Slurm's notation, to the nearest second: 1-02:03:04, 2:03:04, 0:00:07."""
+    if not math.isfinite(seconds):
+        return str(seconds)
+    minutes, second = divmod(round(abs(seconds)), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    clock = f"{hour:02d}:{minute:02d}:{second:02d}" if days else f"{hour}:{minute:02d}:{second:02d}"
+    sign = "-" if seconds < 0 and minutes + second > 0 else ""
+    return f"{sign}{days}-{clock}" if days else f"{sign}{clock}"
 
 
 def _default(value: Any) -> str:

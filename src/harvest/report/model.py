@@ -45,8 +45,8 @@ class Column:
     name: in the rows, in CSV and in JSON.
     label: for people; the name unless given.
     unit: shown beside the label: ``s``, ``GB``.
-    format: a Python format specification (``,.2f``, ``.1%``, ``%Y-%m-%d``); by the type of the
-        column unless given.
+    format: a Python format specification (``,.2f``, ``.1%``, ``%Y-%m-%d``), or ``duration`` for
+        seconds shown as days-hours:minutes:seconds; by the type of the column unless given.
     doc: what it means, where the label does not say it; listed below the table.
     """
 

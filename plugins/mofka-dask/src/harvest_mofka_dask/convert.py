@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -79,7 +79,7 @@ def _mend(
     chunk: Chunk,
     name: str,
     texts: pa.Array,
-    values: NDArray[np.generic],
+    values: NDArray[Any],
     null: NDArray[np.bool_],
     odd: NDArray[np.int64],
     convert: Callable[[str], T | None],

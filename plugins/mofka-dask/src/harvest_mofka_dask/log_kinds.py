@@ -6,7 +6,7 @@ Expressions over the columns ``said`` (a message's first line, without indentati
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -44,7 +44,7 @@ _KINDS: Final = (
 
 def _kind() -> pl.Expr:
     (name, pattern), *more = _KINDS
-    chain = pl.when(_SAID.str.contains(pattern)).then(pl.lit(name))
+    chain: Any = pl.when(_SAID.str.contains(pattern)).then(pl.lit(name))
     for name, pattern in more:
         chain = chain.when(_SAID.str.contains(pattern)).then(pl.lit(name))
     chain = chain.when(pl.col("level") == "warning").then(pl.lit("warning"))
@@ -53,7 +53,8 @@ def _kind() -> pl.Expr:
     bare = pl.col("level").is_null()
     chain = chain.when(bare & _SAID.str.contains(r"[A-Z]\w*Warning: ")).then(pl.lit("warning"))
     chain = chain.when(bare & _SAID.str.starts_with("Traceback ")).then(pl.lit("error"))
-    return chain.otherwise(pl.lit("other"))
+    whole: pl.Expr = chain.otherwise(pl.lit("other"))
+    return whole
 
 
 KIND: Final = _kind()

@@ -101,7 +101,7 @@ class _Lists:
 
     def _spack(self, line: str) -> list[RunSoftware]:
         """``spack find`` prints one package a line, or several in columns, or with hashes."""
-        found = []
+        found: list[RunSoftware] = []
         hashed: str | None = None
         for word in line.split():
             match = _SPACK.fullmatch(word)
@@ -114,7 +114,7 @@ class _Lists:
                     extra["variants"] = f"{extra.get('variants', '')} {word}".strip()
                     continue
                 return []
-            extra = {
+            told: dict[str, str | None] = {
                 "list": "spack",
                 "namespace": match["namespace"],
                 "arch": self.arch,
@@ -127,7 +127,7 @@ class _Lists:
                     name=match["name"],
                     version=match["version"],
                     compiler=self._compiler(match["compiler"]),
-                    extra={key: value for key, value in extra.items() if value},
+                    extra={key: value for key, value in told.items() if value},
                 )
             )
         return found

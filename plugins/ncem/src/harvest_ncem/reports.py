@@ -188,7 +188,9 @@ def _left_out(rows: pl.DataFrame) -> Table:
         .group_by("method", "size", "excluded")
         .agg(pl.len().cast(pl.Int64).alias("n"))
         .sort(
-            "method", _positions(), "size", "n", "excluded", descending=[False] * 3 + [True, False]
+            *("method", _positions(), "size", "n", "excluded"),
+            descending=[False, False, False, True, False],
+            nulls_last=True,
         )
     )
     return Table(

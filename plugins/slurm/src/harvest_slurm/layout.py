@@ -132,8 +132,9 @@ def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout
     for candidate in [delimiter] if delimiter else _candidates(header):
         names = header.split(candidate)
         known = sum(is_field(name) for name in names)
-        # names are unlike values: all but a few are known, whatever the delimiter is
-        if known and known * 2 >= len([name for name in names if name]):
+        given = len([name for name in names if name])
+        # names are unlike values: most are known, whatever the delimiter is
+        if known * 2 >= given and (known > 1 or given == known == 1):
             score = (known, len(candidate), candidate)
             best = max(best, score) if best else score
     if best is None or not _tells_jobs(header.split(best[2])):

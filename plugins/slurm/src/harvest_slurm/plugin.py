@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harvest import SourceSpec, View, hookimpl
+from harvest import ReportSpec, SourceSpec, View, hookimpl
 
-__all__ = ["harvest_api", "harvest_sources", "harvest_views"]
+__all__ = ["harvest_api", "harvest_reports", "harvest_sources", "harvest_views"]
 
 harvest_api = 1
 
@@ -57,5 +57,31 @@ def harvest_views() -> list[View]:
                 "partition": "only jobs of this partition",
                 "qos": "only jobs of this QOS",
             },
+        ),
+    ]
+
+
+@hookimpl
+def harvest_reports() -> list[ReportSpec]:
+    """Reports of jobs: their waits, and who used what."""
+    return [
+        ReportSpec(
+            name="slurm.queue_time",
+            doc="How long jobs waited: statistics, histogram, scatter by date, worst days.",
+            build="harvest_slurm.reports:queue_time",
+            requires=("slurm.job",),
+            settings={
+                "timezone": _ZONE,
+                "top": "how many of the worst days; 10 unless given, 0 for all",
+                "partition": "only jobs of this partition",
+                "qos": "only jobs of this QOS",
+            },
+        ),
+        ReportSpec(
+            name="slurm.summary",
+            doc="Jobs, CPU hours, efficiency and waits by user, partition and state.",
+            build="harvest_slurm.reports:summary",
+            requires=("slurm.job",),
+            settings={"top": "how many users have their own row; 25 unless given, 0 for all"},
         ),
     ]

@@ -57,6 +57,21 @@ _OWN_SHAPES: Final = {
     "SubmitLine": r"(?:(?:\S*/)?(?:sbatch|srun|salloc|scrontab|scrun)(?:\s[\s\S]*)?)?",
 }
 
+# sacct prints these in every row; an empty field cannot be one of them
+_NEVER_EMPTY: Final = frozenset(
+    {
+        "Elapsed",
+        "Suspended",
+        "CPUTime",
+        "TotalCPU",
+        "UserCPU",
+        "SystemCPU",
+        "Submit",
+        "Start",
+        "End",
+    }
+)
+
 
 def _shape(column: str) -> re.Pattern[str]:
     known = BY_NAME.get(canonical(column.partition("#")[0]))
@@ -67,7 +82,8 @@ def _shape(column: str) -> re.Pattern[str]:
     if known.name in FREE:
         return re.compile(r"[\s\S]*")
     kind = _KIND_SHAPES.get(known.kind, known.kind)
-    return re.compile(_SHAPES.get(kind, _NUMBER), re.ASCII)
+    some = "(?=.)" if known.name in _NEVER_EMPTY else ""
+    return re.compile(some + _SHAPES.get(kind, _NUMBER), re.ASCII)
 
 
 @attrs.define

@@ -1,8 +1,8 @@
 """Yappi's callgrind text.
 
-A header; then for every function lines ``fl=(N) FILE`` and ``fn=(N) NAME FILE:LINE``; then for every
-function a block of ``fl=(N)``, ``fn=(N)``, a line ``LINE MICROSECONDS`` of its own time, and for each
-function it called ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
+A header; then for every function lines ``fl=(N) FILE`` and ``fn=(N) NAME FILE:LINE``; then for
+every function a block of ``fl=(N)``, ``fn=(N)``, a line ``LINE MICROSECONDS`` of its own time, and
+for each function it called ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
 """
 
 from __future__ import annotations
@@ -74,13 +74,23 @@ class _Reader:
         elif found := _REFERENCE.fullmatch(text):
             self._reference(number, text, found[1], int(found[2]), found[3])
         elif found := _CALLS.fullmatch(text):
+            self.drop_calls()
             self.calls = (number, int(found[1]))
         elif found := _COST.fullmatch(text):
             self._cost(number, text, int(found[1]), int(found[2]))
         else:
             self.reject(number, text, "no line of Yappi's callgrind format")
 
+    def drop_calls(self) -> None:
+        """Set calls aside whose cost did not come."""
+        if self.calls is not None:
+            line, count = self.calls
+            self.reject(line, f"calls={count}", "no cost of these calls follows")
+        self.calls = None
+
     def _reference(self, line: int, text: str, word: str, number: int, rest: str | None) -> None:
+        if word in ("fn", "cfn"):
+            self.drop_calls()
         if word == "fl" and rest is not None:
             self.files[number] = rest
         elif word == "fn" and rest is not None:
@@ -93,9 +103,9 @@ class _Reader:
             # what follows belongs to no function
             self.current, self.callee = (None, None) if word == "fn" else (self.current, None)
         elif word == "fn":
-            self.current, self.callee, self.calls = number, None, None
+            self.current, self.callee = number, None
         elif word == "cfn":
-            self.callee, self.calls = number, None
+            self.callee = number
 
     def _define(self, line: int, number: int, rest: str) -> Subject:
         module = self.files.get(number)
@@ -133,4 +143,5 @@ def parse_callgrind(lines: Iterable[str], reject: Callable[[int, str, str], None
     reader = _Reader(reject)
     for number, line in enumerate(lines, start=1):
         reader.line(number, line)
+    reader.drop_calls()
     return reader.profile

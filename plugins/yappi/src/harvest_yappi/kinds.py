@@ -10,7 +10,9 @@ from typing import Final
 __all__ = ["Format", "format_of"]
 
 HEAD: Final = 4096
+REPORT: Final = 4 << 20
 _CALLGRIND: Final = re.compile(rb"\A(#[^\n]*\n|\s)*(version|creator|events|pid):", re.IGNORECASE)
+_REPORT: Final = re.compile(rb"\A\s*Clock type: ")
 _TABLE: Final = re.compile(rb"^name +id +(tid +)?ttot +scnt *$", re.MULTILINE)
 # a marshalled dict (0x7b, or 0xfb with a reference) whose first key is a tuple of three
 _PSTAT: Final = re.compile(rb"\A[\x7b\xfb]([\x29\xa9]\x03|[\x28\xa8]\x03\0\0\0|0\Z)", re.DOTALL)
@@ -30,6 +32,9 @@ def format_of(path: Path) -> Format | None:
     """The format of a file; None where it is none of Yappi's.  Raises OSError."""
     with path.open("rb") as file:
         head = file.read(HEAD)
+        if _REPORT.match(head):
+            # a printed table of functions, and perhaps one of threads behind it
+            head += file.read(REPORT)
     if _PICKLE.match(head):
         return Format.YSTAT
     if _PSTAT.match(head):

@@ -25,7 +25,10 @@ class Function(Record):
     )
     primitive_calls: int | None = field(doc="Calls that are no recursion; null in callgrind.")
     tsub_s: float | None = field(unit="s", doc="Time in the function itself.")
-    ttot_s: float | None = field(unit="s", doc="Time in the function and all it called.")
+    ttot_s: float | None = field(
+        unit="s",
+        doc="Time in the function and all it called; from callgrind computed from the calls.",
+    )
     tavg_s: float | None = field(unit="s", doc="ttot_s per call.")
     thread: int | None = field(role="thread", doc="Thread; null, as no save tells it.")
     pid: int | None = field(role="pid", doc="Process id; null in pstat.")

@@ -127,15 +127,19 @@ class YappiSource(Source):
             profile = parse_callgrind(lines, reject)
         calls: Counter[int] = Counter()
         below: Counter[int] = Counter()
+        above: Counter[int] = Counter()
         for edge in profile.edges:
             calls[edge.callee] += edge.calls
             if edge.caller != edge.callee:  # a recursion's time is in its own already
                 below[edge.caller] += edge.us
+                above[edge.callee] += edge.us
         ctx.read(len(profile.functions) + len(profile.edges))
         for number, subject in profile.functions.items():
-            total = None if subject.own_us is None else (subject.own_us + below[number]) / 1e6
+            # what its callers spent in it, and what it and those it called took: where a caller
+            # or a callee was not profiled, one of the two is less than the time it took
+            total = max(above[number], (subject.own_us or 0) + below[number]) / 1e6
             count = calls[number] or None
-            yield Function(
+            row = Function(
                 name=subject.name,
                 module=subject.module,
                 lineno=subject.lineno,
@@ -143,13 +147,16 @@ class YappiSource(Source):
                 ncall=count,
                 tsub_s=None if subject.own_us is None else subject.own_us / 1e6,
                 ttot_s=total,
-                tavg_s=total / count if total is not None and count else None,
+                tavg_s=total / count if count else None,
+                primitive_calls=None,
+                thread=None,
                 pid=profile.pid,
-                position=subject.line,
             )
+            row.position = subject.line
+            yield row
         for edge in profile.edges:
             caller, callee = profile.functions[edge.caller], profile.functions[edge.callee]
-            yield Call(
+            call = Call(
                 caller=caller.name,
                 caller_module=caller.module,
                 caller_lineno=caller.lineno,
@@ -157,10 +164,12 @@ class YappiSource(Source):
                 module=callee.module,
                 lineno=callee.lineno,
                 ncall=edge.calls,
+                tsub_s=None,
                 ttot_s=edge.us / 1e6,
                 pid=profile.pid,
-                position=edge.line,
             )
+            call.position = edge.line
+            yield call
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
         rows = read_pstat(
@@ -195,6 +204,8 @@ class YappiSource(Source):
             tsub_s=own,
             ttot_s=total,
             tavg_s=total / calls if calls and total is not None else None,
+            thread=None,
+            pid=None,
         )
 
 
@@ -210,6 +221,7 @@ def _call(values: list[Any]) -> Call:
         ncall=max(first, second),
         tsub_s=own,
         ttot_s=total,
+        pid=None,
     )
 
 
@@ -218,14 +230,15 @@ def _threads(path: Path, ctx: ReadContext) -> Iterator[Record]:
         for row in parse_threads(lines):
             ctx.read(1)
             if isinstance(row, Row):
-                yield Thread(
+                thread = Thread(
                     thread=row.thread,
                     name=row.name,
                     ttot_s=row.ttot_s,
                     number=row.number,
                     scnt=row.scnt,
-                    position=row.line,
                 )
+                thread.position = row.line
+                yield thread
             else:
                 ctx.reject(row.text, "no row of a thread table", position=row.line,
                            record_type="yappi.thread")  # fmt: skip

@@ -1,4 +1,7 @@
-"""Printed thread tables: no save of Yappi holds threads, ``get_thread_stats().print_all()`` shows them."""
+"""Printed thread tables.
+
+No save of Yappi holds threads; ``get_thread_stats().print_all(out=file)`` prints them.
+"""
 
 from __future__ import annotations
 

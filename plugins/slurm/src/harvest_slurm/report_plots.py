@@ -1,0 +1,199 @@
+"""The plots of the reports of jobs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+from harvest.report import Plot
+
+__all__ = ["cpu_hours", "histogram", "scatter", "states"]
+
+TICKS = (
+    (1, "1 s"),
+    (10, "10 s"),
+    (60, "1 min"),
+    (600, "10 min"),
+    (3600, "1 h"),
+    (6 * 3600, "6 h"),
+    (86400, "1 d"),
+    (7 * 86400, "1 week"),
+    (30 * 86400, "30 d"),
+    (365 * 86400, "1 year"),
+)
+INK = "#1f2430"
+POINTS_AS_SHAPES = 2000
+SHOWN_PARTITIONS = 5
+SHOWN_BARS = 15
+
+
+def histogram(waits: pl.DataFrame) -> Plot:
+    """How many jobs waited how long, on a logarithmic scale of time."""
+    values = waits["wait_s"]
+    median, p90 = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.5, 0.9))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        last = max(math.ceil(math.log10(max(_longest(values), 10.0)) * 4), 4)
+        edges = [10 ** (k / 4) for k in range(-1, last + 1)]
+        # what waited less than a second is in the first bin
+        axes.hist(
+            values.clip(0.75, edges[-1]).to_list(), bins=edges, color="C0", histtype="stepfilled"
+        )
+        for name, place, style in (("median", median, "--"), ("90 %", p90, ":")):
+            axes.axvline(
+                max(place, 0.75),
+                color=INK,
+                linewidth=1.2,
+                linestyle=style,
+                label=f"{name}: {_told(place)}",
+            )
+        _time_axis(axes.xaxis, edges[-1])
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_xlabel("wait from submit to start; the first bar is up to 1 s")
+        axes.set_ylabel("jobs")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.grid(visible=False, axis="x")
+        axes.margins(y=0.15)
+        axes.legend(loc="upper right")
+
+    return Plot(
+        "histogram",
+        draw,
+        "How long jobs waited",
+        f"Histogram of the waits of {values.len():,} jobs on a logarithmic scale of time: half of "
+        f"them waited no longer than {_told(median)}, nine of ten no longer than {_told(p90)}.",
+        size=(7.5, 3.2),
+    )
+
+
+def scatter(waits: pl.DataFrame, timezone: str) -> Plot:
+    """Each job's wait by the time of its submission, coloured by partition."""
+    when = pl.coalesce("submit_time", "start_time").dt.convert_time_zone(timezone)
+    points = waits.select(
+        when.dt.replace_time_zone(None).alias("when"),
+        pl.col("wait_s").clip(lower_bound=1.0),
+        "partition",
+    )
+    names = (
+        points.filter(pl.col("partition").is_not_null())
+        .group_by("partition")
+        .len()
+        .sort("len", "partition", descending=[True, False])["partition"]
+        .to_list()
+    )
+    own = names[:SHOWN_PARTITIONS] if len(names) > SHOWN_PARTITIONS + 1 else names
+    groups = [(name, points.filter(pl.col("partition") == name)) for name in own]
+    rest = points.filter(pl.col("partition").is_null() | ~pl.col("partition").is_in(own))
+    if rest.height:
+        groups.append(("other partitions" if own else "jobs", rest))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for name, rows in groups:
+            axes.plot(
+                rows["when"].to_numpy(),
+                rows["wait_s"].to_numpy(),
+                linestyle="none",
+                marker="o",
+                markersize=2.6 if points.height > POINTS_AS_SHAPES else 3.6,
+                markeredgewidth=0,
+                alpha=0.45 if points.height > POINTS_AS_SHAPES else 0.7,
+                label=name,
+                # a page with a shape per point would be too heavy to open
+                rasterized=points.height > POINTS_AS_SHAPES,
+            )
+        _time_axis(axes.yaxis, max(_longest(points["wait_s"]), 10.0))
+        axes.set_ylim(bottom=0.8)
+        axes.set_xlabel(f"submitted ({timezone})")
+        axes.set_ylabel("wait")
+        if len(groups) > 1:
+            figure.legend(loc="outside upper left", ncols=3, markerscale=2)
+
+    shown = f"; colours tell {len(groups)} partitions apart" if len(groups) > 1 else ""
+    return Plot(
+        "by-date",
+        draw,
+        "Waits by date of submission",
+        f"Scatter plot of {points.height:,} jobs: date of submission against wait on a logarithmic "
+        f"scale{shown}. Waits below one second are drawn at one second.",
+        size=(7.5, 3.8),
+    )
+
+
+def cpu_hours(people: pl.DataFrame) -> Plot:
+    """CPU hours of the users who used most; jobs where no CPU hours are known."""
+    measure = "cpu_hours" if people["cpu_hours"].count() else "jobs"
+    label = "CPU hours" if measure == "cpu_hours" else "jobs"
+    head = people.filter(pl.col(measure).is_not_null()).head(SHOWN_BARS)
+    first = head.row(0, named=True)
+    return _bars(
+        "users",
+        f"{label} by user",
+        head.select("user", measure),
+        label,
+        f"Bars: {label} of the {head.height} users with the most; the longest is "
+        f"{first['user'] or 'unknown'} with {first[measure]:,.0f}.",
+    )
+
+
+def states(by_state: pl.DataFrame) -> Plot:
+    """Jobs by state."""
+    counts = by_state.sort("jobs", "state", descending=[True, False], nulls_last=True)
+    told = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in
+                     counts.select("state", "jobs").iter_rows())  # fmt: skip
+    return _bars(
+        "states", "Jobs by state", counts.select("state", "jobs"), "jobs", f"Bars: {told}."
+    )
+
+
+def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:
+    """Horizontal bars: a name and a number per row, the first on top."""
+    names = [_shortened(text) for text, _ in rows.iter_rows()]
+    values = [float(value) for _, value in rows.iter_rows()]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        places = range(len(values))
+        bars = axes.barh(places, values, height=0.7, color="C0")
+        axes.bar_label(bars, [f"{value:,.0f}" for value in values], padding=4)
+        axes.set_yticks(places, names)
+        axes.invert_yaxis()
+        axes.margins(x=0.12, y=0.02)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(label)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+
+    return Plot(name, draw, title, alt, size=(7.5, 1.0 + 0.26 * max(len(values), 2)))
+
+
+def _time_axis(axis: Any, longest: float) -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    shown = [(seconds, text) for seconds, text in TICKS if seconds <= longest * 1.05]
+    axis.set_major_locator(FixedLocator([seconds for seconds, _ in shown]))
+    axis.set_major_formatter(FixedFormatter([text for _, text in shown]))
+    axis.set_minor_locator(NullLocator())
+
+
+def _longest(values: pl.Series) -> float:
+    return float(values.max())  # type: ignore[arg-type]
+
+
+def _told(seconds: float) -> str:
+    """A wait in the largest unit that fits: 42 s, 3.5 min, 1.2 h, 4.0 d."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _shortened(text: str | None) -> str:
+    if text is None:
+        return "–"
+    return text if len(text) <= 24 else f"{text[:23]}…"

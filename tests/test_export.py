@@ -1,0 +1,94 @@
+"""Views and query results as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from harvest.dataset.export import export
+from harvest.errors import UsageError
+
+FRAME = pl.DataFrame(
+    {
+        "key": ["a", '=cmd("x")', "line\nbreak\x1b[31m", None],
+        "share": [0.5, float("nan"), float("inf"), None],
+        "when": [datetime(2024, 4, 19, 12, 0, 0, 250, tzinfo=UTC), None, None, None],
+        "day": [date(2024, 4, 19), None, None, None],
+        "took": [timedelta(seconds=1.5), None, None, None],
+        "words": [["x", "y"], [], None, ["z"]],
+        "pairs": [[{"key": "k", "value": "v"}], [], None, None],
+        "parts": [[{"name": "n", "at": datetime(2024, 1, 1, tzinfo=UTC)}], [], None, None],
+        "raw": [b"\xff", b"", None, b"abc"],
+        "count": [2**63, 1, None, 0],
+    },
+    schema_overrides={"count": pl.UInt64},
+)
+
+
+def test_json_lines_hold_every_value(tmp_path):
+    assert export(FRAME.lazy(), tmp_path / "t.jsonl") == 4
+
+    rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+
+    assert rows[0] == {
+        "key": "a", "share": 0.5, "when": "2024-04-19T12:00:00.000250Z", "day": "2024-04-19",
+        "took": 1.5, "words": ["x", "y"], "pairs": {"k": "v"},
+        "parts": [{"name": "n", "at": "2024-01-01T00:00:00.000000Z"}], "raw": "/w==",
+        "count": 2**63,
+    }  # fmt: skip
+    assert [row["key"] for row in rows] == FRAME["key"].to_list()
+    assert [row["share"] for row in rows] == [0.5, "NaN", "Infinity", None]
+    assert rows[3]["words"] == ["z"]
+    assert rows[2]["pairs"] is None
+
+
+def test_parquet_holds_the_same_frame(tmp_path):
+    export(FRAME.lazy(), tmp_path / "t.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "t.parquet"), FRAME)
+
+
+def test_csv_defuses_formulas_and_keeps_nested_values_as_json(tmp_path):
+    export(FRAME.lazy(), tmp_path / "t.csv")
+
+    with (tmp_path / "t.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    assert rows[1]["key"] == """'=cmd("x")"""
+    assert rows[0]["when"] == "2024-04-19T12:00:00.000250Z"
+    assert json.loads(rows[0]["words"]) == ["x", "y"]
+    assert json.loads(rows[0]["pairs"]) == {"k": "v"}
+    assert rows[2]["words"] == ""
+    assert rows[0]["raw"] == "/w=="
+
+
+def test_text_needs_a_renderer(tmp_path):
+    with pytest.raises(UsageError, match="no readable text"):
+        export(FRAME.lazy(), tmp_path / "t.txt")
+    export(FRAME.lazy(), tmp_path / "t.txt", text=lambda frame: frame["key"].fill_null("-"))
+    assert (tmp_path / "t.txt").read_text().startswith("a\n=cmd")
+
+
+def test_a_failing_export_leaves_the_old_file(tmp_path):
+    (tmp_path / "t.txt").write_text("old")
+
+    def failing(frame):
+        yield "new"
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError):
+        export(FRAME.lazy(), tmp_path / "t.txt", text=failing)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+    assert (tmp_path / "t.txt").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("t.xls", "unknown file ending"), ("no/where/t.csv", "no such directory")]
+)
+def test_where_it_cannot_go_is_said(tmp_path, name, message):
+    with pytest.raises(UsageError, match=message):
+        export(FRAME.lazy(), tmp_path / name)
