@@ -18,6 +18,9 @@ __all__ = ["queue_time", "summary", "wait_statistics"]
 
 _CLOCK = "Waits are shown as days-hours:minutes:seconds; files hold seconds."
 
+_SHARED = r"^\([0-9,]+ others\)$"
+"""Name of the row that the users without one of their own share."""
+
 WAITS = (
     Column("jobs"),
     Column("mean_wait_s", "mean", None, "duration"),
@@ -115,10 +118,7 @@ def summary(data: DatasetReader, top: int | str = 25) -> Report:
         "Jobs by user, partition and state",
         intro=_use_in_words(used),
         sections=[
-            *(
-                Table(by, table, _columns(by), title=f"By {by}", note=_CLOCK)
-                for by, table in named.items()
-            ),
+            *(Table(by, table, _columns(by), title=f"By {by}") for by, table in named.items()),
             *([cpu_hours(people), states(named["state"])] if used.height else []),
             _about_use(used, others),
         ],
@@ -147,7 +147,13 @@ def sum_up(used: pl.DataFrame, waits: pl.DataFrame, by: str) -> pl.DataFrame:
         pl.col("wait_s").max().alias("max_wait_s"),
     )
     return use.join(waited, on=by, how="left", nulls_equal=True).sort(
-        "cpu_hours", "jobs", by, descending=[True, True, False], nulls_last=True
+        # those who share a row come last, however much they used together
+        pl.col(by).str.contains(_SHARED).fill_null(value=False),
+        "cpu_hours",
+        "jobs",
+        by,
+        descending=[False, True, True, False],
+        nulls_last=True,
     )
 
 
@@ -262,6 +268,7 @@ def _about_use(used: pl.DataFrame, others: list[str]) -> Notes:
         if known < used.height:
             items.append(f"{what} for {known:,} of {used.height:,} jobs.")
     items.append("A wait is the time from submit to start; jobs that have not started have none.")
+    items.append(_CLOCK)
     if others:
         items.append(
             f"{len(others):,} users with the fewest CPU hours share a row: top=0 lists all."
