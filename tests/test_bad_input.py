@@ -126,19 +126,39 @@ def test_wrong_columns_name_what_is_missing(run_directory, dataset):
     assert "worker" in reject_of(dataset)["reason"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_an_unreadable_file_costs_that_file_alone(run_directory, dataset):
-    (run_directory / "worker.csv").write_text(",worker,action,stimulus_id,time\n")
-    (run_directory / "worker.csv").chmod(0)
+@pytest.fixture
+def unreadable(tmp_path):
+    """A file that can be listed but not read, even by root: reading it is an I/O error."""
+    memory = Path("/proc/self/mem")
+    if not memory.exists():
+        pytest.skip("no file here that root may not read")
+    return memory
+
+
+def test_an_unreadable_file_costs_that_file_alone(run_directory, dataset, unreadable):
+    (run_directory / "worker.csv").symlink_to(unreadable)
     done = run_again(run_directory, dataset)
     assert done.returncode == 3
-    assert "Permission denied" in reject_of(dataset)["reason"]
+    assert rows(dataset) == 1
+    reject = reject_of(dataset)
+    assert "cannot be read: Input/output error" in reject["reason"]
+    assert reject["origin"] == str(run_directory / "worker.csv")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_sink_that_may_not_be_written(run_directory, tmp_path):
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o555)
+def test_when_nothing_at_all_can_be_read_the_run_fails(tmp_path, dataset, unreadable):
+    folder = tmp_path / "unreadable"
+    folder.mkdir()
+    (folder / "worker.csv").symlink_to(unreadable)
+    done = run_again(folder, dataset)
+    assert done.returncode == 1
+    assert f"{folder}/worker.csv: cannot be read" in done.stderr
+    assert rows(dataset) == 1
+
+
+def test_a_sink_that_may_not_be_written(run_directory):
+    closed = Path("/proc/self")
+    if not closed.exists():
+        pytest.skip("no directory here that root may not write")
     done = run_again(run_directory, closed / "out")
     assert done.returncode == 1
     assert "cannot be written" in done.stderr

@@ -151,6 +151,18 @@ def test_names_that_repeat_collide_or_are_no_utf8(log_writer, harvest_bytes):
     assert found.units == found.accounted
 
 
+def test_too_many_names_cost_the_names_alone(log_writer, harvest_bytes, monkeypatch):
+    monkeypatch.setattr("harvest_darshan.names.MOST", 3)
+    stdio = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
+    log = log_writer(names=[(i, f"/{i}") for i in range(4)], modules={"STDIO": (2, stdio)})
+
+    found = harvest_bytes(log.build())
+
+    assert [r.reason for r in found.rejects] == ["names: the map of names has more than 3 entries"]
+    assert found.rows("darshan.stdio")[0]["path"] is None
+    assert found.units == found.accounted
+
+
 def test_a_mount_is_the_longest_that_leads_to_the_path(log_writer, harvest_bytes):
     mounts = [("ext4", "/"), ("nfs", "/home"), ("lustre", "/home/big")]
     paths = ["/home/big/x", "/home/bigger", "/homework", "<STDIN>", "/home"]

@@ -134,7 +134,9 @@ def test_lustre_version_2_has_components(log_writer, harvest_bytes, order):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_heat_maps(log_writer, harvest_bytes, order):
+def test_heat_maps(log_writer, harvest_bytes, monkeypatch, order):
+    # given batches of a single heat map, as long ones have
+    monkeypatch.setattr("harvest_darshan.variable._ITEMS", 1)
     data = struct.pack(order + "QqdqQQ", 7, 0, 0.5, 3, 1, 2)
     data += struct.pack(order + "6q", 1, 2, 3, 4, 5, 6)
     data += struct.pack(order + "QqdqQQ", 8, 1, 0.5, 0, 1, 2)
@@ -143,6 +145,7 @@ def test_heat_maps(log_writer, harvest_bytes, order):
         "darshan.heatmap"
     )
 
+    assert [row["position"] for row in rows] == [1, 2]
     assert rows[0]["HEATMAP_WRITE_BINS"] == [1, 2, 3]
     assert rows[0]["HEATMAP_READ_BINS"] == [4, 5, 6]
     assert rows[0]["HEATMAP_F_BIN_WIDTH_SECONDS"] == 0.5

@@ -8,14 +8,13 @@ which have columns of their own, and ``extra`` where it is null.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from .errors import RecordTypeError
 from .frames import frame_of
-from .json import TIME_FORMAT, encodable_columns, lines_of, object_text
+from .json import TIME_FORMAT, lines_of, object_text
 from .record import RecordType
 from .vocabulary import Role
 
@@ -82,7 +81,7 @@ def event_columns(record_type: RecordType) -> list[pl.Expr]:
         pl.lit(record_type.level).alias("level"),
         pl.col("origin"),
         pl.col("position"),
-        object_text(record_type, **_DATA).alias("data"),
+        _data(record_type).alias("data"),
     ]
 
 
@@ -93,24 +92,22 @@ def encode_event_lines(record_type: RecordType, table: pa.Table) -> memoryview:
     """
     shared = _shared_columns(record_type)
     times = {role: shared[role].dt.strftime(TIME_FORMAT) for role in ("time", "end_time")}
-    members = [
+    start = pl.struct(
         pl.lit(record_type.name).alias("record_type"),
         *({**shared, **times}[role].alias(role) for role in _ROLES),
         pl.lit(record_type.layer).alias("layer"),
         pl.lit(record_type.level).alias("level"),
         pl.col("origin"),
         pl.col("position"),
-    ]
-    frame = frame_of(record_type, table)
-    columns = encodable_columns(record_type, frame, **_DATA)
-    if columns is not None:
-        line = pl.struct(*members, pl.struct(*columns).alias("data")).struct.json_encode()
-        line = line + pl.lit("\n")
-    else:
-        start = pl.struct(*members).struct.json_encode().str.strip_suffix("}")
-        data = object_text(record_type, **_DATA)
-        line = pl.concat_str(start, pl.lit(',"data":'), data, pl.lit("}\n"))
-    return lines_of(frame.select(line.alias("line")).to_series())
+    ).struct.json_encode()
+    line = pl.concat_str(
+        start.str.strip_suffix("}"), pl.lit(',"data":'), _data(record_type), pl.lit("}\n")
+    )
+    return lines_of(frame_of(record_type, table).select(line.alias("line")).to_series())
+
+
+def _data(record_type: RecordType) -> pl.Expr:
+    return object_text(record_type, omit=("origin", "position"), sparse="extra")
 
 
 def _shared_columns(record_type: RecordType) -> Mapping[str, pl.Expr]:
@@ -153,5 +150,4 @@ def _in_role(
     )
 
 
-_DATA: dict[str, Any] = {"omit": ("origin", "position"), "sparse": "extra"}
 _NEEDS = {"time": "a datetime", "end_time": "a datetime", "pid": "an integer"}

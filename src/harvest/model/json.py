@@ -35,56 +35,14 @@ def encode(record_type: RecordType, table: pa.Table, *, omit: Collection[str] = 
 
     omit: columns to leave out.
     """
-    return _encoded(record_type, table, omit).to_series()
+    text = object_text(record_type, omit=omit)
+    return frame_of(record_type, table).select(text.alias("json")).to_series()
 
 
 def encode_lines(record_type: RecordType, table: pa.Table) -> memoryview:
     """JSON Lines of a table of the record type's schema, ready to be written."""
-    lines = _encoded(record_type, table).select(pl.col("json") + pl.lit("\n"))
-    return lines_of(lines.to_series())
-
-
-def _encoded(record_type: RecordType, table: pa.Table, omit: Collection[str] = ()) -> pl.DataFrame:
-    frame = frame_of(record_type, table)
-    columns = encodable_columns(record_type, frame, omit=omit)
-    if columns is not None:
-        text = pl.struct(*columns).struct.json_encode()
-    else:
-        text = object_text(record_type, omit=omit)
-    return frame.select(text.alias("json"))
-
-
-def encodable_columns(
-    record_type: RecordType,
-    frame: pl.DataFrame,
-    *,
-    omit: Collection[str] = (),
-    sparse: str | None = None,
-) -> list[pl.Expr] | None:
-    """The columns as polars' own encoder writes them wanted, all in one go.
-
-    That is the fast way.  It is open where no float is NaN or infinite and no map is there; None
-    where it is not, and ``object_text`` has to be used.  omit, sparse: as there.
-    """
-    columns = []
-    for field in record_type.arrow_schema:
-        if field.name in omit:
-            continue
-        value = _as_encodable(field.type, pl.col(field.name))
-        if value is None:
-            values = frame[field.name]
-            if values.null_count() == frame.height:
-                if field.name == sparse:
-                    continue
-                value = pl.lit(None)
-            elif pa.types.is_floating(field.type) and values.is_finite().all():
-                value = pl.col(field.name)
-            else:
-                return None
-        elif field.name == sparse:
-            return None
-        columns.append(value.alias(field.name))
-    return columns or None
+    line = object_text(record_type) + pl.lit("\n")
+    return lines_of(frame_of(record_type, table).select(line.alias("json")).to_series())
 
 
 def encode_frame(frame: pl.DataFrame) -> pl.Series:
@@ -301,8 +259,10 @@ def _read_type(kind: pa.DataType) -> pl.DataType:
     """The polars type to read JSON values of a type with, before ``_value`` makes them whole."""
     if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)):
         return polars_type(kind)
+    if pa.types.is_map(kind):
+        return pl.Struct({"": pl.String()})  # tells only which are null; see _read_maps
     if _holds_map(kind):
-        return pl.String()  # tells only which are null
+        return pl.String()
     if pa.types.is_list(kind):
         return pl.List(_read_type(kind.value_type))
     if pa.types.is_struct(kind):
@@ -340,15 +300,18 @@ def _read_maps(
     """
     present = reduce(operator.or_, (pl.col(name).is_not_null() for name in kinds))
     rows = frame.select(present).to_series().arg_true()
+    found: dict[str, list[Any]] = {name: [] for name in kinds}
+    takers = [(found[name].append, name, name in within, _converter(kinds[name])) for name in kinds]
     lines = text.split(b"\n") if len(rows) else []
-    objects = [orjson.loads(lines[row]) for row in rows]
-    inner = [o[inside] for o in objects] if within else objects
+    for row in rows:
+        line = orjson.loads(lines[row])
+        inner = line[inside] if within else line
+        for take, name, is_inner, convert in takers:
+            take(convert((inner if is_inner else line).get(name)))
     columns = []
     for name, kind in kinds.items():
-        convert = _converter(kind)
-        source = inner if name in within else objects
-        values = without_maps(pa.array([convert(o.get(name)) for o in source], kind))
-        column: pl.Series = pl.from_arrow(_spread(values, rows, frame.height))  # type: ignore[assignment]
+        values = _spread(without_maps(pa.array(found[name], kind)), rows, frame.height)
+        column: pl.Series = pl.from_arrow(values)  # type: ignore[assignment]
         columns.append(column.cast(polars_type(kind)).alias(name))
     return frame.with_columns(columns)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -88,6 +89,7 @@ def to_inline_svg(plot: Plot, caption: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
+_COMMENT = re.compile(rb"<!--.*?-->\s*", re.DOTALL)
 _NO_SVG_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _URL = re.compile(r"url\(#([^)]*)\)")
 _HEX = re.compile("#[0-9a-fA-F]{6}")
@@ -120,10 +122,14 @@ def _draw(plot: Plot, file_format: str) -> bytes:
         figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)
         _plain_tick_labels(figure)
-        figure.savefig(
-            buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata
-        )
-    return buffer.getvalue()
+        # a character that the font lacks is drawn as a box: that is to be seen in the plot
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            figure.savefig(
+                buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata
+            )
+    # matplotlib repeats each text in a comment, control characters and all: no valid XML
+    return _COMMENT.sub(b"", buffer.getvalue()) if file_format == "svg" else buffer.getvalue()
 
 
 def _style(matplotlib: Any) -> dict[str, Any]:

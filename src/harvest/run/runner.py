@@ -255,7 +255,7 @@ class _Work:
         """Stop before the commit when the run is not what the user can have wanted."""
         self._check_rejects(sum(part.rejected for part in parts.values()))
         failed = [part for part in parts.values() if part.failed]
-        if failed and len(failed) == len(parts):
+        if failed and len(failed) == len(self.plan.partitions):
             first = failed[0]
             reason = self._reason(first)
             others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""

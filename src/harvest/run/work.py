@@ -139,7 +139,7 @@ class _Reading:
                 raise
             failed, rows = True, {}
             ctx = stage.restart(self.meter.bytes)
-            ctx.reject(b"", f"cannot be read: {error.message}", position=None)
+            ctx.reject(b"", error.message)
         if fingerprint(task.partition.inputs) != before:
             ctx.note("the input changed while it was read; the next run reads it again")
         return _Outcome(ctx, rows, failed=failed, limited=limited)
@@ -282,7 +282,7 @@ def _guarded(
             if error.errno in _OUT_OF_SPACE:  # scratch space of our own, not the input
                 raise
             raise SourceError(
-                error.strerror or str(error),
+                f"cannot be read: {error.strerror or error}",
                 where=printable(error.filename or partition.origin),
                 remedy="check that the file exists and may be read",
             ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import attrs
 
@@ -12,6 +13,9 @@ from .errors import DamagedError
 from .job import Mount
 
 __all__ = ["Names", "mount_finder", "parse_names"]
+
+MOST: Final = 4_000_000
+"""Names of one log, at most: they are held in memory."""
 
 
 @attrs.define
@@ -29,7 +33,9 @@ class Names:
     repeated: int = 0
 
     def add(self, record_id: int, path: bytes) -> None:
-        """Take one entry."""
+        """Take one entry.  Raises DamagedError when there are too many."""
+        if len(self.ids) >= MOST:
+            raise DamagedError(f"the map of names has more than {MOST} entries")
         text = path.decode("utf-8", "backslashreplace")
         if self.by_id.get(record_id) == text:
             self.repeated += 1
@@ -42,7 +48,7 @@ class Names:
 def parse_names(data: bytes, version: str, order: str) -> Names:
     """The names in the inflated bytes of their region.
 
-    Raises DamagedError when the entries do not fill the region exactly.
+    Raises DamagedError when the entries do not fill the region exactly, or are too many.
     """
     names = Names()
     position, end = 0, len(data)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from .tables import TIMESTAMP, Log, batch, column_types
 __all__ = ["HeatmapRecords", "MdhimRecords", "rows_of"]
 
 _ROWS: Final = 4096
+_ITEMS: Final = 1 << 20
 _MOST_BINS: Final = 1 << 20
 
 
@@ -30,8 +30,7 @@ def rows_of(
 ) -> Iterator[tuple[type[Record], Any]]:
     """Batches from rows as mappings; each has ``record_id`` and ``rank`` and what is its own."""
     types = column_types(cls)
-    rows = iter(rows)
-    while chunk := list(islice(rows, _ROWS)):
+    for chunk in _chunks(rows):
         ids = np.array([row["record_id"] for row in chunk], np.uint64)
         ranks = np.array([row["rank"] for row in chunk], np.int64)
         columns = log.base(ids, ranks)
@@ -39,6 +38,20 @@ def rows_of(
             if name not in columns:
                 columns[name] = pa.array([row.get(name) for row in chunk], types[name])
         yield batch(cls, columns, log)
+
+
+def _chunks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Rows by the thousand, or fewer where they hold long lists."""
+    chunk: list[dict[str, Any]] = []
+    weight = 0
+    for row in rows:
+        chunk.append(row)
+        weight += sum(len(value) for value in row.values() if isinstance(value, list))
+        if len(chunk) >= _ROWS or weight >= _ITEMS:
+            yield chunk
+            chunk, weight = [], 0
+    if chunk:
+        yield chunk
 
 
 class _Variable:

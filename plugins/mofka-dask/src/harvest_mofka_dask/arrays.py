@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["list_array", "text_map"]
+__all__ = ["flags", "list_array", "text_map"]
+
+
+def flags(array: pa.BooleanArray) -> NDArray[np.bool_]:
+    """Truth values as numpy has them; by way of polars, since pyarrow would import pandas."""
+    return pl.Series(array).to_numpy(writable=True)
 
 
 def text_map(columns: Mapping[str, pa.Array]) -> pa.MapArray:
     """Columns of texts as one map per row, of the values that are not null; null where none is."""
     names, arrays = list(columns), list(columns.values())
     rows = len(arrays[0])
-    filled = np.column_stack([a.is_valid().to_numpy(zero_copy_only=False) for a in arrays])
+    filled = np.column_stack([flags(a.is_valid()) for a in arrays])
     row, column = np.nonzero(filled)
     counts = filled.sum(axis=1)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)

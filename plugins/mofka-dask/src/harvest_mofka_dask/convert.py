@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .arrays import flags
 from .csv_tables import Chunk
 from .times import epoch_microseconds, microseconds_of
 
@@ -37,7 +38,7 @@ def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
     """A column of epoch seconds as timestamps, exact to the microsecond."""
     texts = chunk.require(name) if required else chunk.texts(name)
     values, odd = epoch_microseconds(texts)
-    null = texts.is_null().to_numpy(zero_copy_only=False)
+    null = flags(texts.is_null())
     _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required)
     return pa.array(values, pa.timestamp("us", tz="UTC"), mask=null)
 
@@ -51,7 +52,7 @@ def integers(chunk: Chunk, name: str) -> pa.Array:
     if not odd.any():
         return numbers.to_arrow()
     values = numbers.fill_null(0).to_numpy().copy()
-    null = texts.is_null().to_numpy(zero_copy_only=False).copy()
+    null = flags(texts.is_null())
     _mend(chunk, name, texts, values, null, np.flatnonzero(odd), _integer, INTEGER, False)
     return pa.array(values, mask=null)
 

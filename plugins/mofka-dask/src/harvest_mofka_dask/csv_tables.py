@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from harvest import Partition, ReadContext, Record, SourceError, record_type
 
-from .arrays import text_map
+from .arrays import flags, text_map
 from .csv_blocks import CUT, Block, Damage, blocks, count_fields
 from .layout import CSV_KINDS, CsvKind, parse_header
 
@@ -70,7 +70,7 @@ class Chunk:
         """A column as texts; its empty fields are faults."""
         column = self.texts(name)
         if column.null_count:
-            for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+            for row in np.flatnonzero(flags(column.is_null())).tolist():
                 self.fault(row, f"column {name!r} is empty")
         return column
 

@@ -192,15 +192,21 @@ def _csv_kind_of_name(name: str) -> str | None:
 def kind_of(path: Path) -> RunFile | None:
     """What a file is read as; None when it is not ours.
 
-    Raises OSError where a file that must be looked into cannot be read.
+    A file that cannot be opened is judged by its name: reading it then costs that file alone.
+    Raises OSError where the name alone does not tell.
     """
     name = path.name
     if name.endswith(".csv"):
-        kind = csv_kind_of_header(parse_header(header_line(path)))
+        by_name = _csv_kind_of_name(name)
+        try:
+            kind = csv_kind_of_header(parse_header(header_line(path)))
+        except OSError:
+            if by_name is None:
+                raise
+            kind = None
         if kind is not None:
             return RunFile(path, kind, by_header=True)
-        kind = _csv_kind_of_name(name)
-        return RunFile(path, kind) if kind else None
+        return RunFile(path, by_name) if by_name else None
     for pattern, kind in _LOGS:
         if pattern.fullmatch(name):
             return RunFile(path, kind)
@@ -209,8 +215,11 @@ def kind_of(path: Path) -> RunFile | None:
     if _OUTPUT.fullmatch(name):
         return RunFile(path, "job_output")
     if _SCRIPT.fullmatch(name):
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
+        try:
+            with path.open("rb") as file:
+                head = file.read(HEAD_BYTES)
+        except OSError:
+            return RunFile(path, "job_script")
         return RunFile(path, "job_script") if _DIRECTIVE.search(head) else None
     if _JSON.fullmatch(name):
         return RunFile(path, "json_config")

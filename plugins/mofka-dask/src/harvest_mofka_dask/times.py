@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from .arrays import flags
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -44,7 +46,7 @@ def epoch_microseconds(texts: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]
         return values, np.zeros(0, np.int64)
     offsets = np.frombuffer(offsets_buffer, np.int32)[texts.offset : texts.offset + rows + 1]
     lengths = np.diff(offsets)
-    valid = texts.is_valid().to_numpy(zero_copy_only=False)
+    valid = flags(texts.is_valid())
     usual = valid & (lengths > _WHOLE + 1) & (lengths <= _WIDTH)
     plain = np.flatnonzero(usual)
     if not len(plain):

@@ -167,6 +167,11 @@ def _intro(table: pl.DataFrame) -> list[str]:
     """What the numbers say, in sentences."""
     removed = table.filter(pl.col("outliers") == "removed", pl.col("speed_up").is_not_null())
     pairs = removed.filter(pl.col("method") == "streaming")
+    if not table.height:
+        return [
+            "This dataset holds no duration of either method that counts; what was left out, and "
+            "why, is listed below."
+        ]
     if not pairs.height:
         return [
             "No size has both methods, so nothing can be compared. What was left out, and why, "

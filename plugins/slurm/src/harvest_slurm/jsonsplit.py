@@ -44,6 +44,8 @@ def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
         start = 0 if start >= 0 else -1
         for token in _TOKEN.finditer(buffer, place):
             text = token[0]
+            if token.start() != place:
+                break  # a text that is not closed yet
             if token.end() == len(buffer) and not at_end and text[:1] != b"}":
                 break  # it may go on in the next block
             place = token.end()

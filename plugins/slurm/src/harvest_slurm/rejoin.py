@@ -116,6 +116,7 @@ class Joiner:
         free = [column.partition("#")[0] in FREE for column in layout.columns]
         self.free = free
         self.first_free = free[0]
+        self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing
 
     def join(self, lines: Sequence[bytes], odd: Sequence[int], *, at_end: bool) -> Joined:
@@ -148,7 +149,7 @@ class Joiner:
         if self.layout.header is not None and line == self.layout.header:
             done.headers += 1
             return first + 1
-        if not line.strip() and not self.last_free and not self.first_free:
+        if not line.strip() and self._is_gap(lines, first, at_end):
             done.blanks += 1
             return first + 1
         text = _decoded(line)
@@ -169,10 +170,11 @@ class Joiner:
             if following - first >= LINES:
                 break
             if following == len(lines):
-                if not at_end:
+                # (a block never ends between a record and the rest of its last field)
+                if not at_end and not (self.last_free and self.mark not in text):
                     return None
                 break
-            if not self._continues(lines[following], following in odd, fields):
+            if not self._continues(text, lines[following], following in odd):
                 break
             text = f"{text}\n{_decoded(lines[following])}"
             if following not in odd:
@@ -192,9 +194,31 @@ class Joiner:
         done.rejects.append((first, line, reason))
         return first + 1
 
-    def _continues(self, line: bytes, is_odd: bool, fields: int) -> bool:
-        """Whether a line may be the continuation of a record with ``fields`` fields so far."""
-        inside_first = self.first_free and fields == 1
+    def _is_gap(self, lines: Sequence[bytes], index: int, at_end: bool) -> bool:
+        """Whether an empty line separates records, and is no part of a field."""
+        if not (self.last_free or self.first_free):
+            return True
+        if self.layout.header is None:
+            return False
+        after = next((line for line in lines[index + 1 :] if line.strip()), None)
+        return after == self.layout.header or (after is None and at_end)
+
+    def _inside_first(self, text: str) -> bool:
+        """Whether a record that begins like this is still inside its first, free field."""
+        if not self.first_free:
+            return False
+        tokens = text.split(self.mark)
+        for column, token in enumerate(tokens[1:], start=1):
+            whole = column < len(tokens) - 1
+            if column >= self.due or (whole and not self.shapes[column].fullmatch(token)):
+                return True
+            if self.is_id[column] and not whole and not token[:1].isdigit():
+                return True
+        return len(tokens) == 1
+
+    def _continues(self, before: str, line: bytes, is_odd: bool) -> bool:
+        """Whether a line may go on with a record that begins with the text ``before``."""
+        inside_first = self._inside_first(before)
         if not is_odd:
             # a line that is a record of its own continues another one only inside its first field
             return inside_first

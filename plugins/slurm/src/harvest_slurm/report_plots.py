@@ -55,6 +55,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
         axes.set_xlabel("wait from submit to start; the first bar is up to 1 s")
         axes.set_ylabel("jobs")
         axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.grid(visible=False, axis="x")
         axes.margins(y=0.15)
         axes.legend(loc="upper right")
@@ -85,34 +86,42 @@ def scatter(waits: pl.DataFrame, timezone: str) -> Plot:
         .to_list()
     )
     own = names[:SHOWN_PARTITIONS] if len(names) > SHOWN_PARTITIONS + 1 else names
-    groups = [(name, points.filter(pl.col("partition") == name)) for name in own]
-    rest = points.filter(pl.col("partition").is_null() | ~pl.col("partition").is_in(own))
-    if rest.height:
-        groups.append(("other partitions" if own else "jobs", rest))
+    rest = "other partitions" if own else "jobs"
+    group = pl.col("partition").replace_strict(
+        {name: number for number, name in enumerate(own)},
+        default=len(own),
+        return_dtype=pl.Int64,
+    )
+    points = points.with_columns(group.alias("group")).sort("when", maintain_order=True)
+    labels = [*own, rest] if points["group"].max() == len(own) else own
 
     def draw(figure: Any) -> None:
+        from matplotlib.colors import to_rgba_array
+
         axes = figure.subplots()
-        for name, rows in groups:
-            axes.plot(
-                rows["when"].to_numpy(),
-                rows["wait_s"].to_numpy(),
-                linestyle="none",
-                marker="o",
-                markersize=2.6 if points.height > POINTS_AS_SHAPES else 3.6,
-                markeredgewidth=0,
-                alpha=0.45 if points.height > POINTS_AS_SHAPES else 0.7,
-                label=name,
-                # a page with a shape per point would be too heavy to open
-                rasterized=points.height > POINTS_AS_SHAPES,
-            )
+        many = points.height > POINTS_AS_SHAPES
+        palette = to_rgba_array([f"C{number}" for number in range(len(labels))])
+        # all in one, by time: else the last partition would lie on top of the others
+        axes.scatter(
+            points["when"].to_numpy(),
+            points["wait_s"].to_numpy(),
+            c=palette[points["group"].to_numpy()],
+            s=7 if many else 13,
+            alpha=0.5 if many else 0.75,
+            linewidths=0,
+            # a page with a shape per point would be too heavy to open
+            rasterized=many,
+        )
         _time_axis(axes.yaxis, max(_longest(points["wait_s"]), 10.0))
         axes.set_ylim(bottom=0.8)
         axes.set_xlabel(f"submitted ({timezone})")
         axes.set_ylabel("wait")
-        if len(groups) > 1:
-            figure.legend(loc="outside upper left", ncols=3, markerscale=2)
+        if len(labels) > 1:
+            for number, label in enumerate(labels):
+                axes.plot([], [], linestyle="none", marker="o", color=f"C{number}", label=label)
+            figure.legend(loc="outside upper left", ncols=min(len(labels), 4))
 
-    shown = f"; colours tell {len(groups)} partitions apart" if len(groups) > 1 else ""
+    shown = f"; colours tell {len(labels)} partitions apart" if len(labels) > 1 else ""
     return Plot(
         "by-date",
         draw,

@@ -231,8 +231,8 @@ def _waits_in_words(waits: pl.DataFrame, timezone: str, chosen: dict[str, str]) 
     hour = waits.filter(pl.col("wait_s") <= 3600).height / waits.height
     minute = waits.filter(pl.col("wait_s") <= 60).height / waits.height
     return [
-        f"{waits.height:,} jobs{which} that were submitted from {days[0]} to {days[-1]} ({timezone}) and "
-        f"started: {minute:.0%} within a minute, {hour:.0%} within an hour."
+        f"{waits.height:,} jobs{which} that were submitted from {days[0]} to {days[-1]} "
+        f"({timezone}) and started: {minute:.0%} within a minute, {hour:.0%} within an hour."
     ]
 
 

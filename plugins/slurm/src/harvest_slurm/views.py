@@ -88,6 +88,11 @@ def _sum(column: str) -> pl.Expr:
     return pl.when(values.count() > 0).then(values.sum())
 
 
+def _unless_zero(column: str) -> pl.Expr:
+    """A job's own CPU time: sacct -X prints 0 for what it did not add up."""
+    return pl.when(pl.col(column) > 0).then(pl.col(column))
+
+
 def jobs(data: DatasetReader) -> pl.LazyFrame:
     """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
@@ -149,9 +154,9 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         alloc_mem_bytes=pl.coalesce(_amount("alloc_tres", "mem"), requested),
         steps=pl.col("steps").fill_null(0).cast(pl.Int64),
         ntasks="ntasks",
-        cpu_s=pl.coalesce("steps_cpu_s", "total_cpu_s"),
-        user_cpu_s=pl.coalesce("steps_user_cpu_s", "user_cpu_s"),
-        system_cpu_s=pl.coalesce("steps_system_cpu_s", "system_cpu_s"),
+        cpu_s=pl.coalesce("steps_cpu_s", _unless_zero("total_cpu_s")),
+        user_cpu_s=pl.coalesce("steps_user_cpu_s", _unless_zero("user_cpu_s")),
+        system_cpu_s=pl.coalesce("steps_system_cpu_s", _unless_zero("system_cpu_s")),
         max_rss_bytes="max_rss_bytes",
         mem_used_bytes="mem_used_bytes",
         max_disk_read_bytes="max_disk_read_bytes",

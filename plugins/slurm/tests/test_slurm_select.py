@@ -1,0 +1,160 @@
+"""Filters count what they leave out, and steps share the fate of their job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from harvest import SourceError
+from harvest.testing import Collected, collect
+from harvest_slurm import text
+from harvest_slurm.config import SlurmConfig
+from harvest_slurm.source import SlurmSource
+
+HEADER = "JobID|JobName|QOS|ReqNodes|ExitCode|State|Start|User"
+DUMP = f"""{HEADER}
+1|distiller-count-7|realtime|4|0:0|COMPLETED|2024-01-01T00:00:00|dst
+1.batch|batch|||0:0|COMPLETED|2024-01-01T00:00:00|
+2|other|realtime|4|0:0|COMPLETED|2024-01-01T00:00:00|ann
+2.batch|batch|||0:0|COMPLETED|2024-01-01T00:00:00|
+2.0|distiller-count-7|||0:0|COMPLETED|2024-01-01T00:00:00|
+3|distiller-count-8|debug|4|1:0|FAILED|2024-01-01T00:00:00|dst
+4|distiller-count-9|realtime|2|0:9|CANCELLED by 7|None|dst
+5|distiller-count-9|realtime_m1|4|0:0|PENDING|Unknown|dst
+"""
+
+
+def harvest(tmp_path: Path, dump: str = DUMP, **config: Any) -> Collected:
+    path = tmp_path / "dump.txt"
+    path.write_text(dump)
+    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
+    assert found.units == found.accounted
+    return found
+
+
+def ids(found: Collected) -> tuple[list[str], list[str]]:
+    return (
+        [row["job_id"] for row in found.rows("slurm.job")],
+        [f"{row['job_id']}.{row['step_id']}" for row in found.rows("slurm.step")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "jobs", "steps", "counts"),
+    [
+        ({}, "12345", ["1.batch", "2.batch", "2.0"], {}),
+        (
+            {"name_contains": "distiller-count"},
+            "1345",
+            ["1.batch"],
+            {"name does not contain 'distiller-count'": 3},
+        ),
+        (
+            {"qos_contains": "realtime"},
+            "1245",
+            ["1.batch", "2.batch", "2.0"],
+            {"QOS does not contain 'realtime'": 1},
+        ),
+        ({"req_nodes": 2}, "4", [], {"ReqNodes is not 4": 0}),
+        ({"exit_code": "0"}, "1245", ["1.batch", "2.batch", "2.0"], {"exit code is not 0": 1}),
+        ({"exit_code": "0:9"}, "4", [], {"exit code is not 0:9": 7}),
+        ({"started": True}, "123", ["1.batch", "2.batch", "2.0"], {"the job has not started": 2}),
+        ({"started": False}, "45", [], {"the job has started": 6}),
+        ({"users": ("ann",)}, "2", ["2.batch", "2.0"], {"user is not in slurm.users": 5}),
+        ({"states": ("cancelled", "FAILED")}, "34", [], {"state not asked for": 6}),
+    ],
+)
+def test_filters(
+    tmp_path: Path, config: Any, jobs: str, steps: list[str], counts: dict[str, int]
+) -> None:
+    found = harvest(tmp_path, **config)
+    assert ids(found) == (list(jobs), steps)
+    for reason, count in counts.items():
+        if count:
+            assert found.filtered[reason] == count
+
+
+def test_the_first_filter_that_fails_is_the_reason(tmp_path: Path) -> None:
+    found = harvest(tmp_path, name_contains="distiller", qos_contains="realtime", started=True)
+    assert ids(found)[0] == ["1"]
+    assert found.filtered == {
+        "name does not contain 'distiller'": 3,
+        "QOS does not contain 'realtime'": 1,
+        "the job has not started": 2,
+    }
+
+
+def test_steps_follow_their_job_across_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = harvest(tmp_path, name_contains="distiller")
+    for size in (1, 50, 90, 130, 300):
+        monkeypatch.setattr(text.read_text, "__kwdefaults__", {"block_bytes": size})
+        parts = harvest(tmp_path, name_contains="distiller")
+        assert ids(parts) == ids(whole)
+        assert parts.filtered == whole.filtered
+        assert [s["job_position"] for s in parts.rows("slurm.step")] == [2]
+
+
+def test_steps_away_from_their_job(tmp_path: Path) -> None:
+    # given a dump that somebody sorted
+    lines = DUMP.splitlines()
+    dump = "\n".join([lines[0], lines[1], lines[3], lines[2], lines[4], lines[5]]) + "\n"
+    # then without filters all stay, tied only where the order tells their job
+    found = harvest(tmp_path, dump)
+    links = {row["step_id"]: row["job_position"] for row in found.rows("slurm.step")}
+    assert ids(found)[1] == ["1.batch", "2.batch", "2.0"]
+    assert links == {"batch": 3, "0": 3}
+    # and with a filter a step stays where a job of its id stayed
+    found = harvest(tmp_path, dump, name_contains="distiller")
+    assert ids(found) == (["1"], ["1.batch"])
+
+
+def test_a_filter_on_a_missing_column_is_an_error(tmp_path: Path) -> None:
+    dump = "JobID|State\n1|FAILED\n"
+    with pytest.raises(
+        SourceError, match=r"slurm\.qos_contains is set, but the dump has no column"
+    ):
+        harvest(tmp_path, dump, qos_contains="x")
+
+
+def test_naive_times_are_noted_unless_their_zone_is_set(tmp_path: Path) -> None:
+    assert "read as UTC" in harvest(tmp_path).notes[0]
+    assert harvest(tmp_path, timezone="UTC").notes == []
+    found = harvest(tmp_path, timezone="Europe/Zurich")
+    assert found.rows("slurm.job")[0]["start_time"].isoformat() == "2023-12-31T23:00:00+00:00"
+
+
+def test_a_time_that_does_not_exist_is_a_reject(tmp_path: Path) -> None:
+    dump = DUMP.replace("2024-01-01T00:00:00|ann", "2024-03-31T02:30:00|ann")
+    found = harvest(tmp_path, dump, timezone="Europe/Zurich")
+    (reject,) = found.rejects
+    assert reject.position == 4
+    assert (
+        "Start: '2024-03-31T02:30:00': this time does not exist in Europe/Zurich" in reject.reason
+    )
+    # its steps stand for themselves, without a job to point to
+    assert [row["job_position"] for row in found.rows("slurm.step")] == [2, None, None]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "complaint"),
+    [
+        ("timezone", "Mars/Olympus", "is no time zone"),
+        ("exit_code", "zero", "is no exit code"),
+        ("states", ("sleeping",), "is no job state"),
+        ("users", ("a;b",), "is no login"),
+        ("since", "sometime", "is no moment"),
+        ("slice_days", 0, "must be at least 1"),
+    ],
+)
+def test_settings_are_checked(setting: str, value: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        SlurmConfig(**{setting: value})
+
+
+def test_every_setting_is_documented() -> None:
+    assert all(field.metadata["doc"] for field in attrs.fields(SlurmConfig))

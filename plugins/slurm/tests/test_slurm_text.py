@@ -1,0 +1,250 @@
+"""Nothing is escaped in sacct's text: names with delimiters and line breaks are put together."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest import ReadContext, SourceError
+from harvest.testing import Collected, collect
+from harvest_slurm.config import SlurmConfig
+from harvest_slurm.layout import find_layout
+from harvest_slurm.source import SlurmSource
+from harvest_slurm.text import read_text
+
+HEADER = ["JobID", "JobName", "User", "State", "ExitCode", "Elapsed", "Comment"]
+
+
+def harvest(tmp_path: Path, text: str | bytes, **config: Any) -> Collected:
+    path = tmp_path / "dump.txt"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
+    assert found.units is None or found.units == found.accounted
+    return found
+
+
+def dump(rows: list[list[str]], header: list[str] = HEADER, mark: str = "|", end: str = "") -> str:
+    return "".join(mark.join(row) + end + "\n" for row in [header, *rows])
+
+
+def job(number: int, name: str, comment: str = "") -> list[str]:
+    return [str(number), name, "ann", "COMPLETED", "0:0", "00:00:05", comment]
+
+
+def names(found: Collected) -> list[str]:
+    return [row["name"] for row in found.rows("slurm.job")]
+
+
+@pytest.mark.parametrize("mark", ["|", ";|;", "\t", "\x1f", "^", ";", "¦", "::", "~~sep~~"])
+@pytest.mark.parametrize("trailing", [False, True], ids=["parsable2", "parsable"])
+def test_the_delimiter_is_found_in_the_header(tmp_path: Path, mark: str, trailing: bool) -> None:
+    rows = [job(1, "plain"), job(2, f"a{mark}b"), job(3, "two\nlines"), job(4, "x", "last")]
+    found = harvest(tmp_path, dump(rows, mark=mark, end=mark if trailing else ""))
+    assert names(found) == ["plain", f"a{mark}b", "two\nlines", "x"]
+    assert [row["comment"] for row in found.rows("slurm.job")] == [None, None, None, "last"]
+    assert [row["position"] for row in found.rows("slurm.job")] == [2, 3, 4, 6]
+
+
+def test_a_name_in_the_first_column_may_be_in_pieces(tmp_path: Path) -> None:
+    header = ["JobName", "JobID", "State"]
+    rows = [["a", "1", "FAILED"], ["two\nlines", "2", "FAILED"], ["x|y\nz", "3", "FAILED"]]
+    found = harvest(tmp_path, dump(rows, header))
+    assert names(found) == ["a", "two\nlines", "x|y\nz"]
+    assert not found.rejects
+
+
+def test_a_name_in_the_last_column_may_be_in_pieces(tmp_path: Path) -> None:
+    header = ["JobID", "State", "JobName"]
+    rows = [["1", "FAILED", "two\nlines"], ["2", "FAILED", "a|b\n\nc"], ["3", "FAILED", "x"]]
+    found = harvest(tmp_path, dump(rows, header, mark="|"))
+    assert names(found) == ["two\nlines", "a|b\n\nc", "x"]
+
+
+def test_what_cannot_be_told_is_a_reject(tmp_path: Path) -> None:
+    # given a field too many, which either of two free fields may hold
+    header = ["JobID", "JobName", "Comment", "State"]
+    text = "|".join(header) + "\n1|a|b|c|FAILED\n2|d|e|FAILED\n"
+    found = harvest(tmp_path, text)
+    (reject,) = found.rejects
+    assert (reject.position, reject.raw) == (2, b"1|a|b|c|FAILED")
+    assert "several ways" in reject.reason
+    assert names(found) == ["d"]
+
+
+def test_a_damaged_line_costs_that_line(tmp_path: Path) -> None:
+    rows = [job(1, "a"), job(2, "b"), job(3, "c")]
+    lines = dump(rows).splitlines(keepends=True)
+    lines[2] = "2|b|an\n"
+    found = harvest(tmp_path, "".join(lines))
+    assert names(found) == ["a", "c"]
+    (reject,) = found.rejects
+    assert (reject.position, reject.raw) == (3, b"2|b|an")
+    assert "3 fields where 7 are due" in reject.reason
+
+
+def test_a_file_that_ends_early(tmp_path: Path) -> None:
+    text = dump([job(1, "a"), job(2, "b")])
+    found = harvest(tmp_path, text[:-20])
+    assert names(found) == ["a"]
+    assert "the file ends inside this record" in found.rejects[0].reason
+
+
+def test_dumps_may_be_concatenated(tmp_path: Path) -> None:
+    found = harvest(tmp_path, dump([job(1, "a")]) + "\n" + dump([job(2, "b")]))
+    assert names(found) == ["a", "b"]
+    assert found.folded == {"repeated header": 1, "blank line": 1}
+
+
+def test_odd_bytes_and_line_ends(tmp_path: Path) -> None:
+    text = dump([job(1, "caf\u00e9"), job(2, "x\ry"), job(3, "plain")]).encode()
+    found = harvest(tmp_path, text.replace("\u00e9".encode(), b"\xe9"))
+    assert names(found) == ["caf\\xe9", "x\ry", "plain"]
+    windows = dump([job(1, "a", "c"), job(2, "b")]).replace("\n", "\r\n")
+    again = harvest(tmp_path, windows)
+    assert names(again) == ["a", "b"]
+    assert again.rows("slurm.job")[0]["comment"] == "c"
+
+
+def test_a_value_that_cannot_be_read_names_its_column(tmp_path: Path) -> None:
+    rows = [job(1, "a"), job(2, "b")]
+    rows[1][5] = "5 minutes"
+    (reject,) = harvest(tmp_path, dump(rows)).rejects
+    assert reject.reason == ("Elapsed: '5 minutes': no duration of the form [D-][HH:]MM:SS")
+    assert reject.record_type == "slurm.job"
+    assert reject.raw == b"2|b|ann|COMPLETED|0:0|5 minutes|"
+
+
+def test_columns_of_no_job_go_to_extra(tmp_path: Path) -> None:
+    header = ["JobID", "State", "Timelimit", "NewField", "MaxRSS"]
+    found = harvest(tmp_path, dump([["1", "FAILED", "UNLIMITED", "x", "5K"]], header))
+    (row,) = found.rows("slurm.job")
+    assert dict(row["extra"]) == {"Timelimit": "UNLIMITED", "NewField": "x", "MaxRSS": "5K"}
+    assert row["timelimit_s"] is None
+
+
+def test_raw_fields_stand_in_and_contradictions_are_kept(tmp_path: Path) -> None:
+    header = ["JobID", "State", "ElapsedRaw", "Elapsed", "TimelimitRaw"]
+    rows = [["1", "FAILED", "5", "00:00:05", "60"], ["2", "FAILED", "7", "00:00:06", "UNLIMITED"]]
+    one, two = harvest(tmp_path, dump(rows, header)).rows("slurm.job")
+    assert (one["elapsed_s"], one["timelimit_s"], one["extra"]) == (5.0, 3600.0, None)
+    assert two["elapsed_s"] == 6.0
+    assert dict(two["extra"]) == {"ElapsedRaw": "7", "TimelimitRaw": "UNLIMITED"}
+
+
+def test_without_header_columns_are_needed(tmp_path: Path) -> None:
+    text = dump([job(1, "a"), job(2, "b|c")], header=job(0, "x"))
+    with pytest.raises(SourceError, match=r"slurm\.columns"):
+        harvest(tmp_path, text)
+    found = harvest(tmp_path, text, columns=tuple(HEADER))
+    assert names(found) == ["x", "a", "b|c"]
+    with pytest.raises(SourceError, match=r"3 columns are named"):
+        harvest(tmp_path, text, columns=("JobID", "JobName", "State"))
+
+
+def test_a_header_without_job_ids_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no column JobID"):
+        harvest(tmp_path, "JobName|State|User\na|FAILED|ann\n")
+
+
+def test_csv_with_quotes(tmp_path: Path) -> None:
+    text = 'Job Name,Job ID,Elapsed\n"a,b ""c""",1,00:00:05\n"two\nlines",2,00:00:06\nx,3\n'
+    found = harvest(tmp_path, text)
+    assert names(found) == ['a,b "c"', "two\nlines"]
+    (reject,) = found.rejects
+    assert reject.reason == "2 fields where 3 are due"
+
+
+def test_an_empty_file_and_a_header_alone(tmp_path: Path) -> None:
+    assert harvest(tmp_path, "").notes == ["the file is empty"]
+    assert harvest(tmp_path, "|".join(HEADER) + "\n").written == 0
+
+
+def test_fixed_widths(tmp_path: Path) -> None:
+    header = "JobID           JobName      State     Elapsed \n"
+    dashes = "------------ ---------- ---------- ----------- \n"
+    rows = (
+        f"{'1':12} {'a|b':>10} {'FAILED':>10} {'00:00:05':>11} \n"
+        f"{'2':12} {'a-long-na+':>10} {'CANCELLED+':>10} {'1-00:00:00':>11} \n"
+        f"{'3':12} {chr(10).join(['two', 'lines']):>10} {'FAILED':>10} {'00:00:05':>11} \n"
+        "4    short\n"
+        f"{'123456789_1+':12} {'x':>10} {'FAILED':>10} {'00:00:05':>11} \n"
+    )
+    found = harvest(tmp_path, header + dashes + rows)
+    assert names(found) == ["a|b", "a-long-na+", "two\nlines"]
+    assert [row["state"] for row in found.rows("slurm.job")] == ["failed", "cancelled", "failed"]
+    reasons = [(reject.position, reject.reason) for reject in found.rejects]
+    assert reasons == [
+        (7, "10 bytes where the columns take 47"),
+        (8, "JobID: '123456789_1+': no job id of a form that Slurm prints"),
+    ]
+
+
+# --- any names at all, in blocks of any size ---------------------------------------------------
+
+any_name = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc"]) | st.sampled_from("|\n|"), max_size=12
+).filter(lambda text: not text.startswith((" ", "\t")) or True)
+
+
+def expected_of(rows: list[list[str]]) -> list[tuple[str, ...]]:
+    return [tuple(row) for row in rows]
+
+
+def read_blocks(text: str, block: int) -> tuple[list[tuple[str, ...]], ReadContext, int]:
+    data = text.encode()
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = ReadContext("x", Path(scratch))
+        layout = find_layout(data, where="x")
+        rows, given_rows = [], 0
+        for raw in read_text(io.BytesIO(data), layout, ctx, block_bytes=block):
+            given_rows += raw.batch.num_rows
+            columns = [column.to_pylist() for column in raw.batch.columns]
+            rows += list(zip(*columns, strict=True))
+    return rows, ctx, given_rows
+
+
+@settings(deadline=None)
+@given(st.lists(any_name, max_size=12), st.integers(1, 400))
+def test_names_last_are_always_exact(made: list[str], block: int) -> None:
+    """With the name last and a delimiter that no name holds, every name survives (slurm:live)."""
+    header = ["JobID", "State", "JobName"]
+    rows = [[str(n), "FAILED", name] for n, name in enumerate(made, 1)]
+    got, ctx, _ = read_blocks(dump(rows, header, mark="\x1f\x1e"), block)
+    assert got == expected_of(rows)
+    assert not ctx.rejects
+
+
+@settings(deadline=None)
+@given(st.lists(any_name, max_size=12), st.integers(1, 400))
+def test_names_in_the_middle_are_exact_or_rejected(made: list[str], block: int) -> None:
+    """One free field between fields of known shape: each record is exact or a reject."""
+    rows = [[str(n), name, "COMPLETED", "0:0", "00:00:05"] for n, name in enumerate(made, 1)]
+    header = ["JobID", "JobName", "State", "ExitCode", "Elapsed"]
+    text = dump(rows, header)
+    got, ctx, count = read_blocks(text, block)
+    assert set(got) <= set(expected_of(rows))
+    assert len(got) == count
+    if not ctx.rejects:
+        assert got == expected_of(rows)
+    else:  # a name that looks like the end of a record, and nothing else
+        assert any("COMPLETED" in name or "\n" in name for name in made)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", "a|b", "two\nlines", "|", "\n", "a\n|b", "é"]), max_size=30),
+    st.integers(1, 300),
+)
+def test_blocks_do_not_matter(made: list[str], block: int) -> None:
+    rows = [[str(n), name, "COMPLETED", "0:0", "00:00:05"] for n, name in enumerate(made, 1)]
+    text = dump(rows, ["JobID", "JobName", "State", "ExitCode", "Elapsed"])
+    whole, _, _ = read_blocks(text, 1 << 20)
+    parts, ctx, _ = read_blocks(text, block)
+    assert parts == whole == expected_of(rows)
+    assert not ctx.rejects

@@ -1,0 +1,267 @@
+"""Views of jobs, against sums and means computed row by row in plain Python."""
+
+from __future__ import annotations
+
+import statistics
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import harvest
+from harvest import UsageError
+from harvest.testing import collect
+from harvest_slurm import views
+from harvest_slurm.config import SlurmConfig
+from harvest_slurm.plugin import harvest_views
+from harvest_slurm.records import Job, Step
+from harvest_slurm.source import SlurmSource
+
+FIELDS = (
+    "JobID,JobName,User,Partition,QOS,State,Submit,Start,End,Elapsed,Timelimit,AllocNodes,"
+    "AllocCPUS,ReqMem,AllocTRES,NTasks,TotalCPU,MaxRSS,TRESUsageInTot"
+)
+
+
+class Reader:
+    """A dataset of what some dumps held."""
+
+    notes: ClassVar[list[str]] = []
+
+    def __init__(self, *paths: Path, **config: Any):
+        gathered: dict[str, list[pa.Table]] = {}
+        for path in paths:
+            found = collect(SlurmSource(str(path), SlurmConfig(**config)))
+            assert not found.rejects
+            for name, table in found.tables.items():
+                gathered.setdefault(name, []).append(table)
+        self.tables = {name: pa.concat_tables(tables) for name, tables in gathered.items()}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        cls = {"slurm.job": Job, "slurm.step": Step}[name]
+        table = self.tables.get(name, harvest.record_type(cls).arrow_schema.empty_table())
+        for place, field in enumerate(table.schema):
+            if pa.types.is_map(field.type):  # a dataset gives maps as lists of entries
+                entry = pa.struct([("key", field.type.key_type), ("value", field.type.item_type)])
+                column = table.column(place).cast(pa.list_(entry))
+                table = table.set_column(place, field.name, column)
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
+
+    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+        raise NotImplementedError
+
+
+def rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
+    return frame.collect().to_dicts()
+
+
+def write(path: Path, lines: list[dict[str, str]]) -> Path:
+    names = FIELDS.split(",")
+    text = [FIELDS.replace(",", "|"), *("|".join(r.get(n, "") for n in names) for r in lines)]
+    path.write_text("\n".join(text) + "\n")
+    return path
+
+
+def job(number: str, submit: str, start: str = "Unknown", **more: str) -> dict[str, str]:
+    return {
+        "JobID": number,
+        "JobName": "j",
+        "User": "ann",
+        "Partition": "cpu",
+        "QOS": "normal",
+        "State": "COMPLETED",
+        "Submit": submit,
+        "Start": start,
+        "End": "Unknown",
+        "Elapsed": "00:01:40",
+        "Timelimit": "00:10:00",
+        "AllocNodes": "2",
+        "AllocCPUS": "4",
+        "AllocTRES": "cpu=4,gres/gpu=2,mem=8G,node=2",
+        "TotalCPU": "00:00:00",
+        **more,
+    }
+
+
+def step(number: str, cpu: str, rss: str = "", usage: str = "", tasks: str = "1") -> dict[str, str]:
+    return {
+        "JobID": number,
+        "JobName": "s",
+        "State": "COMPLETED",
+        "NTasks": tasks,
+        "TotalCPU": cpu,
+        "MaxRSS": rss,
+        "TRESUsageInTot": usage,
+        "Start": "Unknown",
+        "Submit": "Unknown",
+        "End": "Unknown",
+        "Elapsed": "00:00:01",
+    }
+
+
+DAY = "2024-05-01T"
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Reader:
+    lines = [
+        job("1", DAY + "10:00:00", DAY + "10:00:30"),
+        step("1.batch", "00:10.500", "1048576K"),
+        step("1.extern", "00:00:00", "0"),
+        step("1.0", "00:01:29", "524288K", tasks="6"),
+        step("1.1", "00:00:01", "", "cpu=00:00:01,gres/gpuutil=150,mem=5G"),
+        # requeued: the same id, submitted again
+        job("2", DAY + "11:00:00", DAY + "11:00:10", State="REQUEUED"),
+        step("2.batch", "00:01.000"),
+        job("2", DAY + "12:00:00", DAY + "12:01:00"),
+        step("2.batch", "00:02.000"),
+        # two tasks of an array, two components of a heterogeneous job
+        job("3_1", DAY + "13:00:00", DAY + "13:00:00", Elapsed="00:00:00"),
+        step("3_1.batch", "00:03.000"),
+        job("3_2", DAY + "13:00:00", DAY + "13:00:20", Timelimit="UNLIMITED"),
+        step("3_2.batch", "00:04.000", "1K"),
+        job("4+0", DAY + "14:00:00", DAY + "14:00:05"),
+        step("4+0.batch", "00:05.000"),
+        job("4+1", DAY + "14:00:00", DAY + "14:00:05"),
+        # waits, without steps and without resources; memory was asked for per CPU
+        job("5", DAY + "15:00:00", State="PENDING", Elapsed="00:00:00", AllocTRES="",
+            ReqMem="100Mc"),
+    ]  # fmt: skip
+    return Reader(write(tmp_path / "dump.txt", lines))
+
+
+def test_jobs_roll_up_their_steps(reader: Reader) -> None:
+    found = {(row["job_id"], row["restart"]): row for row in rows(views.jobs(reader))}
+    assert sorted(found) == [
+        ("1", 0), ("2", 0), ("2", 1), ("3_1", 0), ("3_2", 0), ("4+0", 0), ("4+1", 0), ("5", 0),
+    ]  # fmt: skip
+    one = found["1", 0]
+    assert one["steps"] == 4
+    assert one["cpu_s"] == pytest.approx(10.5 + 0 + 89 + 1)
+    assert one["ntasks"] == 6
+    assert one["max_rss_bytes"] == 2**30
+    # the steps used 1 GiB, 6 tasks x 0.5 GiB, and 5 GiB in total as told by TRESUsageInTot
+    assert one["mem_used_bytes"] == 5 * 2**30
+    assert one["alloc_mem_bytes"] == 8 * 2**30
+    assert (one["alloc_nodes"], one["alloc_gpus"], one["wait_s"]) == (2, 2, 30.0)
+    # each run of the requeued job has its own steps
+    assert [found["2", run]["cpu_s"] for run in (0, 1)] == [1.0, 2.0]
+    assert [found["2", run]["state"] for run in (0, 1)] == ["requeued", "completed"]
+    assert [found[key, 0]["cpu_s"] for key in ("3_1", "3_2", "4+0", "4+1")] == [3, 4, 5, None]
+    # what was never measured is not known
+    waits = found["5", 0]
+    assert (
+        waits["wait_s"] is waits["cpu_s"] is waits["max_rss_bytes"] is waits["alloc_gpus"] is None
+    )
+    assert waits["req_mem_bytes"] == 4 * 100 * 2**20
+
+
+def test_efficiency(reader: Reader) -> None:
+    found = {(row["job_id"], row["restart"]): row for row in rows(views.efficiency(reader))}
+    one = found["1", 0]
+    assert one["cpu_eff"] == pytest.approx(100.5 / (100 * 4))
+    assert one["mem_eff"] == pytest.approx(5 / 8)
+    assert one["gpu_eff"] == pytest.approx(150 / 200)
+    assert one["timelimit_eff"] == pytest.approx(100 / 600)
+    assert one["cpu_hours"] == pytest.approx(400 / 3600)
+    assert found["2", 1]["mem_eff"] is None  # no MaxRSS is not 0 %
+    assert found["3_1", 0]["cpu_eff"] is None  # it did not run
+    assert found["3_2", 0]["timelimit_eff"] is None  # no limit
+    assert found["3_2", 0]["mem_eff"] == 1024 / (8 * 2**30)
+
+
+def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
+    # given a job that was still running when the first dump was taken
+    early = write(tmp_path / "early.txt", [job("1", DAY + "10:00:00", DAY + "10:00:30")])
+    late = write(
+        tmp_path / "late.txt",
+        [
+            job("1", DAY + "10:00:00", DAY + "10:00:30", End=DAY + "10:02:10"),
+            step("1.batch", "00:07.000"),
+        ],
+    )
+    for paths in ((early, late), (late, early)):
+        (row,) = rows(views.jobs(Reader(*paths)))
+        assert row["end_time"] == datetime(2024, 5, 1, 10, 2, 10, tzinfo=UTC)
+        assert row["cpu_s"] == 7.0
+
+
+def test_queue_time_and_worst_days(tmp_path: Path) -> None:
+    waits = {
+        "2024-05-01": [0, 10, 500],
+        "2024-05-02": [3600],
+        "2024-05-03": [1, 2],
+        "2024-05-04": [],
+    }
+    lines, number = [], 0
+    for day, seconds in waits.items():
+        for wait in seconds:
+            number += 1
+            start = f"{day}T{12 + wait // 3600:02}:{wait // 60 % 60:02}:{wait % 60:02}"
+            lines.append(job(str(number), f"{day}T12:00:00", start))
+    lines.append(job("99", "2024-05-04T12:00:00", State="PENDING"))
+    reader = Reader(write(tmp_path / "dump.txt", lines))
+    per_job = rows(views.queue_time(reader))
+    assert sorted(row["wait_s"] for row in per_job) == sorted(
+        float(wait) for seconds in waits.values() for wait in seconds
+    )
+    expected = sorted(
+        (
+            (day, len(s), statistics.fmean(s), statistics.median(s), max(s), sum(s))
+            for day, s in waits.items()
+            if s
+        ),
+        key=lambda row: -row[2],
+    )
+    got = [
+        (str(r["date"]), r["jobs"], r["mean_wait_s"], r["median_wait_s"], r["max_wait_s"],
+         r["total_wait_s"])
+        for r in rows(views.worst_days(reader))
+    ]  # fmt: skip
+    assert got == expected
+    assert len(rows(views.worst_days(reader, top="1"))) == 1
+    assert len(rows(views.worst_days(reader, top=0))) == 3
+    assert rows(views.worst_days(reader, partition="gpu")) == []
+
+
+def test_days_are_those_of_the_zone(tmp_path: Path) -> None:
+    reader = Reader(
+        write(tmp_path / "dump.txt", [job("1", "2024-05-01T23:30:00", "2024-05-02T00:30:00")])
+    )
+    for zone, day in (("UTC", "2024-05-01"), ("Europe/Zurich", "2024-05-02")):
+        (row,) = rows(views.queue_time(reader, timezone=zone))
+        assert (str(row["date"]), row["wait_s"]) == (day, 3600.0)
+    with pytest.raises(UsageError, match="no time zone"):
+        views.queue_time(reader, timezone="Nowhere")
+    with pytest.raises(UsageError, match="no number of days"):
+        views.worst_days(reader, top="many")
+
+
+def test_views_without_steps(tmp_path: Path) -> None:
+    reader = Reader(
+        write(
+            tmp_path / "d.txt", [job("1", DAY + "10:00:00", DAY + "10:00:30", TotalCPU="00:50.000")]
+        )
+    )
+    assert "slurm.step" not in reader
+    (row,) = rows(views.efficiency(reader))
+    assert row["cpu_eff"] == pytest.approx(50 / 400)
+    assert row["mem_eff"] is row["gpu_eff"] is None
+
+
+def test_every_declared_view_can_be_built(reader: Reader) -> None:
+    for view in harvest_views():
+        assert isinstance(view.build, str)
+        module, _, name = view.build.partition(":")
+        assert module == views.__name__
+        frame = getattr(views, name)(reader)
+        assert isinstance(frame, pl.LazyFrame)
+        assert frame.collect().height > 0

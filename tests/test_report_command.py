@@ -1,0 +1,162 @@
+"""Asking a dataset for a report: from Python and from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+import harvest
+from harvest import PluginError, ReportSpec, UsageError
+from harvest.cli import main
+from harvest.errors import DatasetError
+from harvest.plugins import manager as managers
+from harvest.plugins.manager import PluginManager
+from harvest.report import Notes, Report, Table
+
+
+def lengths(dataset, least="0"):
+    rows = dataset.view("demo.lengths", least=least).collect()
+    return Report("Lengths of lines", ["How long they are."], [Table("lengths", rows)])
+
+
+@pytest.fixture
+def plugins(monkeypatch):
+    """A manager that knows the demo plugin and one with reports, also for the command line."""
+    module = ModuleType("demo_reports")
+    module.harvest_reports = lambda: [
+        ReportSpec(
+            name="demo.lengths",
+            doc="How long lines are.",
+            build=lengths,
+            requires=("demo.line",),
+            settings={"least": "shortest length"},
+        ),
+        ReportSpec(
+            name="demo.partly",
+            doc="Reads two types.",
+            build=lambda dataset: Report("Partly", sections=[Notes("n", ["x"])]),
+            requires=("demo.line", "demo.other"),
+        ),
+        ReportSpec(
+            name="demo.absent",
+            doc="Reads what nothing brings.",
+            build=lengths,
+            requires=("demo.other",),
+        ),
+        ReportSpec(name="demo.wrong", doc="Gives no report.", build=lambda dataset: "text"),
+    ]
+    monkeypatch.setitem(sys.modules, "demo_reports", module)
+    found = PluginManager(
+        [
+            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("demo", "harvest_demo", "harvest"),
+            EntryPoint("reports", "demo_reports", "harvest"),
+        ],
+        disabled="",
+    )
+    assert not found.broken
+    monkeypatch.setattr(managers, "manager", lambda: found)
+    monkeypatch.setattr("harvest.dataset.dataset.manager", lambda: found)
+    return found
+
+
+@pytest.fixture
+def out(tmp_path, plugins):
+    """A dataset of three lines."""
+    (tmp_path / "a.demo").write_text("one\ntwo\nthree\n")
+    harvest.run(f"demo:{tmp_path / 'a.demo'}", f"arrow-demo:{tmp_path / 'out'}", plugins=plugins)
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def harvest_report(capsys):
+    """The command ``harvest report``: gives its exit code, output and errors."""
+
+    def go(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(["report", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return end.value.code, captured.out, captured.err
+
+    return go
+
+
+def test_from_python(out, plugins):
+    report = harvest.open(out, plugins=plugins).report("demo.lengths", least=4)
+
+    assert report.name == "demo.lengths"
+    assert report.tables[0].rows.equals(
+        pl.DataFrame({"length": [5], "lines": [1]}), null_equal=True
+    )
+    assert dict(report.facts)["Settings"] == "least=4"
+
+
+def test_reports_are_listed(plugins, harvest_report):
+    code, text, _ = harvest_report()
+    assert code == 0
+    assert "demo.lengths" in text
+    listed = json.loads(harvest_report("--json")[1])
+    assert listed[1]["settings"] == {"least": "shortest length"}
+
+
+def test_a_report_on_the_terminal_as_json_and_as_a_file(out, harvest_report, tmp_path):
+    code, text, _ = harvest_report("demo.lengths", out)
+    assert (code, "Lengths of lines" in text) == (0, True)
+
+    code, text, _ = harvest_report("demo.lengths", out, "--set", "least=4", "--json")
+    assert json.loads(text)["sections"][0]["rows"] == [{"length": 5, "lines": 1}]
+
+    code, text, _ = harvest_report("demo.lengths", out, "-o", tmp_path / "l.csv")
+    assert (code, (tmp_path / "l.csv").read_text()) == (0, "length,lines\n3,2\n5,1\n")
+    assert "l.csv" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("demo.length",), 2, "did you mean 'demo.lengths'"),
+        (("demo.lengths",), 2, "harvest report demo.lengths DATASET"),
+        (("demo.lengths", "OUT", "--set", "leest=4"), 2, "did you mean 'least'"),
+        (("demo.lengths", "OUT", "--set", "least"), 2, "write --set KEY=VALUE"),
+        (("demo.lengths", "OUT", "--only", "length"), 2, "did you mean 'lengths'"),
+        (("demo.lengths", "OUT", "-o", "x.docx"), 2, "unknown file ending"),
+        (("demo.absent", "OUT"), 1, "demo.other: no installed source brings it"),
+        (("demo.wrong", "OUT"), 1, "not a harvest.report.Report"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(out, harvest_report, arguments, code, told):
+    found, _, errors = harvest_report(*(out if a == "OUT" else a for a in arguments))
+    assert found == code
+    assert told in errors
+    assert "Traceback" not in errors
+
+
+def test_a_dataset_without_the_records_says_which_source_brings_them(tmp_path, plugins):
+    (tmp_path / "empty.demo").write_text("skip\n")
+    harvest.run(
+        f"demo:{tmp_path / 'empty.demo'}", f"arrow-demo:{tmp_path / 'none'}", plugins=plugins
+    )
+    dataset = harvest.open(tmp_path / "none", plugins=plugins)
+    with pytest.raises(DatasetError, match=r"demo\.line: harvest it with the source 'demo'"):
+        dataset.report("demo.lengths")
+
+
+def test_what_is_partly_absent_is_a_note(out, plugins):
+    report = harvest.open(out, plugins=plugins).report("demo.partly")
+    assert report.sections[-1].title == "Not in the dataset"
+    assert "demo.other" in report.sections[-1].items[0]
+
+
+def test_a_build_function_that_gives_something_else_is_a_plugins_defect(out, plugins):
+    with pytest.raises(PluginError, match="gave a str"):
+        harvest.open(out, plugins=plugins).report("demo.wrong")
+
+
+def test_an_unknown_setting_from_python(out, plugins):
+    with pytest.raises(UsageError, match="it has none"):
+        harvest.open(out, plugins=plugins).report("demo.partly", x=1)

@@ -1,0 +1,386 @@
+"""One report in every form: terminal, page, CSV, LaTeX, JSON, pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.errors import HarvestError, UsageError
+from harvest.report import Column, Notes, Plot, Report, Table
+from harvest.report.latex import escape
+
+NASTY = '<script>alert("1")</script> & \x1b[31m $x$ {50%} a_b ~^\\ #1 =1+1 "q" \'s\' [x] --|`'
+ROWS = pl.DataFrame(
+    {
+        "name": ["one", NASTY, None],
+        "n": [1, 20_000, None],
+        "mean_s": [1.23456, -2.5, None],
+        "wait_s": [59.6, 93_784.0, None],
+        "share": [0.5, 1.0, None],
+        "day": [date(2024, 2, 29), None, None],
+        "time": [datetime(2024, 2, 29, 1, 2, 3, tzinfo=UTC), None, None],
+        "flag": [True, False, None],
+    }
+)
+COLUMNS = (
+    Column("name"),
+    Column("n", "jobs"),
+    Column("mean_s", "mean", "s", doc="of <all> jobs"),
+    Column("wait_s", "wait", None, "duration"),
+    Column("share", "share", None, ".0%"),
+    Column("day"),
+    Column("time"),
+    Column("flag"),
+)
+
+
+def draw(figure):
+    axes = figure.subplots()
+    axes.loglog([1, 10, 1000], [1, 100, 1e5], label=NASTY)
+    axes.set_title("cost in $ per $hour")
+    axes.legend()
+
+
+@pytest.fixture(scope="module")
+def report():
+    return Report(
+        f"Title {NASTY}",
+        [f"Opening {NASTY}"],
+        [
+            Table("main", ROWS, COLUMNS, title=f"Table {NASTY}", group="name", note=NASTY),
+            Table("second", pl.DataFrame({"a": [1, 2]})),
+            Table("none", ROWS.clear()),
+            Plot("curve", draw, f"Plot {NASTY}", alt=f"A curve. {NASTY}"),
+            Plot("again", draw, "Plot", alt="Another curve."),
+            Notes("notes", [NASTY, "second note"]),
+        ],
+        name="demo.report",
+        facts=[("Dataset", NASTY)],
+    )
+
+
+# the terminal
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_terminal_is_never_wider_than_it_is(report, width):
+    for line in report.text(width).splitlines():
+        assert len(line) <= width
+
+
+def test_values_are_shown_as_people_read_them(report):
+    text = report.only("main").text(200)
+    assert "20,000" in text
+    assert "1.235" in text
+    assert "0:01:00" in text  # 59.6 s
+    assert "1-02:03:04" in text
+    assert "50%" in text
+    assert "2024-02-29 01:02:03" in text
+    assert "–" in text
+
+
+def test_no_escape_code_from_data_reaches_the_terminal(report):
+    assert "\x1b" not in report.text()
+    assert "\\x1b[31m" in report.text(300)
+
+
+# the page
+
+
+class Page(HTMLParser):
+    """What a browser would find: elements with their attributes, and text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    handle_startendtag = handle_starttag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    return Page(report.html())
+
+
+def test_the_page_runs_nothing_and_fetches_nothing(page):
+    assert page.all("script") == page.all("link") == page.all("iframe") == page.all("img") == []
+    (policy,) = (m["content"] for m in page.all("meta") if "http-equiv" in m)
+    assert policy.startswith("default-src 'none'")
+    for _, attributes in page.elements:
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("src", "href", "xlink:href"):
+                assert value.startswith(("#", "data:image/png;base64,", "data:text/csv;"))
+            if name == "style":
+                assert "url(h" not in value
+
+
+def test_text_from_data_stays_text(page):
+    shown = NASTY.replace("\x1b", "\\x1b")
+    assert sum(shown in words for words in page.words) >= 7
+
+
+def test_the_page_is_accessible(page):
+    (html,) = page.all("html")
+    assert html["lang"] == "en"
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    for attributes in (a for _, a in page.elements if "aria-labelledby" in a):
+        assert attributes["aria-labelledby"] in ids
+    for svg in page.all("svg"):
+        assert svg["role"] == "img"
+    assert len(page.all("svg")) == 2
+    assert {th["scope"] for th in page.all("th")} == {"col", "row"}
+    for link in page.all("a"):
+        assert link["href"][0] != "#" or link["href"][1:] in ids
+
+
+def test_plots_follow_the_colours_of_the_page(report, page):
+    text = report.html()
+    assert "prefers-color-scheme: dark" in text
+    assert "var(--plot-ink, #1f2430)" in text
+    assert "var(--plot-series-0, #0072b2)" in text
+
+
+def test_the_same_report_gives_the_same_bytes(report, page):
+    from harvest.report import draw as drawing
+
+    first = report.html()
+    drawing._DRAWN.clear()
+    assert report.html() == first
+
+
+def test_drawing_leaves_no_state_behind(report):
+    matplotlib = pytest.importorskip("matplotlib")
+    before = dict(matplotlib.rcParams)
+    report.html()
+    assert dict(matplotlib.rcParams) == before
+    if "matplotlib.pyplot" in sys.modules:
+        assert sys.modules["matplotlib.pyplot"].get_fignums() == []
+
+
+def test_a_users_own_matplotlib_style_changes_nothing(report):
+    matplotlib = pytest.importorskip("matplotlib")
+    from harvest.report import draw as drawing
+
+    plot = report.plots[0]
+    plain = drawing.to_svg(plot)
+    drawing._DRAWN.clear()
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "none"}):
+        assert drawing.to_svg(plot) == plain
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_opens_the_page_without_complaint(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    (path,) = report.write(tmp_path / "page.html")
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+         "--no-first-run", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr",
+         "--dump-dom", path.as_uri()],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"chromium cannot run here: {done.stderr[-200:]}")
+    assert "CONSOLE" not in done.stderr
+    assert len(Page(done.stdout).all("svg")) == 2
+
+
+# CSV and JSON
+
+
+def test_csv_holds_names_and_all_digits(report, tmp_path):
+    report.write(tmp_path / "main.csv")
+    with (tmp_path / "main.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ROWS.columns
+    assert rows[0] == ["one", "1", "1.23456", "59.6", "0.5", "2024-02-29",
+                       "2024-02-29T01:02:03.000000Z", "true"]  # fmt: skip
+    assert rows[1][0] == NASTY
+    assert rows[2] == [""] * 8
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_defused(tmp_path):
+    table = Table("t", pl.DataFrame({"a": ["=1+1", "@x", "fine"]}))
+    Report("r", sections=[table]).write(tmp_path / "t.csv")
+    assert list(csv.reader((tmp_path / "t.csv").open())) == [["a"], ["'=1+1"], ["'@x"], ["fine"]]
+
+
+def test_json_holds_everything_but_the_pictures(report, tmp_path):
+    report.write(tmp_path / "r.json")
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["title"] == report.title
+    assert [s["kind"] for s in found["sections"]] == ["table"] * 3 + ["plot"] * 2 + ["notes"]
+    assert found["sections"][0]["rows"][1]["n"] == 20_000
+    assert found["sections"][0]["rows"][0]["time"] == "2024-02-29T01:02:03Z"
+
+
+# LaTeX
+
+
+def _unescaped(text):
+    """What LaTeX prints for escaped text: an independent reading of its commands."""
+    words = {
+        "textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~", "textless": "<",
+        "textgreater": ">", "textbar": "|", "textquotedbl": '"', "textquotesingle": "'",
+        "textasciigrave": "`",
+    }  # fmt: skip
+    text = re.sub(r"\\(text[a-z]+)\{\}", lambda m: f"\0{ord(words[m[1]])};", text)
+    text = re.sub(r"\\([{}$&#%_])", lambda m: f"\0{ord(m[1])};", text)
+    text = text.replace("{[}", "[").replace("{]}", "]").replace("{*}", "*").replace("{}", "")
+    assert not set(text) & set("\\{}$&#%_^~")
+    return re.sub("\0([0-9]+);", lambda m: chr(int(m[1])), text)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
+def test_latex_prints_what_was_written(text):
+    assert _unescaped(escape(text)) == text
+    assert "--" not in escape(text)
+
+
+def test_latex_is_set_in_booktabs(report):
+    text = report.latex()
+    for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lrrrrlll}"):
+        assert word in text
+    assert r"mean (s)" in text
+    assert r"\ensuremath{-}2.500" in text
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(report, tmp_path):
+    if (
+        not shutil.which("kpsewhich")
+        or not subprocess.run(
+            ["kpsewhich", "booktabs.sty"], capture_output=True, check=False
+        ).stdout
+    ):
+        pytest.skip("the package booktabs is not installed")
+    report.write(tmp_path / "tables.tex")
+    (tmp_path / "main.tex").write_text(
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{textcomp,booktabs}"
+        "\\begin{document}\\input{tables}\\end{document}"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"],
+        cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+# files and directories
+
+
+def test_a_directory_holds_every_form(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    written = report.write(f"{tmp_path}/all/")
+    assert sorted(p.name for p in written) == sorted(p.name for p in (tmp_path / "all").iterdir())
+    assert {p.name for p in written} == {
+        "report.html", "report.txt", "report.tex", "report.json", "main.csv", "second.csv",
+        "none.csv", "curve.png", "curve.svg", "again.png", "again.svg",
+    }  # fmt: skip
+
+
+def test_one_section_alone(report, tmp_path):
+    (path,) = report.only("second").write(tmp_path / "second.csv")
+    assert path.read_text() == "a\n1\n2\n"
+    with pytest.raises(UsageError, match="did you mean 'second'"):
+        report.only("secnd")
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("r.docx", "unknown file ending"),
+        ("absent/r.html", "no such directory"),
+        ("absent/dir/", "no such directory"),
+        ("r.png", "choose with --only: curve, again"),
+    ],
+)
+def test_a_target_that_does_not_suit_is_told(report, tmp_path, target, told):
+    with pytest.raises(UsageError, match=told):
+        report.write(f"{tmp_path}/{target}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_without_plots_has_no_picture(tmp_path):
+    with pytest.raises(UsageError, match="no plot"):
+        Report("r").write(tmp_path / "r.svg")
+    with pytest.raises(UsageError, match="no table"):
+        Report("r").write(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize(("absent", "ending"), [("matplotlib", "png"), ("jinja2", "html")])
+def test_a_missing_library_is_named_with_its_remedy(report, tmp_path, monkeypatch, absent, ending):
+    monkeypatch.setitem(sys.modules, absent, None)
+    from harvest.report import draw as drawing
+
+    drawing._DRAWN.clear()
+    with pytest.raises(HarvestError, match=f"needs {absent}.*extra 'report'"):
+        report.only("curve").write(tmp_path / f"r.{ending}")
+    assert report.only("main").text()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_reports_is_light():
+    code = (
+        "import sys, harvest.report; "
+        "print([m for m in ('polars', 'matplotlib', 'jinja2', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# what a plugin can get wrong
+
+
+def test_names_are_plain_words():
+    with pytest.raises(ValueError, match="use letters"):
+        Table("../etc", ROWS)
+    with pytest.raises(ValueError, match="two sections"):
+        Report("r", sections=[Notes("a", []), Notes("a", [])])
+    with pytest.raises(ValueError, match="lack x"):
+        Table("t", ROWS, [Column("x")])
+
+
+@given(st.floats(-1e7, 1e7))
+def test_a_duration_reads_back(seconds):
+    from harvest.report.cells import rows_of_text
+
+    table = Table("t", pl.DataFrame({"s": [seconds]}), [Column("s", format="duration")])
+    ((text,),) = rows_of_text(table)
+    sign, days, hours, minutes, rest = re.fullmatch(
+        r"(-?)(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)", text
+    ).groups()
+    read = int(days or 0) * 86400 + int(hours) * 3600 + int(minutes) * 60 + int(rest)
+    assert abs((-read if sign else read) - seconds) <= 0.5
+
+
+def test_csv_is_read_back_by_polars(report):
+    from harvest.report.plain import to_csv
+
+    assert pl.read_csv(io.StringIO(to_csv(report.tables[1]))).equals(report.tables[1].rows)
