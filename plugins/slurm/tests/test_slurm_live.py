@@ -21,9 +21,9 @@ import pytest
 
 from harvest import SourceError
 from harvest.testing import Collected, collect
-from harvest_slurm import live
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.window import Window
 
 TOOLS = Path(__file__).resolve().parents[3].parent / "shared" / "tools"
 ODD_NAMES = ["a|b", "two\nlines", "ä ö 日本 ✓", "say \"hi\" 'there'", " lead|\n|tail\n", "50%|;|x"]
@@ -220,8 +220,8 @@ def test_live_says_what_sacct_says_in_json(
 def test_dumps_say_what_live_says(
     found: Collected, jobs: dict[str, int], cluster: dict[str, str], tmp_path: Path
 ) -> None:
-    fields = "JobID,JobIDRaw,User,Account,Partition,State,ExitCode,Submit,Start,End,Elapsed"
-    fields += ",Timelimit,NNodes,AllocCPUS,ReqMem,AllocTRES,NTasks,MaxRSS,TotalCPU,JobName"
+    fields = "JobID,JobIDRaw,JobName,User,Account,Partition,State,ExitCode,Submit,Start,End,Elapsed"
+    fields += ",Timelimit,NNodes,AllocCPUS,ReqMem,AllocTRES,NTasks,MaxRSS,TotalCPU"
     window = ("-a", "-D", "-S", "now-2hours")
     layouts = {
         "parsable2": (["-P"], {}, {}),
@@ -254,16 +254,16 @@ def test_slices_share_out_every_job_once(
     found: Collected, jobs: dict[str, int], in_cluster: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cut in slices of some seconds, the window gives each job and step exactly once."""
-    bounds = live.Window.bounds
+    bounds = Window.bounds
     rows = found.rows("slurm.job")
     ends = [row["end_time"] for row in rows if row["end_time"]]
     cuts = sorted({min(ends), *ends[::2], max(ends), min(ends) - timedelta(hours=1)})
 
-    def sliced(window: live.Window) -> list[tuple[datetime, datetime]]:
+    def sliced(window: Window) -> list[tuple[datetime, datetime]]:
         marks = [window.since, *(cut for cut in cuts if window.since < cut < window.until)]
         return list(zip(marks, [*marks[1:], window.until], strict=True))
 
-    monkeypatch.setattr(live.Window, "bounds", sliced)
+    monkeypatch.setattr(Window, "bounds", sliced)
     parts = harvest_live()
     assert bounds is not sliced
     assert len(parts.partitions) > 5
@@ -303,5 +303,7 @@ def test_a_cluster_that_does_not_answer(
     broken = tmp_path / "slurm.conf"
     broken.write_text("\n".join(lines) + "\n")
     monkeypatch.setenv("SLURM_CONF", str(broken))
-    with pytest.raises(SourceError, match="sacct ended with status"):
+    with pytest.raises(
+        SourceError, match=r"sacct (ended with status|does not tell its fields: sacct:)"
+    ):
         harvest_live()

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from harvest import SourceError
 from harvest.testing import collect
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.live import Window, moment, window_of
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.window import Window, moment, window_of
 
 NOW = datetime(2024, 5, 10, 12, 30, 15, 999, tzinfo=UTC)
 

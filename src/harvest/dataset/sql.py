@@ -59,10 +59,11 @@ def _named(dataset: Dataset, text: str) -> list[str]:
 def _register(connection: Any, dataset: Dataset, name: str) -> None:
     views = dataset.plugins.views
     frame = dataset.view(name) if name in views else dataset[name]
-    table = f"t_{abs(hash(name))}"
-    connection.register(table, frame.collect().to_arrow())
+    # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
+    table = f"source of {name}"
+    connection.register(table, frame)
     schema, dot, rest = name.partition(".")
     if dot:
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        connection.execute(f'CREATE VIEW "{schema}"."{rest}" AS FROM {table}')
-    connection.execute(f'CREATE VIEW "{name}" AS FROM {table}')
+        connection.execute(f'CREATE VIEW "{schema}"."{rest}" AS FROM "{table}"')
+    connection.execute(f'CREATE VIEW "{name}" AS FROM "{table}"')

@@ -74,8 +74,15 @@ def field(
     return attrs.field(default=default, metadata={"role": role, "unit": unit, "doc": doc})
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
+class _Declared:
+    """Tells type checkers that subclasses have their annotations as keyword arguments."""
+
+    __slots__ = ()
+
+
 @attrs.define(kw_only=True)
-class Record:
+class Record(_Declared):
     """Base of all record classes: the three columns that end every table."""
 
     extra: dict[str, str] | None = attrs.field(
@@ -192,7 +199,6 @@ def _strip_none(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
 def record(
     name: str, *, layer: Layer, level: Level, version: int = 1
 ) -> Callable[[type[T]], type[T]]:

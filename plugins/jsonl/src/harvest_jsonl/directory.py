@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from harvest import PartFile, PartWriter, RecordType
+from harvest import DirectorySink, PartFile, PartWriter, RecordType
 from harvest.model.json import encode_lines
-from harvest.plugins.directory_sink import DirectorySink
 
 from .codecs import Output
 from .reading import Stretch, scan_rows

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import attrs
 import polars as pl
 
-from harvest import PartFile, PartWriter, RecordType
+from harvest import DirectorySink, PartFile, PartWriter, RecordType
 from harvest.model.frames import native_schema, plain_columns, polars_schema
-from harvest.plugins.directory_sink import DirectorySink
 
 from .writer import ParquetPartWriter
 

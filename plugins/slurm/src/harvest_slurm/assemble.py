@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -39,16 +38,11 @@ def assemble(
         step_rows = _build(Step, *steps, convert, ctx, delimiter)
         decided = selection.jobs(job_rows)
         if job_rows.num_rows:
-            stays = decided["reason"].is_null()
+            stays = decided["goes"].is_null()
             yield Job, job_rows if stays.all() else job_rows.filter(stays.to_arrow())
-        owned = selection.steps(
-            step_rows["job_id"].combine_chunks(), step_rows["position"].combine_chunks(), decided
-        )
+        owned = selection.steps(step_rows, decided)
         if step_rows.num_rows:
-            own = pl.when("own")
-            links = owned.select(
-                job_position=own.then("job_position"), job_submit_time=own.then("submit")
-            )
+            links = owned.select("job_position", job_submit_time="submit")
             for name in links.columns:
                 step_rows = step_rows.append_column(name, links[name].to_arrow())
             keep = owned["keep"]

@@ -52,7 +52,7 @@ def _states(value: tuple[str, ...]) -> None:
 
 
 def _moment(value: str) -> None:
-    from .live import moment
+    from .window import moment
 
     moment(value, ZoneInfo("UTC"))
 

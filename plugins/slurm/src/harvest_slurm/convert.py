@@ -1,7 +1,7 @@
 """Whole columns of sacct's text as typed columns.
 
-Every converter has two halves: a fast one of Arrow and polars kernels for the spellings that make
-up nearly all of a dump, and the functions of ``scalars`` for the few distinct texts that are left
+Every converter has two halves: a fast one over all bytes at once for the spellings that make up
+nearly all of a dump, and the functions of ``scalars`` for the few distinct texts that are left
 empty by it.  The second half decides alone what is an error.
 """
 
@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import scalars
+from .digits import Spans, arrow, clock, decimal, spans, unsigned
 from .scalars import Word
 
-__all__ = ["Context", "Converted", "convert", "finish", "nulled", "scaled", "series", "unsigned"]
+__all__ = ["Context", "Converted", "convert", "finish", "nulled", "series"]
 
 STRING: Final = pa.string()
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -134,118 +135,65 @@ def finish(
     )
 
 
-def unsigned(column: Array) -> Array:
-    """The column with texts that hold a ``+`` made empty: casts take a sign, sacct has none."""
-    signed = pc.match_substring(column, "+")
-    return pc.if_else(signed, "", column) if pc.any(signed).as_py() else column
-
-
 def _text(column: Array, ctx: Context) -> Converted:
     return Converted({"": nulled(column)})
 
 
+def _left(text: Spans, good: Any) -> Array | None:
+    """Which texts the fast half could not read; None where it read all."""
+    left = ~good & (text.length > 0)
+    return pa.array(left) if left.any() else None
+
+
+def _numbers(
+    column: Array,
+    ctx: Context,
+    read: Callable[[Spans], Any],
+    kind: Any,
+    parse: Callable[[str], Any],
+) -> Converted:
+    """A column by a reader of ``digits``, and what that left by a function of ``scalars``."""
+    text = spans(column)
+    values, good = read(text)
+    fast = {"": arrow(values, good, kind)}
+    left = _left(text, good)
+    return Converted(fast) if left is None else finish(column, fast, parse, cut=ctx.cut, todo=left)
+
+
+def _whole(text: Spans) -> Any:
+    return unsigned(text, text.start, text.end)
+
+
 def _int(column: Array, ctx: Context) -> Converted:
-    values = series(column).cast(pl.Int64, strict=False).to_arrow()
-    return finish(column, {"": values}, scalars.integer, cut=ctx.cut)
-
-
-def _seconds(column: Array, ctx: Context) -> Converted:
-    return _raw(column, ctx, 1, scalars.seconds)
-
-
-def _minutes(column: Array, ctx: Context) -> Converted:
-    return _raw(column, ctx, 60, scalars.minutes)
-
-
-def _raw(column: Array, ctx: Context, unit: int, parse: Callable[[str], Any]) -> Converted:
-    values = series(unsigned(column)).cast(pl.UInt32, strict=False).cast(pl.Float64) * unit
-    return finish(column, {"": values.to_arrow()}, parse, cut=ctx.cut)
-
-
-_PATTERN: Final = (
-    r"^(?:(\d{1,9})-(\d{1,9}):(\d+):(\d+)|(?:(\d{1,9}):)?(\d{1,9}):(\d+))(?:\.(\d{1,6}))?$"
-)
-
-
-def _duration(column: Array, ctx: Context) -> Converted:
-    # HH:MM:SS and MM:SS.mmm are times of day to Arrow, whose cast is fast and takes no nonsense
-    width = pc.binary_length(column)
-    none = pa.scalar(None, STRING)
-    try:
-        whole = pc.cast(
-            pc.binary_join_element_wise(
-                "1970-01-01T", pc.if_else(pc.equal(width, 8), column, none), ""
-            ),
-            pa.timestamp("s"),
-        )
-        thousandths = pc.cast(
-            pc.binary_join_element_wise(
-                "1970-01-01T00:", pc.if_else(pc.equal(width, 9), column, none), ""
-            ),
-            pa.timestamp("ms"),
-        )
-        values = pc.coalesce(
-            pc.cast(whole.view(pa.int64()), pa.float64()),
-            pc.divide(pc.cast(thousandths.view(pa.int64()), pa.float64()), 1000.0),
-        )
-    except pa.ArrowInvalid:
-        values = pa.nulls(len(column), pa.float64())
-    left = pc.and_(pc.is_null(values), pc.not_equal(column, ""))
-    if pc.any(left).as_py():
-        values = pc.replace_with_mask(values, left, _other_durations(column.filter(left)))
-    return finish(column, {"": values}, scalars.duration, cut=ctx.cut)
-
-
-def _other_durations(column: Array) -> Array:
-    parts = series(column).str.extract_groups(_PATTERN).struct.unnest()
-    numbers = parts.select(pl.nth(range(7)).cast(pl.Int64, strict=False), pl.nth(7))
-    numbers.columns = ["d", "dh", "dm", "ds", "h", "m", "s", "f"]
-    whole = pl.coalesce(
-        pl.col("d") * 86_400 + pl.col("dh") * 3_600 + pl.col("dm") * 60 + pl.col("ds"),
-        pl.col("h").fill_null(0) * 3_600 + pl.col("m") * 60 + pl.col("s"),
-    )
-    micros = pl.col("f").fill_null("").str.pad_end(6, "0").cast(pl.Int64)
-    total = pl.when(whole < 2**32).then(whole * 1_000_000 + micros).cast(pl.Float64)
-    # one division of whole numbers rounds as the decimal text does; polars would multiply
-    return pc.divide(numbers.select(total).to_series().to_arrow(), 1_000_000.0)
-
-
-_UNITS: Final = {unit: 1024**power for power, unit in enumerate("KMGTP", start=1)}
-
-
-def scaled(text: pl.Expr) -> pl.Expr:
-    """Whole numbers with or without a fraction and a unit of 1024; null for all else."""
-    unit = text.str.slice(-1)
-    scale = unit.replace_strict(list(_UNITS), list(_UNITS.values()), default=None)
-    number = pl.when(scale.is_not_null()).then(text.str.head(-1)).otherwise(text)
-    whole = number.cast(pl.UInt64, strict=False).cast(pl.Int64, strict=False)
-    broken = (
-        pl.when(number.str.contains(r"^\d{1,9}\.\d{1,3}$"))
-        .then(number)
-        .cast(pl.Float64, strict=False)
-    )
-    # up to here floating point rounds as exact arithmetic does, see the tests
-    product = broken * scale.fill_null(1)
-    rounded = pl.when(product < 1e13).then((product + 0.5).floor()).cast(pl.Int64, strict=False)
-    fits = scale.is_null() | ((whole < 2**32) & (scale <= 2**30))
-    exact = pl.when(fits).then(whole * scale.fill_null(1))
-    return pl.coalesce(exact, rounded)
-
-
-def _memory(column: Array, ctx: Context) -> Converted:
-    plain = unsigned(column)
-    text = series(plain)
-    kilos = pc.ends_with(plain, "K")
-    if pc.all(pc.or_(kilos, pc.equal(plain, ""))).as_py():  # as MaxRSS is, nearly always
-        values = text.str.head(-1).cast(pl.UInt32, strict=False).cast(pl.Int64) * 1024
-    else:
-        values = text.to_frame("text").select(scaled(pl.col("text"))).to_series()
-    return finish(column, {"": values.to_arrow()}, scalars.memory, cut=ctx.cut)
+    return _numbers(column, ctx, _whole, pa.int64(), scalars.integer)
 
 
 def _count(column: Array, ctx: Context) -> Converted:
-    values = series(column).cast(pl.Int64, strict=False).to_arrow()
-    return finish(column, {"": values}, scalars.count, cut=ctx.cut)
+    return _numbers(column, ctx, _whole, pa.int64(), scalars.count)
+
+
+def _seconds(column: Array, ctx: Context) -> Converted:
+    def read(text: Spans) -> Any:
+        values, good = _whole(text)
+        return values.astype(float), good
+
+    return _numbers(column, ctx, read, pa.float64(), scalars.seconds)
+
+
+def _minutes(column: Array, ctx: Context) -> Converted:
+    def read(text: Spans) -> Any:
+        values, good = _whole(text)
+        return values * 60.0, good
+
+    return _numbers(column, ctx, read, pa.float64(), scalars.minutes)
+
+
+def _duration(column: Array, ctx: Context) -> Converted:
+    return _numbers(column, ctx, clock, pa.float64(), scalars.duration)
+
+
+def _memory(column: Array, ctx: Context) -> Converted:
+    return _numbers(column, ctx, decimal, pa.int64(), scalars.memory)
 
 
 def _distinct(
@@ -272,35 +220,36 @@ def _state(column: Array, ctx: Context) -> Converted:
 
 
 def _time(column: Array, ctx: Context) -> Converted:
-    width = pc.binary_length(column)
-    plain = pc.if_else(pc.equal(width, 19), column, pa.scalar(None, STRING))
+    text = spans(column)
+    width = text.length
+    plain = width == 19
+    if plain.all():
+        local = column
+    else:
+        local = pc.if_else(pa.array(plain), column, pa.scalar(None, STRING))
     try:
-        naive = series(pc.cast(plain, pa.timestamp("us")))
+        moments = pc.cast(local, pa.timestamp("us"))
     except pa.ArrowInvalid:
-        naive = series(plain).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
-    if naive.null_count() < len(naive):
-        ctx.naive_times = True
-    # a time that clocks skip stays empty and gets its reason below
-    local = naive.dt.replace_time_zone(ctx.zone.key, ambiguous="earliest", non_existent="null")
-    moments = local.dt.convert_time_zone("UTC")
-    if moments.null_count():
-        text = series(column)
-        epoch = series(unsigned(column)).cast(pl.UInt32, strict=False).cast(pl.Int64) * 1_000_000
-        moments = moments.fill_null(epoch.cast(pl.Datetime("us", "UTC")))
-        if pc.any(pc.greater(width, 19)).as_py():
-            zoned = text.to_frame("text").select(
-                pl.when(pl.col("text").str.len_bytes() > 19)
-                .then(pl.col("text"))
-                .str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
-                .dt.convert_time_zone("UTC")
-            )
-            moments = moments.fill_null(zoned.to_series())
-    return finish(
-        column,
-        {"": moments.to_arrow().cast(TIMESTAMP)},
-        lambda text: scalars.time(text, ctx.zone),
-        cut=ctx.cut,
-    )
+        read = series(local).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
+        moments = read.to_arrow()
+    ctx.naive_times |= moments.null_count < len(moments)
+    if ctx.zone.key == "UTC":
+        moments = moments.cast(TIMESTAMP)
+    else:
+        # a time that clocks skip stays empty and gets its reason below
+        placed = series(moments).dt.replace_time_zone(
+            ctx.zone.key, ambiguous="earliest", non_existent="null"
+        )
+        moments = placed.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP)
+    seconds, good = unsigned(text, text.start, text.end)
+    epoch = good & (width < 12)
+    if epoch.any():
+        moments = pc.coalesce(moments, arrow(seconds * 1_000_000, epoch, TIMESTAMP))
+    if (width > 19).any():
+        zoned = pc.if_else(pa.array(width > 19), column, pa.scalar(None, STRING))
+        read = series(zoned).str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
+        moments = pc.coalesce(moments, read.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP))
+    return finish(column, {"": moments}, lambda text: scalars.time(text, ctx.zone), cut=ctx.cut)
 
 
 def _tres(column: Array, ctx: Context) -> Converted:

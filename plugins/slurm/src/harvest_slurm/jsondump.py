@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 
 import orjson
-import polars as pl
 import pyarrow as pa
 
 import harvest
@@ -93,18 +92,16 @@ def _batches(
     ctx.read(len(jobs) + len(steps))
     table = _table(Job, jobs)
     decided = selection.jobs(table)
-    yield Job, table.filter(decided["reason"].is_null().to_arrow())
+    yield Job, table.filter(decided["goes"].is_null().to_arrow())
     inner = _table(Step, steps)
-    owned = selection.steps(
-        inner["job_id"].combine_chunks(), inner["position"].combine_chunks(), decided
-    )
+    owned = selection.steps(inner, decided)
     links = {"job_position": owned["job_position"], "job_submit_time": owned["submit"]}
     for name, values in links.items():
         place = inner.column_names.index(name)
         kind = inner.schema.field(name).type
         inner = inner.set_column(place, name, values.to_arrow().cast(kind))
     if steps:
-        yield Step, inner.filter(pl.Series(owned["keep"]).to_arrow())
+        yield Step, inner.filter(owned["keep"].to_arrow())
 
 
 def _table(cls: type[harvest.Record], rows: list[dict[str, Any]]) -> pa.Table:

@@ -1,16 +1,16 @@
 """Asking a cluster itself: ``sacct`` over slices of a time window.
 
-``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a, so a job
-that runs across a boundary shows in two slices.  Each job counts in exactly one: the slice that
-it ended in, or the last slice where it had not ended when the window closes.  Jobs that were
-cancelled before they became eligible show in no such list; one more call asks for cancelled jobs
-by their end and keeps these.  Held jobs that never became eligible are in no listing of sacct.
+``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a, and of
+their steps those that ran between a and b.  A job that runs across a boundary shows in two
+slices.  Each job counts in exactly one: the slice that it ended in, or the last slice where it had
+not ended when the window closes; and so does each step, by its own end.  Jobs that were cancelled
+before they became eligible show in no such list; one more call asks for cancelled jobs by their
+end and keeps these.  Held jobs that never became eligible are in no listing of sacct.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,16 +18,19 @@ from typing import IO, Any, Final, cast
 from zoneinfo import ZoneInfo
 
 import attrs
+import polars as pl
 
 from harvest import Partition, ReadContext, SourceError
 
 from .config import SlurmConfig
+from .window import ORIGIN, Window, window_of
 
-__all__ = ["moment", "read_slice", "slices"]
+__all__ = ["read_slice", "slices"]
 
-ORIGIN: Final = "slurm:live"
 DELIMITER: Final = "\x1f\x1e\x1f"
 """No text that a user can type at a prompt."""
+
+_MICROS: Final = pl.Datetime("us", "UTC")
 
 SETTLED: Final = timedelta(days=1)
 """How long after its end a slice may still change: daemons hand in late records."""
@@ -115,71 +118,6 @@ WANTED: Final = [
 """Fields asked for, as far as this version of sacct has them; free text last."""
 
 
-@attrs.frozen
-class Window:
-    """A window in time, cut into slices."""
-
-    since: datetime
-    until: datetime
-    days: int
-
-    def bounds(self) -> list[tuple[datetime, datetime]]:
-        """Slices, aligned to whole multiples of their length so that they stay the same."""
-        step = timedelta(days=self.days)
-        epoch = datetime(1970, 1, 1, tzinfo=UTC)
-        start = self.since
-        found = []
-        while start < self.until:
-            stop = min(epoch + ((start - epoch) // step + 1) * step, self.until)
-            found.append((start, stop))
-            start = stop
-        return found
-
-
-_AGO = re.compile(r"(\d{1,6})([smhdw])")
-_AGO_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
-    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
-
-    Raises ValueError when it is none.
-    """
-    now = now or datetime.now(UTC)
-    if text == "now":
-        return now.replace(microsecond=0)
-    if text == "today":
-        local = now.astimezone(zone)
-        return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
-    ago = _AGO.fullmatch(text)
-    if ago:
-        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is no moment; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
-        ) from None
-    if read.tzinfo is None:
-        read = read.replace(tzinfo=zone)
-    return read.astimezone(UTC)
-
-
-def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
-    """The time window that the settings name."""
-    zone = ZoneInfo(config.timezone or "UTC")
-    since = moment(config.since or "today", zone, now)
-    until = moment(config.until or "now", zone, now)
-    if since >= until:
-        raise SourceError(
-            f"the time window is empty: it begins at {since:%Y-%m-%dT%H:%M:%SZ} and ends at "
-            f"{until:%Y-%m-%dT%H:%M:%SZ}",
-            where=ORIGIN,
-            remedy="set slurm.since and slurm.until",
-        )
-    return Window(since, until, config.slice_days)
-
-
 def slices(config: SlurmConfig) -> Iterator[Partition]:
     """A partition per slice, and one for jobs cancelled before they became eligible.
 
@@ -218,8 +156,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     rules = rules_of(config)
     # sacct selects users; steps carry none, so they cannot be selected again here
     rules = [rule for rule in rules if rule.setting != "slurm.users"]
-    belongs = _belongs(window, start, stop, stray)
-    selection = Selection(rules, ORIGIN, first=belongs)
+    selection = Selection(rules, ORIGIN, place=_Slice(window, start, stop, stray))
     command = [
         config.sacct,
         "--parsable2",
@@ -241,46 +178,48 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
         )
 
 
-def _belongs(window: Window, start: datetime, stop: datetime, stray: bool) -> Any:
-    """A condition on jobs: those that count in this slice."""
-    import polars as pl
+@attrs.frozen
+class _Slice:
+    """Tells the rows that belong to one slice; a :class:`harvest_slurm.select.Place`.
 
-    bounds = pl.DataFrame(
-        {"stop": [right for _, right in window.bounds()]},
-        schema={"stop": pl.Datetime("us", "UTC")},
-    ).sort("stop")
+    stray: it is the call for jobs that were cancelled before they became eligible.
+    """
 
-    def keep(jobs: pl.DataFrame) -> pl.Series:
+    window: Window
+    start: datetime
+    stop: datetime
+    stray: bool
+
+    def _inside(self, end: pl.Expr) -> pl.Expr:
+        here = (end >= self.start) & (end < self.stop)
+        if self.stop == self.window.until:
+            return here.fill_null(True) | (end >= self.stop)
+        return here.fill_null(False)
+
+    def jobs(self, table: pl.DataFrame) -> pl.Series:
+        """By their end; what has not ended is of the last slice."""
+        bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
         end, eligible = pl.col("end_time"), pl.col("eligible_time")
-        placed = (
-            jobs.with_row_index()
-            .sort("end_time", nulls_last=True)
-            # the first boundary behind the end
-            .join_asof(
-                bounds,
-                left_on="end_time",
-                right_on="stop",
-                strategy="forward",
-                allow_exact_matches=False,
-                check_sortedness=False,
-            )
-            .sort("index")
-        )
+        # the end of the slice that the job ended in
+        after = bounds.search_sorted(table["end_time"], side="right")
+        table = table.with_columns(stop=bounds.append(pl.Series([None], dtype=_MICROS))[after])
         never = (
             pl.col("state").is_in(["cancelled", "deadline"])
-            & end.is_not_null()
-            & (end < window.until)
+            & (end < self.window.until)
             & (eligible.is_null() | (eligible >= pl.col("stop")))
         ).fill_null(False)
-        last = stop == window.until
-        here = (end >= start) & (end < stop)
-        late = end.is_null() | (end >= window.until)
-        mine = (
-            never if stray else ~never & (here.fill_null(False) | (late if last else pl.lit(False)))
-        )
-        return placed.select(mine).to_series()
+        mine = never if self.stray else ~never & self._inside(end)
+        return table.select(mine=mine).to_series()
 
-    return keep
+    def steps(self, table: pl.DataFrame) -> pl.Series:
+        """By their own end, since sacct shows a step only while it runs; at the latest by the
+        job's, after which sacct shows neither.
+        """
+        own = pl.col("end_time")
+        mine = self._inside(pl.min_horizontal("end_time", "job_end"))
+        return table.select(
+            mine=pl.when(own.is_null()).then("job_here").otherwise(mine).fill_null(False)
+        ).to_series()
 
 
 def _environment() -> dict[str, str]:
@@ -306,9 +245,10 @@ def _fields(config: SlurmConfig) -> list[str]:
         ).stdout
     except FileNotFoundError:
         raise _missing(config.sacct) from None
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired, PermissionError) as error:
+    except (subprocess.SubprocessError, PermissionError) as error:
+        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
         raise SourceError(
-            f"sacct does not tell its fields: {error}",
+            f"sacct does not tell its fields: {said[-1] if said else error}",
             where=ORIGIN,
             remedy=f"try it by hand: {config.sacct} --helpformat",
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, Protocol, cast
 
 import attrs
 import polars as pl
@@ -15,10 +15,10 @@ from harvest import SourceError
 
 from .config import SlurmConfig
 
-__all__ = ["Rule", "Selection", "rules_of"]
+__all__ = ["ELSEWHERE", "Place", "Rule", "Selection", "rules_of"]
 
-ELSEWHERE = "belongs to another time slice"
-UNKNOWN_OWNER = "step of a job that is left out or not in the input"
+ELSEWHERE: Final = "belongs to another time slice"
+UNKNOWN_OWNER: Final = "step of a job that is left out or not in the input"
 
 
 @attrs.frozen
@@ -26,13 +26,23 @@ class Rule:
     """One condition on jobs.
 
     column: the job's column that it looks at.  keep: for that column, which rows stay.
-    reason: what the others are counted under.
+    reason: what the others are counted under.  setting: what the user wrote.
     """
 
     column: str
     keep: Callable[[Any], Any]
     reason: str
     setting: str = ""
+
+
+class Place(Protocol):
+    """Tells which rows belong to one slice of time."""
+
+    def jobs(self, table: pl.DataFrame) -> pl.Series:
+        """For jobs with state, eligible_time and end_time: which are of this slice."""
+
+    def steps(self, table: pl.DataFrame) -> pl.Series:
+        """For steps with end_time, job_end and job_here: which are of this slice."""
 
 
 def _contains(word: str) -> Callable[[Any], Any]:
@@ -83,39 +93,30 @@ def rules_of(config: SlurmConfig) -> list[Rule]:
     return rules
 
 
+_TIME = pl.Datetime("us", "UTC")
+
+
 class Selection:
     """Applies rules to jobs, and to each step what was decided on its job.
 
     sacct prints a job's row and then its steps, so the job above a step is its own where the ids
     agree.  Where they do not (sorted dumps), the step stays if a job of its id stayed.
+
+    place: where only the rows of a slice of time are wanted.
     """
 
-    def __init__(
-        self,
-        rules: list[Rule],
-        where: str,
-        first: Callable[[pl.DataFrame], pl.Series] | None = None,
-    ):
+    def __init__(self, rules: list[Rule], where: str, place: Place | None = None):
         self.rules = rules
-        self.first = first
         self.where = where
+        self.place = place
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
-        # the last job of the block before: id, position, submit time, why it was left out
-        self._last: dict[str, Any] | None = None
-
-    @property
-    def active(self) -> bool:
-        """Whether anything can be left out."""
-        return bool(self.rules) or self.first is not None
+        # what was decided on the last job of the block before
+        self._last: pl.DataFrame | None = None
 
     def jobs(self, table: pa.Table) -> pl.DataFrame:
-        """Decide on jobs; per row its id, position, submit time and why it is left out."""
+        """Decide on jobs; per row what its steps need to know, and ``reason`` if it goes."""
         reasons = pa.nulls(table.num_rows, pa.string())
-        if self.first is not None and table.num_rows:
-            looked_at = ("end_time", "eligible_time", "state")
-            here = self.first(cast("pl.DataFrame", pl.from_arrow(table.select(looked_at))))
-            reasons = pc.if_else(here.to_arrow(), reasons, ELSEWHERE)
         for rule in self.rules:
             if rule.column not in table.column_names:
                 raise SourceError(
@@ -126,46 +127,78 @@ class Selection:
             keep = pc.fill_null(rule.keep(table[rule.column].combine_chunks()), False)
             undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))
             reasons = pc.if_else(undecided, rule.reason, reasons)
-        submit = pl.lit(None, pl.Datetime("us", "UTC"))
-        if "submit_time" in table.column_names:
-            submit = pl.from_arrow(table["submit_time"])
-        frame = pl.DataFrame(
-            {
-                "job_id": pl.from_arrow(table["job_id"]),
-                "position": pl.from_arrow(table["position"]),
-                "reason": pl.from_arrow(reasons),
-            },
-            schema_overrides={"reason": pl.String},
-        ).with_columns(submit=submit)
+        columns = {
+            name: pl.from_arrow(table[source])
+            for name, source in {
+                "job_id": "job_id",
+                "job_position": "position",
+                "submit": "submit_time",
+                "job_end": "end_time",
+            }.items()
+            if source in table.column_names
+        }
+        frame = pl.DataFrame({**columns, "reason": pl.Series(reasons.to_pylist(), dtype=pl.String)}
+                             if self.rules else columns)  # fmt: skip
+        frame = frame.with_columns(
+            pl.lit(None, kind).alias(name)
+            for name, kind in (("submit", _TIME), ("job_end", _TIME), ("reason", pl.String))
+            if name not in frame.columns
+        ).select("job_id", "job_position", "submit", "job_end", "reason")
+        if self.place is None:
+            frame = frame.with_columns(here=pl.lit(True))
+        else:
+            looked_at = table.select(["state", "eligible_time", "end_time"])
+            here = self.place.jobs(cast("pl.DataFrame", pl.from_arrow(looked_at)))
+            frame = frame.with_columns(here=here)
+        why = pl.coalesce("reason", pl.when(~pl.col("here")).then(pl.lit(ELSEWHERE)))
+        frame = frame.with_columns(goes=why)
         if self.active:
-            counts = frame["reason"].drop_nulls().value_counts()
-            self.filtered.update(dict(counts.iter_rows()))
-            self._kept_ids.update(frame.filter(pl.col("reason").is_null())["job_id"])
+            self._count(frame["goes"])
+            self._kept_ids.update(frame.filter(pl.col("goes").is_null())["job_id"])
         return frame
 
-    def steps(self, ids: Any, positions: Any, jobs: pl.DataFrame) -> pl.DataFrame:
-        """For each step: position and submit time of its job, and whether it stays.
+    @property
+    def active(self) -> bool:
+        """Whether anything can be left out."""
+        return bool(self.rules) or self.place is not None
 
-        ids, positions: of the steps, in the order of the input.  jobs: what ``jobs`` gave for the
-        same block.
+    def steps(self, table: pa.Table, jobs: pl.DataFrame) -> pl.DataFrame:
+        """For each step: ``job_position`` and ``submit`` of its job, and whether to ``keep`` it.
+
+        table: the steps, in the order of the input.  jobs: what ``jobs`` gave for the same block.
         """
         if self._last is not None:
-            jobs = pl.concat([pl.DataFrame([self._last], schema=jobs.schema), jobs])
-        steps = pl.DataFrame({"step_job": pl.from_arrow(ids), "position": pl.from_arrow(positions)})
+            jobs = pl.concat([self._last, jobs])
+        self._last = jobs.tail(1)
+        names = ["job_id", "position", *(["end_time"] if self.place is not None else [])]
+        steps = cast("pl.DataFrame", pl.from_arrow(table.select(names)))
         owned = steps.join_asof(
-            jobs.with_columns(job_position="position"), on="position", check_sortedness=False
-        ).with_columns(own=(pl.col("step_job") == pl.col("job_id")).fill_null(False))
-        if len(jobs):
-            self._last = jobs.row(-1, named=True)
+            jobs.rename({"job_id": "owner"}),
+            left_on="position",
+            right_on="job_position",
+            coalesce=False,
+            check_sortedness=False,
+        ).with_columns(own=(pl.col("job_id") == pl.col("owner")).fill_null(False))
+        owned = owned.with_columns(
+            pl.when("own").then("job_position").alias("job_position"),
+            pl.when("own").then("submit").alias("submit"),
+        )
         if not self.active:
             return owned.with_columns(keep=pl.lit(True))
-        above = pl.col("reason").is_null()
-        elsewhere = pl.col("step_job").is_in(list(self._kept_ids)) if self._kept_ids else False
-        decided = owned.with_columns(
-            keep=pl.when("own").then(above).otherwise(elsewhere),
-        ).with_columns(
-            why=pl.when("own").then("reason").otherwise(pl.lit(UNKNOWN_OWNER)),
-        )
-        left_out = decided.filter(~pl.col("keep"))["why"].value_counts()
-        self.filtered.update({f"{why}": n for why, n in left_out.iter_rows()})
-        return decided
+        if self.place is None:
+            gone = "goes"
+        else:
+            looked_at = owned.select("end_time", "job_end", job_here="here")
+            here = self.place.steps(looked_at)
+            away = pl.when(~pl.Series(here)).then(pl.lit(ELSEWHERE))
+            owned = owned.with_columns(gone=pl.coalesce("reason", away))
+            gone = "gone"
+        known = pl.col("job_id").is_in(list(self._kept_ids)) if self._kept_ids else pl.lit(False)
+        strange = pl.when(~known).then(pl.lit(UNKNOWN_OWNER))
+        owned = owned.with_columns(why=pl.when("own").then(pl.col(gone)).otherwise(strange))
+        self._count(owned["why"])
+        return owned.with_columns(keep=pl.col("why").is_null())
+
+    def _count(self, reasons: pl.Series) -> None:
+        for reason, count in reasons.drop_nulls().value_counts().iter_rows():
+            self.filtered[reason] += count

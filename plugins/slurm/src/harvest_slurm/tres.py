@@ -6,15 +6,14 @@ set" (2^64-1, 2^64-2) become null values of their key.
 
 from __future__ import annotations
 
-from typing import Any, Final
-from zoneinfo import ZoneInfo
+from typing import Any
 
-import polars as pl
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from . import scalars
-from .convert import Context, Converted, convert, finish, nulled, scaled, series, unsigned
+from .convert import Converted, finish
+from .digits import Spans, arrow, clock, decimal, spans, spans_of
 from .scalars import Word
 
 __all__ = ["allocations", "parse", "usages"]
@@ -51,32 +50,23 @@ def usages(column: Any, *, cut: bool = False) -> Converted:
     return _maps(column, pa.float64(), cut)
 
 
-_POLARS: Final = {pa.int64(): pl.Int64(), pa.float64(): pl.Float64()}
-
-
 def _maps(column: Any, kind: Any, cut: bool) -> Converted:
-    present = nulled(unsigned(column))
-    lists = pc.split_pattern(present, ",")
-    parts = (
-        series(lists.values)
-        .str.splitn("=", 2)
-        .struct.rename_fields(["key", "text"])
-        .struct.unnest()
-    )
-    amounts = parts.select(scaled(pl.col("text")).cast(_POLARS[kind])).to_series()
-    left = amounts.is_null()
-    if left.any():
-        amounts = amounts.scatter(left.arg_true(), _clocks(parts["text"].filter(left), kind))
-    values = amounts.to_arrow()
-    keys = parts["key"].fill_null("").to_arrow().cast(pa.string())
-    maps = pa.MapArray.from_arrays(_offsets(present, lists.offsets), keys, values)
-    unread = pc.or_(pc.is_null(values), pc.equal(keys, ""))
-    rows = pc.unique(pc.list_parent_indices(lists).filter(unread))
-    every = pa.array(range(len(column)), pa.int64())
-    todo = pc.or_(
-        pc.is_in(every, value_set=rows.cast(pa.int64())),
-        pc.and_(pc.is_null(present), pc.not_equal(column, "")),
-    )
+    text = spans(column)
+    full = text.length > 0
+    entries = _entries(text)
+    if entries is None:  # some text is no list of entries: find out which, one by one
+        maps, good = pa.nulls(len(column), pa.map_(pa.string(), kind)), np.zeros(len(column), bool)
+    else:
+        keys, amounts, offsets = entries
+        values, fine = _amounts(amounts, whole=kind == pa.int64())
+        rows = np.repeat(np.arange(len(column)), np.diff(offsets))
+        good = np.ones(len(column), bool)
+        good[rows[~fine]] = False
+        maps = pa.MapArray.from_arrays(
+            pa.array(offsets.astype(np.int32), mask=np.append(~full, False)),
+            keys,
+            arrow(values, fine, kind),
+        )
 
     def one(text: str) -> list[tuple[str, float | int | None]]:
         whole = pa.types.is_integer(kind)
@@ -85,26 +75,54 @@ def _maps(column: Any, kind: Any, cut: bool) -> Converted:
             for key, value in parse(text).items()
         ]
 
-    return finish(column, {"": maps}, one, cut=cut, todo=todo)
+    left = ~good & full
+    if not left.any():
+        return Converted({"": maps})
+    return finish(column, {"": maps}, one, cut=cut, todo=pa.array(left))
 
 
-def _offsets(present: Any, offsets: Any) -> Any:
-    """Offsets of lists, null where the list is: the way Arrow takes nulls of maps."""
-    if not present.null_count:
-        return offsets
-    missing = pa.concat_arrays([pc.is_null(present), pa.array([False])])
-    return pc.if_else(missing, pa.scalar(None, pa.int32()), offsets)
+def _entries(text: Spans) -> tuple[Any, Spans, Any] | None:
+    """Keys, spans of the amounts, and offsets of the entries of each text.
 
-
-def _clocks(text: pl.Series, kind: Any) -> pl.Series:
-    """CPU times as seconds, null for all else."""
-    clocks = text.to_frame("text").select(
-        pl.when(pl.col("text").str.contains(":", literal=True))
-        .then(pl.col("text"))
-        .otherwise(pl.lit(""))
+    None unless every text is entries of one ``=`` each, separated by commas.
+    """
+    first, last = int(text.start[0]) if len(text.start) else 0, len(text.data)
+    equals = np.flatnonzero(text.data[first:last] == ord("=")) + first
+    commas = np.flatnonzero(text.data[first:last] == ord(",")) + first
+    bounds = np.append(text.start, text.end[-1:] if len(text.end) else 0)
+    offsets = np.searchsorted(equals, bounds)
+    counts = np.diff(offsets)
+    separators = np.diff(np.searchsorted(commas, bounds))
+    full = text.length > 0
+    if not (np.where(full, counts - separators == 1, counts + separators == 0)).all():
+        return None
+    start, end = np.empty(len(equals), np.int64), np.empty(len(equals), np.int64)
+    inner = np.ones(len(equals), bool)
+    inner[offsets[:-1][full]] = False
+    start[inner], start[~inner] = commas + 1, text.start[full]
+    inner[:] = True
+    inner[offsets[1:][full] - 1] = False
+    end[inner], end[~inner] = commas, text.end[full]
+    if not ((start < equals) & (equals < end)).all():
+        return None
+    # keys and what lies between them share one buffer; every second text is a key
+    marks = np.empty(2 * len(equals) + 1, np.int32)
+    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, equals, len(text.data)
+    marks[2:-1:2] = start[1:]
+    both = pa.Array.from_buffers(
+        pa.string(), 2 * len(equals), [None, pa.py_buffer(marks), pa.py_buffer(text.data)]
     )
-    read = convert("duration", clocks.to_series().to_arrow().cast(pa.string()), _NO_ZONE)
-    return series(read.values[""]).cast(_POLARS[kind])
+    keys = both.take(pa.array(np.arange(0, 2 * len(equals), 2, np.int32)))
+    return keys, spans_of(text.data, equals + 1, end), offsets
 
 
-_NO_ZONE: Final = Context(ZoneInfo("UTC"))
+def _amounts(text: Spans, *, whole: bool) -> tuple[Any, Any]:
+    values, good = decimal(text)
+    found = values if whole else values.astype(np.float64)
+    if not good.all():
+        other = np.flatnonzero(~good)
+        clocks = spans_of(text.data, text.start[other], text.end[other])
+        seconds, fine = clock(clocks)
+        found[other[fine]] = seconds[fine]
+        good[other[fine]] = True
+    return found, good

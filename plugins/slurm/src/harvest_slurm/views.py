@@ -10,8 +10,6 @@ from harvest import DatasetReader, UsageError
 
 __all__ = ["efficiency", "jobs", "queue_time", "worst_days"]
 
-_RUN = ("cluster", "job_id", "submit_time", "start_time")
-
 
 def _amount(column: str, key: str) -> pl.Expr:
     """The amount of one resource in a map column."""
@@ -52,8 +50,21 @@ def _runs(data: DatasetReader) -> pl.LazyFrame:
     )
 
 
+# a step names its run by the run's submit time; where that is not known, by its row
+_OWNER = ("cluster", "job_id", "owner_time", "owner_origin", "owner_position")
+
+
+def _owner(time: str, position: str) -> list[pl.Expr]:
+    unknown = pl.col(time).is_null()
+    return [
+        pl.col(time).alias("owner_time"),
+        pl.when(unknown).then("origin").alias("owner_origin"),
+        pl.when(unknown).then(position).alias("owner_position"),
+    ]
+
+
 def _steps(data: DatasetReader) -> pl.LazyFrame:
-    """What the steps of each job's row used, by origin and position of that row."""
+    """What the steps of each run of a job used."""
     tot = "usage_in_tot"
     per_task = pl.col("max_rss_bytes") * pl.col("ntasks").fill_null(1)
     steps = data["slurm.step"].with_columns(
@@ -63,22 +74,25 @@ def _steps(data: DatasetReader) -> pl.LazyFrame:
     )
     # memory that was never sampled is not known; a zero of an extern step is no measurement of
     # the job either, but it cannot win against one
-    return (
+    once = (
         steps.filter(pl.col("job_position").is_not_null())
-        .group_by("origin", "job_position")
-        .agg(
-            steps=pl.len(),
-            ntasks=pl.col("ntasks").max(),
-            steps_cpu_s=_sum("total_cpu_s"),
-            steps_user_cpu_s=_sum("user_cpu_s"),
-            steps_system_cpu_s=_sum("system_cpu_s"),
-            max_rss_bytes=pl.col("max_rss_bytes").max(),
-            mem_used_bytes=pl.col("used_mem").max(),
-            max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
-            max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
-            gpu_util_percent=pl.col("gpu_util").max(),
-            gpu_mem_used_bytes=pl.col("gpu_mem").max(),
-        )
+        .with_columns(_owner("job_submit_time", "job_position"))
+        # several dumps may tell of one step: the latest state counts
+        .sort(pl.col("end_time").is_not_null(), "elapsed_s", nulls_last=False)
+        .unique([*_OWNER, "step_id"], keep="last", maintain_order=True)
+    )
+    return once.group_by(_OWNER).agg(
+        steps=pl.len(),
+        ntasks=pl.col("ntasks").max(),
+        steps_cpu_s=_sum("total_cpu_s"),
+        steps_user_cpu_s=_sum("user_cpu_s"),
+        steps_system_cpu_s=_sum("system_cpu_s"),
+        max_rss_bytes=pl.col("max_rss_bytes").max(),
+        mem_used_bytes=pl.col("used_mem").max(),
+        max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
+        max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
+        gpu_util_percent=pl.col("gpu_util").max(),
+        gpu_mem_used_bytes=pl.col("gpu_mem").max(),
     )
 
 
@@ -104,11 +118,8 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
             pl.col("submit_time").rank("ordinal").over("cluster", "job_id").cast(pl.Int64) - 1
         ).fill_null(0)
     )
-    rolled = runs.join(
-        _steps(data),
-        left_on=["origin", "position"],
-        right_on=["origin", "job_position"],
-        how="left",
+    rolled = runs.with_columns(_owner("submit_time", "position")).join(
+        _steps(data), on=_OWNER, how="left", nulls_equal=True
     )
     per = pl.col("req_mem_per")
     requested = (
