@@ -61,9 +61,9 @@ def _of(hint: Any) -> dict[str, Any]:
         schema: dict[str, Any] = {"type": "integer"}
         return {**schema, "minimum": 0} if args[1].startswith("u") else schema
     if origin in (list, Sequence, tuple):
-        return {"type": "array", "items": _of(args[0])}
+        return {"type": "array", "items": _item(args[0])}
     if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _nullable(_of(args[1]))}
+        return {"type": "object", "additionalProperties": _nullable(_of(_strip(args[1])))}
     if attrs.has(hint):
         hints = typing.get_type_hints(hint, include_extras=True)
         return {
@@ -73,6 +73,11 @@ def _of(hint: Any) -> dict[str, Any]:
             },
         }
     raise RecordTypeError(f"{hint!r} has no JSON Schema")
+
+
+def _item(hint: Any) -> dict[str, Any]:
+    inner = _of(_strip(hint))
+    return _nullable(inner) if _strip(hint) is not hint else inner
 
 
 def _strip(hint: Any) -> Any:

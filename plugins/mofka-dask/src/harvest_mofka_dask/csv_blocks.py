@@ -30,7 +30,7 @@ __all__ = [
     "count_fields",
 ]
 
-BLOCK_BYTES: Final = 8 * 1024 * 1024
+BLOCK_BYTES: Final = 4 * 1024 * 1024
 """How much is read at a time."""
 
 RECORD_LIMIT: Final = 256 * 1024 * 1024

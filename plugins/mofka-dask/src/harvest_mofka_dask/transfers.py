@@ -45,7 +45,10 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     if not hashes:
         return
     told = np.concatenate(copies)
-    first, counts = _first_of_each(np.concatenate(hashes), told)
+    marks = np.concatenate(hashes)
+    hashes.clear()
+    first, counts = _first_of_each(marks, told)
+    del marks
     ctx.folded(int(told.sum()) - len(counts[first]), FOLDED)
     start = 0
     for table in spool.tables():
@@ -173,7 +176,8 @@ class _Spool:
             yield self.only
         if self.writer is not None:
             self.writer.close()
-            with pa.memory_map(str(self.path)) as file:
+            # not a memory map, whose pages would count as memory of this process
+            with pa.OSFile(str(self.path)) as file:
                 reader = pa.ipc.open_file(file)
                 for number in range(reader.num_record_batches):
                     yield pa.Table.from_batches([reader.get_batch(number)])

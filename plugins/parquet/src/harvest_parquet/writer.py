@@ -16,8 +16,11 @@ from .encodings import choose
 
 __all__ = ["ParquetPartWriter"]
 
-GROUP_BYTES = 64 * 1024 * 1024
+GROUP_BYTES = 32 * 1024 * 1024
 """Arrow bytes of a row group, at most; a batch may exceed it."""
+
+FEW_ROWS = 256
+"""Rows of a file that is written plainly, without a choice of encodings."""
 
 HELD_BYTES = 2 * GROUP_BYTES
 """Arrow bytes that wait for their row groups to fill, over all record types of a partition."""
@@ -89,16 +92,23 @@ class _File:
         self.held_bytes += table.nbytes
 
     def flush(self) -> None:
-        # one dictionary per row group, or the writer gives up its own
-        table = pa.concat_tables([self.schema.empty_table(), *self._held]).unify_dictionaries()
-        self._held, self.held_rows, self.held_bytes = [], 0, 0
+        table = self._gathered()
         if self._writer is None:
-            self._writer = pq.ParquetWriter(
-                self.path, self.schema, **self.options, **choose(table).options()
-            )
+            # for a handful of rows, finding out what pays costs more than it saves
+            few = table.num_rows <= FEW_ROWS
+            chosen = {"use_dictionary": False, "write_page_index": False}
+            options = self.options | (chosen if few else choose(table).options())
+            self._writer = pq.ParquetWriter(self.path, self.schema, **options)
         if table.num_rows:
             self._writer.write_table(table, row_group_size=table.num_rows)
             self.rows += table.num_rows
+
+    def _gathered(self) -> pa.Table:
+        held, self._held, self.held_rows, self.held_bytes = self._held, [], 0, 0
+        if len(held) == 1:
+            return held[0]
+        # one dictionary per row group, or the writer gives up its own
+        return pa.concat_tables([self.schema.empty_table(), *held]).unify_dictionaries()
 
     def close(self) -> None:
         if self._held or self._writer is None:

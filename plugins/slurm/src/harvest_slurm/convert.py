@@ -223,10 +223,8 @@ def _time(column: Array, ctx: Context) -> Converted:
     text = spans(column)
     width = text.length
     plain = width == 19
-    if plain.all():
-        local = column
-    else:
-        local = pc.if_else(pa.array(plain), column, pa.scalar(None, STRING))
+    none = pa.scalar(None, STRING)
+    local = column if plain.all() else pc.if_else(pa.array(plain), column, none)
     try:
         moments = pc.cast(local, pa.timestamp("us"))
     except pa.ArrowInvalid:
@@ -246,7 +244,7 @@ def _time(column: Array, ctx: Context) -> Converted:
     if epoch.any():
         moments = pc.coalesce(moments, arrow(seconds * 1_000_000, epoch, TIMESTAMP))
     if (width > 19).any():
-        zoned = pc.if_else(pa.array(width > 19), column, pa.scalar(None, STRING))
+        zoned = pc.if_else(pa.array(width > 19), column, none)
         read = series(zoned).str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
         moments = pc.coalesce(moments, read.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP))
     return finish(column, {"": moments}, lambda text: scalars.time(text, ctx.zone), cut=ctx.cut)

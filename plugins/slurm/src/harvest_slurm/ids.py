@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import attrs
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .convert import series
+from .digits import Spans, arrow, spans, unsigned
 
-__all__ = ["PATTERN", "Ids", "read_ids"]
+__all__ = ["PATTERN", "Ids", "is_id", "read_ids"]
 
 PATTERN: Final = (
     r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?(?:\.([A-Za-z0-9_]+(?:\+\d+)?))?$"
@@ -46,42 +48,96 @@ class Ids:
         )
 
 
+def is_id(column: Any) -> Any:
+    """Which texts are job ids, as a numpy mask."""
+    text = spans(column)
+    dots = _first_dots(text)
+    good = unsigned(text, text.start, dots)[1] & ((dots == text.end) | _plain_step(text, dots))
+    left = np.flatnonzero(~good)
+    if len(left):
+        like = pc.match_substring_regex(column.take(pa.array(left)), PATTERN)
+        good[left] = like.to_numpy(zero_copy_only=False)
+    return good
+
+
+_COMMON_STEPS: Final = {len(name): int.from_bytes(name, "little") for name in (b"batch", b"extern")}
+
+
+def _plain_step(text: Spans, dots: Any) -> Any:
+    """Which texts end in a step that is a number, ``batch`` or ``extern``."""
+    start = np.minimum(dots + 1, text.end)
+    length = text.end - start
+    found = unsigned(text, start, text.end)[1]
+    word = text.words[start]
+    for size, value in _COMMON_STEPS.items():
+        found |= (length == size) & (word & np.uint64(2 ** (8 * size) - 1) == np.uint64(value))
+    return found
+
+
+def _first_dots(text: Spans) -> Any:
+    """Place of the first dot of each text, or its end."""
+    if not len(text.start):
+        return text.end
+    first = int(text.start[0])
+    dots = np.flatnonzero(text.data[first : int(text.end[-1])] == ord(".")) + first
+    if not len(dots):
+        return text.end
+    after = np.searchsorted(dots, text.start)
+    place = dots[np.minimum(after, len(dots) - 1)]
+    return np.where((after < len(dots)) & (place < text.end), place, text.end)
+
+
+def _pieces(text: Spans, start: Any, end: Any) -> Any:
+    """Texts between two places, where no later text begins before the one before it ends."""
+    marks = np.empty(2 * len(start) + 1, np.int32)
+    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(text.data)
+    both = pa.Array.from_buffers(
+        pa.string(), 2 * len(start), [None, pa.py_buffer(marks), pa.py_buffer(text.data)]
+    )
+    return both.take(pa.array(np.arange(0, 2 * len(start), 2, np.int32)))
+
+
 def read_ids(job_id: Any | None, raw: Any | None) -> Ids:
     """Read the fields JobID and JobIDRaw; one of them may be missing."""
-    text = job_id if job_id is not None else raw
-    frame = series(text).to_frame("id").select(pl.col("id").str.splitn(".", 2).alias("parts"))
-    frame = frame.unnest("parts").rename({"field_0": "job", "field_1": "step"})
-    frame = frame.with_columns(number=pl.col("job").cast(pl.UInt64, strict=False).cast(pl.Int64))
-    simple = frame["number"].is_not_null() & (
-        frame["step"].is_null() | frame["step"].str.contains("^[A-Za-z0-9_]+$")
-    )
-    simple &= ~frame["job"].str.starts_with("+")
-    parts = _parts(series(text), simple)
-    number = frame["number"]
+    column = job_id if job_id is not None else raw
+    text = spans(column)
+    dots = _first_dots(text)
+    number, simple = unsigned(text, text.start, dots)
+    is_step = dots < text.end
+    job = _pieces(text, text.start, dots)
+    step = _pieces(text, np.minimum(dots + 1, text.end), text.end)
+    step = pc.if_else(pa.array(is_step), step, pa.scalar(None, pa.string()))
+    simple &= ~is_step | _plain_step(text, dots)
+    columns: dict[str, Any] = {}
     good = simple
-    if parts is not None:
-        number = number.set(~simple, None).fill_null(parts["number"])
-        good = simple | parts["number"].is_not_null()
+    own = number, simple
+    others = np.flatnonzero(~simple)
+    if len(others):
+        parts = _parts(series(column.take(pa.array(others))))
+        read = parts["number"].is_not_null().to_numpy()
+        good = simple.copy()
+        good[others] = read
+        mine = read & ~_is_shared(parts).to_numpy()
+        number[others] = parts["number"].fill_null(0).to_numpy()
+        valid = simple.copy()
+        valid[others] = mine
+        own = number, valid
+        place = np.full(len(column), -1)
+        place[others] = np.arange(len(others))
+        index = pa.array(place, mask=place < 0)
+        for name in ("array_job_id", "array_task_id", "het_job_id", "het_offset", "array_tasks"):
+            columns[name] = parts[name].to_arrow().take(index)
+        columns["array_tasks"] = columns["array_tasks"].cast(pa.string())
     if raw is not None and job_id is not None:
-        number = series(raw).str.splitn(".", 2).struct[0].cast(pl.Int64, strict=False)
-    elif parts is not None:
-        number = number.set(_is_shared(parts), None)
-    columns: dict[str, Any] = {"job_id_raw": number.to_arrow()}
-    if parts is not None:
-        for name in ("array_job_id", "array_task_id", "het_job_id", "het_offset"):
-            columns[name] = parts[name].to_arrow()
-        columns["array_tasks"] = parts["array_tasks"].to_arrow().cast(pa.string())
+        text = spans(raw)
+        own = unsigned(text, text.start, _first_dots(text))
+    columns["job_id_raw"] = arrow(own[0], own[1], pa.int64())
     errors = None
     if not good.all():
         errors = pc.if_else(
-            good.to_arrow(), pa.scalar(None, pa.string()), "no job id of a form that Slurm prints"
+            pa.array(good), pa.scalar(None, pa.string()), "no job id of a form that Slurm prints"
         )
-    return Ids(
-        frame["job"].to_arrow().cast(pa.string()),
-        frame["step"].to_arrow().cast(pa.string()),
-        columns,
-        errors,
-    )
+    return Ids(job, step, columns, errors)
 
 
 def _is_shared(parts: pl.DataFrame) -> pl.Series:
@@ -89,13 +145,10 @@ def _is_shared(parts: pl.DataFrame) -> pl.Series:
     return parts["array_task_id"].is_not_null() | (parts["het_offset"].fill_null(0) > 0)
 
 
-def _parts(text: pl.Series, simple: pl.Series) -> pl.DataFrame | None:
-    """Numbers of the ids that are not simple; rows of the others are null."""
-    if simple.all():
-        return None
+def _parts(text: pl.Series) -> pl.DataFrame:
+    """Numbers of ids that are more than one number; null where the text is no id."""
     found = (
-        text.set(simple, None)
-        .str.extract_groups(PATTERN)
+        text.str.extract_groups(PATTERN)
         .struct.rename_fields(["number", "task", "tasks", "offset", "step"])
         .struct.unnest()
     )

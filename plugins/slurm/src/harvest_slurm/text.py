@@ -6,7 +6,7 @@ number of fields; these lines and those without a job id in its place go to ``re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, Final
 
 import attrs
@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 
 from harvest import ReadContext
 
-from .ids import PATTERN
+from .ids import is_id
 from .layout import Layout
 from .rejoin import Joiner
 
@@ -99,100 +99,120 @@ class _Lines:
 
     def rows(self, block: bytes, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block, how many of its lines are done with, and the rest of it."""
-        lines: list[bytes] | None = None
-        places: Any = None
-        aside: list[int] = []
+        odd: dict[int, bytes] = {}
         try:
             if b"\r" in block:  # ends a line for Arrow
                 raise pa.ArrowInvalid("carriage return")
-            batch, invalid = self._parse(block)
-            count = batch.num_rows + len(invalid)
+            batch, odd = self._parse(block)
+            count = batch.num_rows + len(odd)
+            places = _range(count)
         except pa.ArrowInvalid:
             lines = block.split(b"\n")[:-1]
             count = len(lines)
-            aside = [i for i, text in enumerate(lines) if b"\r" in text or not _is_utf8(text)]
-            apart = set(aside)
-            plain = [i for i in range(count) if i not in apart]
+            odd = {i: text for i, text in enumerate(lines) if b"\r" in text or not _is_utf8(text)}
+            plain = [i for i in range(count) if i not in odd]
             batch, invalid = self._parse(b"".join(lines[i] + b"\n" for i in plain))
-            places = pa.array(plain, pa.int64())
-            invalid = [plain[i] for i in invalid]
-        if places is None:
-            places = _range(count)
-        if invalid:
-            wrong = pc.is_in(places, value_set=pa.array(invalid, pa.int64()))
-            places = places.filter(pc.invert(wrong))
-        unlike = pc.invert(pc.match_substring_regex(batch.column(self.id_column), PATTERN))
-        if pc.any(unlike).as_py():
-            aside = [*aside, *places.filter(unlike).to_pylist()]
-            batch, places = batch.filter(pc.invert(unlike)), places.filter(pc.invert(unlike))
-        odd = sorted([*invalid, *aside])
+            odd |= {plain[i]: text for i, text in invalid.items()}
+            places = pa.array(range(count), pa.int64())
+        if odd:
+            wrong = pa.array(list(odd), pa.int64())
+            places = places.filter(pc.invert(pc.is_in(places, value_set=wrong)))
+        like = is_id(batch.column(self.id_column))
+        if not like.all():
+            for row in (~like).nonzero()[0].tolist():
+                odd[places[row].as_py()] = self._line(batch, row)
+            batch, places = batch.filter(pa.array(like)), places.filter(pa.array(like))
         if not odd:
             return RawRows(batch, pc.add(places, line)), count, b""
-        return self._join(block, lines, odd, batch, places, line, at_end)
+        return self._join(odd, batch, places, count, line, at_end)
+
+    def _line(self, batch: pa.RecordBatch, row: int) -> bytes:
+        """The line that a row was read from."""
+        fields = [column[row].as_py() for column in batch.columns]
+        if not any(fields):  # Arrow takes an empty line for a row of empty fields
+            return b""
+        text = self.layout.delimiter.join(fields)
+        return (text + self.layout.delimiter * self.layout.trailing).encode()
 
     def _join(
         self,
-        block: bytes,
-        lines: list[bytes] | None,
-        odd: list[int],
+        odd: dict[int, bytes],
         batch: pa.RecordBatch,
         places: Any,
+        count: int,
         line: int,
         at_end: bool,
     ) -> tuple[RawRows, int, bytes]:
-        lines = lines if lines is not None else block.split(b"\n")[:-1]
-        done = self.joiner.join(lines, odd, at_end=at_end)
+        where = places.to_numpy()
+
+        def row_of(place: int) -> int:
+            return int(where.searchsorted(place))
+
+        lines = _Look(count, lambda i: odd[i] if i in odd else self._line(batch, row_of(i)))
+        done = self.joiner.join(lines, sorted(odd), at_end=at_end)
         rest = b""
-        count = len(lines)
         if done.resume is not None:
-            rest = b"".join(text + b"\n" for text in lines[done.resume :])
+            rest = b"".join(lines[i] + b"\n" for i in range(done.resume, count))
             if len(rest) > CARRY_BYTES:  # no record is that long: give up on waiting
-                done = self.joiner.join(lines, odd, at_end=True)
-                rest = b""
+                done, rest = self.joiner.join(lines, sorted(odd), at_end=True), b""
             else:
                 count = done.resume
-                keep = pc.less(places, count)
-                batch, places = batch.filter(keep), places.filter(keep)
-        if done.used:
-            keep = pc.invert(pc.is_in(places, value_set=pa.array(sorted(done.used), pa.int64())))
-            batch, places = batch.filter(keep), places.filter(keep)
-        if done.records:
-            batch, places = self._merge(batch, places, done.records)
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
         for index, raw, reason in done.rejects:
             self.ctx.reject(raw, reason, position=line + index)
         self.ctx.folded(done.blanks, "blank line")
         self.ctx.folded(done.headers, "repeated header")
-        return RawRows(batch, pc.add(places, line)), count, rest
+        # rows as they are, up to each place where one goes or a record put together comes in
+        records = dict(done.records)
+        pieces: list[pa.RecordBatch] = []
+        marks: list[Any] = []
+        first = 0
+        for place in sorted({*done.used, *records, count}):
+            row = row_of(place)
+            if row > first:
+                pieces.append(batch.slice(first, row - first))
+                marks.append(places.slice(first, row - first))
+            if place in records:
+                fields = [pa.array([field], pa.string()) for field in records[place]]
+                pieces.append(pa.RecordBatch.from_arrays(fields, schema=batch.schema))
+                marks.append(pa.array([place], pa.int64()))
+            first = row + (place in done.used)
+        if not pieces:
+            return RawRows(batch.slice(0, 0), places.slice(0, 0)), count, rest
+        whole = pa.Table.from_batches(pieces).combine_chunks().to_batches()[0]
+        return RawRows(whole, pc.add(pa.concat_arrays(marks), line)), count, rest
 
-    def _merge(
-        self, batch: pa.RecordBatch, places: Any, records: list[tuple[int, list[str]]]
-    ) -> tuple[pa.RecordBatch, Any]:
-        """Bring records that were put together to their place among the others."""
-        texts = list(zip(*(fields for _, fields in records), strict=True))
-        joined = pa.RecordBatch.from_arrays(
-            [pa.array(text, pa.string()) for text in texts], names=batch.schema.names
-        )
-        both = pa.Table.from_batches([batch, joined]).combine_chunks()
-        where = pa.concat_arrays([places, pa.array([index for index, _ in records], pa.int64())])
-        order = pc.sort_indices(where)
-        return both.take(order).combine_chunks().to_batches()[0], where.take(order)
-
-    def _parse(self, block: bytes) -> tuple[pa.RecordBatch, list[int]]:
-        """Rows with the right number of fields, and indices of the other lines."""
-        mark = self.mark
+    def _parse(self, block: bytes) -> tuple[pa.RecordBatch, dict[int, bytes]]:
+        """Rows with the right number of fields, and the other lines by their index."""
+        mark, text = self.mark, block
         if len(mark) > 1:
             mark = next((c for c in (bytes([b]) for b in STAND_INS) if c not in block), b"")
             if not mark:
                 raise pa.ArrowInvalid("no byte is free to stand for the delimiter")
-            block = block.replace(self.mark, mark)
-        invalid: list[int] = []
+            text = _replaced(block, self.mark, mark)
+        invalid: dict[int, bytes] = {}
 
         def note(row: pacsv.InvalidRow) -> str:
-            invalid.append(row.number - 1)
+            invalid[row.number - 1] = row.text.encode().replace(mark, self.mark)
             return "skip"
 
-        return _read_csv(block, self.names, mark.decode(), note), invalid
+        return _read_csv(text, self.names, mark.decode(), note), invalid
+
+
+class _Look(Sequence[bytes]):
+    """Lines of a block, each made when it is looked at."""
+
+    def __init__(self, count: int, line: Callable[[int], bytes]):
+        self.count = count
+        self.line = line
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self.line(i) for i in range(*index.indices(self.count))]
+        return self.line(index)
 
 
 class _Csv:
@@ -269,6 +289,19 @@ def _read_csv(
     if batches:
         return batches[0]
     return pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def _replaced(block: bytes, old: bytes, new: bytes) -> Any:
+    """``block.replace(old, new)`` as a buffer, in Arrow's faster way."""
+    whole = pa.Array.from_buffers(
+        pa.large_binary(),
+        1,
+        [None, pa.array([0, len(block)], pa.int64()).buffers()[1], pa.py_buffer(block)],
+    )
+    done = pc.replace_substring(whole, pattern=old, replacement=new)
+    _, offsets, data = done.buffers()
+    start, stop = pa.Array.from_buffers(pa.int64(), 2, [None, offsets]).to_pylist()
+    return data.slice(start, stop - start)
 
 
 def _range(count: int) -> Any:
