@@ -208,7 +208,7 @@ def test_what_the_consumer_could_not_parse_is_kept_and_counted(tmp_path):
     assert (cut["kind"], cut["level"], cut["source"]) == ("data_failure", "error", "consumer")
     assert two["message"] == "line one\nline two"
     assert (total["kind"], dict(total["fields"])) == ("other", {"total_time_s": "41.31"})
-    assert found.notes == ["consumer.o: 2 events could not be parsed by the consumer"]
+    assert found.notes == ["2 events could not be parsed by the consumer"]
 
 
 @pytest.mark.parametrize("name", ["scheduler.e", "worker.e"])

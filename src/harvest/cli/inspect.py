@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from . import complete
+
 __all__ = ["detect", "preview"]
 
 
@@ -46,7 +48,14 @@ def detect(
 
 def preview(
     source: Annotated[
-        str, typer.Option("-s", "--source", metavar="NAME:LOCATION", help="What to read.")
+        str,
+        typer.Option(
+            "-s",
+            "--source",
+            metavar="NAME:LOCATION",
+            help="What to read.",
+            autocompletion=complete.sources,
+        ),
     ],
     rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows per record type.")] = 5,
     settings: Annotated[

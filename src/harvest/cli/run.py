@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from . import complete
+
 __all__ = ["run"]
 
 
@@ -17,11 +19,23 @@ def run(
     ] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option("-s", "--source", metavar="NAME:LOCATION", help="What to read. Repeatable."),
+        typer.Option(
+            "-s",
+            "--source",
+            metavar="NAME:LOCATION",
+            help="What to read. Repeatable.",
+            autocompletion=complete.sources,
+        ),
     ] = None,
     sink: Annotated[
         list[str] | None,
-        typer.Option("-k", "--sink", metavar="NAME:LOCATION", help="Where to. Repeatable."),
+        typer.Option(
+            "-k",
+            "--sink",
+            metavar="NAME:LOCATION",
+            help="Where to. Repeatable.",
+            autocompletion=complete.sinks,
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from . import complete
+
 __all__ = ["schema"]
 
 FORMATS = ("table", "json-schema", "arrow", "markdown")
@@ -13,7 +15,12 @@ FORMATS = ("table", "json-schema", "arrow", "markdown")
 
 def schema(
     name: Annotated[
-        str | None, typer.Argument(metavar="TYPE", help="A record type; all when left out.")
+        str | None,
+        typer.Argument(
+            metavar="TYPE",
+            help="A record type; all when left out.",
+            autocompletion=complete.record_types,
+        ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         str, typer.Option(help="table, json-schema, arrow or markdown.", metavar="FORMAT")

@@ -7,12 +7,19 @@ from typing import Annotated
 
 import typer
 
+from . import complete
+
 __all__ = ["view"]
 
 
 def view(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A view; all are listed without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A view; all are listed without.",
+            autocompletion=complete.views,
+        ),
     ] = None,
     dataset: Annotated[
         Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.")

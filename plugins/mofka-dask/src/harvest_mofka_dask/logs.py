@@ -114,7 +114,8 @@ def consumer_log(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any
         yield LogEvent, _with_fields(frame)
     if failures:
         name = partition.path.name
-        ctx.note(f"{name}: {failures} events could not be parsed by the consumer")
+        events = "1 event" if failures == 1 else f"{failures:,} events"
+        ctx.note(f"{events} could not be parsed by the consumer")
 
 
 def _with_fields(frame: pl.DataFrame) -> pa.Table:

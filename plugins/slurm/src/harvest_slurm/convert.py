@@ -12,12 +12,14 @@ from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import attrs
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import scalars
-from .digits import Spans, arrow, clock, decimal, spans, unsigned
+from .digits import Spans, arrow, clock, decimal, moment, pair, unsigned
+from .grid import Column
 from .scalars import Word
 
 __all__ = ["Context", "Converted", "convert", "finish", "nulled", "series"]
@@ -63,35 +65,32 @@ def series(column: Array) -> pl.Series:
     return made
 
 
-def nulled(column: Array) -> Array:
+def nulled(column: Column) -> Array:
     """A column of text with empty texts as nulls; shares the text."""
-    if len(column) == 0 or column.null_count:
-        return column
-    present = pc.not_equal(column, "")
-    if column.offset or present.offset:  # slices do not share their bitmaps' origin
-        return pc.if_else(present, column, pa.scalar(None, STRING))
-    buffers = column.buffers()
-    return pa.Array.from_buffers(STRING, len(column), [present.buffers()[1], *buffers[1:]])
+    text = column.text
+    bits = np.packbits(column.spans.length > 0, bitorder="little")
+    if text.offset:
+        return pc.if_else(pc.not_equal(text, ""), text, pa.scalar(None, STRING))
+    return pa.Array.from_buffers(STRING, len(text), [pa.py_buffer(bits), *text.buffers()[1:]])
 
 
 def finish(
-    column: Array,
+    column: Column,
     fast: dict[str, Array],
     parse: Callable[[str], Any],
+    left: Any,
     *,
     cut: bool = False,
-    todo: Array | None = None,
 ) -> Converted:
     """Read what the fast half left empty, once per distinct text.
 
     parse gives a value for one column, or a tuple where ``fast`` has several.
+    left: mask of the texts to read.
     """
-    first = next(iter(fast.values()))
-    if todo is None:
-        todo = pc.and_(pc.is_null(first), pc.not_equal(column, ""))
-    if not pc.any(todo).as_py():
+    if not left.any():
         return Converted(fast)
-    picked = column.filter(todo)
+    todo = pa.array(left)
+    picked = column.text.filter(todo)
     distinct = pc.unique(picked)
     rows: list[tuple[Any, ...]] = []
     words: list[str | None] = []
@@ -127,7 +126,7 @@ def finish(
         name: scatter([row[place] for row in rows], base.type, base)
         for place, (name, base) in enumerate(fast.items())
     }
-    empty = pa.nulls(len(column), STRING)
+    empty = pa.nulls(len(left), STRING)
     return Converted(
         values,
         scatter(words, STRING, empty) if any(words) else None,
@@ -135,44 +134,37 @@ def finish(
     )
 
 
-def _text(column: Array, ctx: Context) -> Converted:
+def _text(column: Column, ctx: Context) -> Converted:
     return Converted({"": nulled(column)})
 
 
-def _left(text: Spans, good: Any) -> Array | None:
-    """Which texts the fast half could not read; None where it read all."""
-    left = ~good & (text.length > 0)
-    return pa.array(left) if left.any() else None
-
-
 def _numbers(
-    column: Array,
+    column: Column,
     ctx: Context,
     read: Callable[[Spans], Any],
     kind: Any,
     parse: Callable[[str], Any],
 ) -> Converted:
     """A column by a reader of ``digits``, and what that left by a function of ``scalars``."""
-    text = spans(column)
+    text = column.spans
     values, good = read(text)
-    fast = {"": arrow(values, good, kind)}
-    left = _left(text, good)
-    return Converted(fast) if left is None else finish(column, fast, parse, cut=ctx.cut, todo=left)
+    left = ~good & (text.length > 0)
+    return finish(column, {"": arrow(values, good, kind)}, parse, left, cut=ctx.cut)
 
 
 def _whole(text: Spans) -> Any:
     return unsigned(text, text.start, text.end)
 
 
-def _int(column: Array, ctx: Context) -> Converted:
+def _int(column: Column, ctx: Context) -> Converted:
     return _numbers(column, ctx, _whole, pa.int64(), scalars.integer)
 
 
-def _count(column: Array, ctx: Context) -> Converted:
+def _count(column: Column, ctx: Context) -> Converted:
     return _numbers(column, ctx, _whole, pa.int64(), scalars.count)
 
 
-def _seconds(column: Array, ctx: Context) -> Converted:
+def _seconds(column: Column, ctx: Context) -> Converted:
     def read(text: Spans) -> Any:
         values, good = _whole(text)
         return values.astype(float), good
@@ -180,7 +172,7 @@ def _seconds(column: Array, ctx: Context) -> Converted:
     return _numbers(column, ctx, read, pa.float64(), scalars.seconds)
 
 
-def _minutes(column: Array, ctx: Context) -> Converted:
+def _minutes(column: Column, ctx: Context) -> Converted:
     def read(text: Spans) -> Any:
         values, good = _whole(text)
         return values * 60.0, good
@@ -188,81 +180,82 @@ def _minutes(column: Array, ctx: Context) -> Converted:
     return _numbers(column, ctx, read, pa.float64(), scalars.minutes)
 
 
-def _duration(column: Array, ctx: Context) -> Converted:
+def _duration(column: Column, ctx: Context) -> Converted:
     return _numbers(column, ctx, clock, pa.float64(), scalars.duration)
 
 
-def _memory(column: Array, ctx: Context) -> Converted:
+def _memory(column: Column, ctx: Context) -> Converted:
     return _numbers(column, ctx, decimal, pa.int64(), scalars.memory)
 
 
 def _distinct(
-    column: Array, ctx: Context, kinds: dict[str, Any], parse: Callable[[str], Any]
+    column: Column, ctx: Context, kinds: dict[str, Any], parse: Callable[[str], Any]
 ) -> Converted:
     """Columns of few distinct texts: read each once."""
-    empty = {name: pa.nulls(len(column), kind) for name, kind in kinds.items()}
-    return finish(column, empty, parse, cut=ctx.cut)
+    full = column.spans.length > 0
+    empty = {name: pa.nulls(len(full), kind) for name, kind in kinds.items()}
+    return finish(column, empty, parse, full, cut=ctx.cut)
 
 
-def _reqmem(column: Array, ctx: Context) -> Converted:
+def _reqmem(column: Column, ctx: Context) -> Converted:
     return _distinct(column, ctx, {"": pa.int64(), "per": STRING}, scalars.reqmem)
 
 
-def _exit(column: Array, ctx: Context) -> Converted:
-    return _distinct(column, ctx, {"": pa.int64(), "signal": pa.int64()}, scalars.exit_code)
+def _exit(column: Column, ctx: Context) -> Converted:
+    code, signal, good = pair(column.spans)
+    fast = {"": arrow(code, good, pa.int64()), "signal": arrow(signal, good, pa.int64())}
+    left = ~good & (column.spans.length > 0)
+    return finish(column, fast, scalars.exit_code, left, cut=ctx.cut)
 
 
-def _state(column: Array, ctx: Context) -> Converted:
+def _state(column: Column, ctx: Context) -> Converted:
     def parse(text: str) -> Any:
         return scalars.state(text, cut=ctx.cut)
 
     return _distinct(column, ctx, {"": STRING, "by": STRING}, parse)
 
 
-def _time(column: Array, ctx: Context) -> Converted:
-    text = spans(column)
+def _time(column: Column, ctx: Context) -> Converted:
+    text = column.spans
     width = text.length
-    plain = width == 19
-    none = pa.scalar(None, STRING)
-    local = column if plain.all() else pc.if_else(pa.array(plain), column, none)
-    try:
-        moments = pc.cast(local, pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        read = series(local).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
-        moments = read.to_arrow()
-    ctx.naive_times |= moments.null_count < len(moments)
+    micros, local = moment(text)
+    ctx.naive_times |= bool(local.any())
+    moments = arrow(micros, local, pa.timestamp("us"))
     if ctx.zone.key == "UTC":
-        moments = moments.cast(TIMESTAMP)
+        moments = moments.view(TIMESTAMP)
     else:
         # a time that clocks skip stays empty and gets its reason below
         placed = series(moments).dt.replace_time_zone(
             ctx.zone.key, ambiguous="earliest", non_existent="null"
         )
         moments = placed.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP)
-    seconds, good = unsigned(text, text.start, text.end)
+    seconds, good = _whole(text)
     epoch = good & (width < 12)
     if epoch.any():
         moments = pc.coalesce(moments, arrow(seconds * 1_000_000, epoch, TIMESTAMP))
     if (width > 19).any():
-        zoned = pc.if_else(pa.array(width > 19), column, none)
+        zoned = pc.if_else(pa.array(width > 19), column.text, pa.scalar(None, STRING))
         read = series(zoned).str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
         moments = pc.coalesce(moments, read.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP))
-    return finish(column, {"": moments}, lambda text: scalars.time(text, ctx.zone), cut=ctx.cut)
+    left = moments.is_null().to_numpy(zero_copy_only=False) & (width > 0)
+    return finish(
+        column, {"": moments}, lambda value: scalars.time(value, ctx.zone), left, cut=ctx.cut
+    )
 
 
-def _tres(column: Array, ctx: Context) -> Converted:
+def _tres(column: Column, ctx: Context) -> Converted:
     from .tres import allocations
 
     return allocations(column, cut=ctx.cut)
 
 
-def _usage(column: Array, ctx: Context) -> Converted:
+def _usage(column: Column, ctx: Context) -> Converted:
     from .tres import usages
 
     return usages(column, cut=ctx.cut)
 
 
-_KINDS: Final[dict[str, Callable[[Array, Context], Converted]]] = {
+_KINDS: Final[dict[str, Callable[[Column, Context], Converted]]] = {
     "text": _text,
     "int": _int,
     "seconds": _seconds,
@@ -279,6 +272,6 @@ _KINDS: Final[dict[str, Callable[[Array, Context], Converted]]] = {
 }
 
 
-def convert(kind: str, column: Array, ctx: Context) -> Converted:
+def convert(kind: str, column: Column, ctx: Context) -> Converted:
     """A column of text, of one of the kinds that ``fields`` names, as typed columns."""
     return _KINDS[kind](column, ctx)

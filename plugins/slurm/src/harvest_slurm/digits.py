@@ -15,13 +15,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["Spans", "arrow", "clock", "decimal", "spans", "unsigned"]
+__all__ = [
+    "PAD",
+    "Spans",
+    "arrow",
+    "clock",
+    "decimal",
+    "moment",
+    "pair",
+    "spans",
+    "spans_of",
+    "unsigned",
+]
 
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 Ints: TypeAlias = "npt.NDArray[np.int64]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
-_PAD: Final = 16
+PAD: Final = 16
+"""Room before the first text and behind the last one of a buffer."""
 
 _ZEROS: Final = np.uint64(0x3030303030303030)
 _HIGH: Final = np.uint64(0x8080808080808080)
@@ -63,10 +75,10 @@ def spans(column: Any) -> Spans:
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32, count + 1, column.offset * 4).astype(np.int64)
     first, last = int(ends[0]), int(ends[-1])
-    padded = np.zeros(last - first + 2 * _PAD, np.uint8)
+    padded = np.zeros(last - first + 2 * PAD, np.uint8)
     if last > first:
-        padded[_PAD:-_PAD] = np.frombuffer(data, np.uint8, last - first, first)
-    ends += _PAD - first
+        padded[PAD:-PAD] = np.frombuffer(data, np.uint8, last - first, first)
+    ends += PAD - first
     return spans_of(padded, ends[:-1], ends[1:])
 
 
@@ -79,19 +91,21 @@ def spans_of(padded: npt.NDArray[np.uint8], start: Ints, end: Ints) -> Spans:
 def unsigned(text: Spans, start: Ints, end: Ints) -> tuple[Ints, Flags]:
     """Whole numbers of 1 to 16 digits between two places of each text, and where they are."""
     length = end - start
-    low, good_low = _eight(text, end, np.clip(length, 0, 8))
-    good = (length >= 1) & (length <= 16) & good_low
-    if (length > 8).any():
-        high, good_high = _eight(text, end - 8, np.clip(length - 8, 0, 8))
-        return low + high * 100_000_000, good & good_high
+    low, good = _eight(text, end, np.minimum(np.maximum(length, 0), 8))
+    good &= (length >= 1) & (length <= 16)
+    long = np.flatnonzero((length > 8) & good)
+    if len(long):
+        digits = np.minimum(length[long] - 8, 8)
+        high, good_high = _eight(text, end[long] - 8, digits)
+        low[long] += high * 100_000_000
+        good[long] &= good_high
     return low, good
 
 
 def _eight(text: Spans, end: Ints, digits: Ints) -> tuple[Ints, Flags]:
     """Numbers of the last ``digits`` (0 to 8) bytes before ``end``."""
-    mask = _LAST[digits]
-    places = np.maximum(end - 8, 0)
-    value = ((text.words[places] & mask) | (_ZEROS & ~mask)) ^ _ZEROS
+    # digits become their values, and the bytes before them 0
+    value = (text.words[end - 8] ^ _ZEROS) & _LAST[digits]
     good = ((value + _OVER) | value) & _HIGH == 0
     return _sum(value), good
 
@@ -113,11 +127,50 @@ _COLONS: Final = np.uint64(0x0000FF0000FF0000)
 
 def _clock_at(text: Spans, place: Ints, pattern: Any) -> tuple[Ints, Ints, Ints, Flags]:
     """Three numbers of two digits with two marks between them, in eight bytes."""
-    value = text.words[np.clip(place, 0, len(text.words) - 1)] ^ pattern
+    value = text.words[place] ^ pattern
     good = (((value + _OVER) | value) & _HIGH == 0) & (value & _COLONS == 0)
     tens = value * np.uint64(10) + (value >> np.uint64(8))
     parts = [((tens >> np.uint64(shift)) & _LOW).astype(np.int64) for shift in (0, 24, 48)]
     return parts[0], parts[1], parts[2], good
+
+
+_DATE: Final = np.frombuffer(b"0000-00-", "<u8")[0]
+_DASHES: Final = np.uint64(0xFF0000FF00000000)
+
+
+def moment(text: Spans) -> tuple[Ints, Flags]:
+    """Microseconds since 1970 of ``YYYY-MM-DDTHH:MM:SS``, taken as UTC, and where there is one."""
+    hours, minutes, seconds, good = _clock_at(text, text.end - 8, _CLOCK)
+    good &= text.length == 19
+    start = text.end - 19
+    np.maximum(start, 0, out=start)
+    value = text.words[start] ^ _DATE
+    good &= (((value + _OVER) | value) & _HIGH == 0) & (value & _DASHES == 0)
+    tens = value * np.uint64(10) + (value >> np.uint64(8))
+    century, year, month = (
+        ((tens >> np.uint64(shift)) & _LOW).astype(np.int64) for shift in (0, 16, 40)
+    )
+    high = text.at(start + 8).astype(np.int64) - ord("0")
+    low = text.at(start + 9).astype(np.int64) - ord("0")
+    good &= (high >= 0) & (high <= 3) & (low >= 0) & (low <= 9)
+    good &= text.at(start + 10) == ord("T")
+    day = high * 10 + low
+    good &= (month >= 1) & (month <= 12) & (day >= 1) & (century + year > 0)
+    good &= (hours < 24) & (minutes < 60) & (seconds < 60)
+    months = (century * 100 + year - 1970) * 12 + month - 1
+    first = months.astype("datetime64[M]").astype("datetime64[D]")
+    date = first + (day - 1)
+    good &= date.astype("datetime64[M]").astype(np.int64) == months  # no 30 February
+    total = date.astype(np.int64) * 86_400 + hours * 3600 + minutes * 60 + seconds
+    return total * 1_000_000, good
+
+
+def pair(text: Spans) -> tuple[Ints, Ints, Flags]:
+    """Two numbers with a colon between them, the first of one digit (``0:15``)."""
+    first = text.at(text.start).astype(np.int64) - ord("0")
+    second, good = unsigned(text, text.start + 2, text.end)
+    good &= (first >= 0) & (first <= 9) & (text.at(text.start + 1) == ord(":"))
+    return first, second, good & (text.length > 2)
 
 
 _SHORT: Final = np.frombuffer(b"00:00.00", "<u8")[0]
@@ -129,17 +182,17 @@ def clock(text: Spans) -> tuple[npt.NDArray[np.float64], Flags]:
     hours, minutes, seconds, good = _clock_at(text, text.end - 8, _CLOCK)
     value = (hours * 3600 + minutes * 60 + seconds).astype(np.float64)
     fine = good & (length == 8)
-    days = (length > 9) & (length < 17)
-    if days.any():
-        number, whole = unsigned(text, text.start, np.maximum(text.end - 9, text.start))
-        dashed = text.at(np.maximum(text.end - 9, 0)) == ord("-")
-        with_days = days & good & whole & dashed
-        value = np.where(with_days, value + number * 86_400.0, value)
-        fine |= with_days
+    days = np.flatnonzero((length > 9) & (length < 17) & good)
+    if len(days):
+        dash = text.end[days] - 9
+        number, whole = unsigned(text, text.start[days], dash)
+        whole &= text.at(dash) == ord("-")
+        value[days] += number * 86_400.0
+        fine[days] = whole
     short = length == 9
     if short.any():
-        minutes, seconds, hundredths, good = _clock_at(text, text.start, _SHORT)
-        last = text.at(np.minimum(text.start + 8, len(text.data) - 1)).astype(np.int64) - ord("0")
+        minutes, seconds, hundredths, good = _clock_at(text, text.end - 9, _SHORT)
+        last = text.at(text.end - 1).astype(np.int64) - ord("0")
         good &= short & (last >= 0) & (last <= 9)
         # one division of whole numbers rounds as the decimal text does
         total = (minutes * 60 + seconds) * 1000 + hundredths * 10 + last
@@ -155,24 +208,22 @@ for _power, _unit in enumerate("KMGTP", start=1):
 
 def decimal(text: Spans) -> tuple[Ints, Flags]:
     """Amounts with up to two decimals and a unit of 1024 (``3244K``, ``10.05M``, ``16``)."""
-    last = text.at(np.maximum(text.end - 1, 0))
-    scale = _SCALE[last]
+    scale = _SCALE[text.at(text.end - 1)]
     united = (scale > 0) & (text.length > 1)
     scale = np.where(united, scale, 1)
     end = text.end - united
-    value, good = unsigned(text, text.start, end)
-    good &= value <= (2**62) // scale
-    amount = np.where(good, value, 0) * scale
-    dotted = (text.at(np.maximum(end - 3, 0)) == ord(".")) & (end - text.start > 3)
-    if dotted.any():
-        whole, fine = unsigned(text, text.start, np.maximum(end - 3, text.start))
-        part, also = unsigned(text, end - 2, end)
+    amount, good = unsigned(text, text.start, end)
+    good &= amount.astype(float) * scale < 2.0**62
+    amount *= scale
+    dotted = np.flatnonzero((text.at(end - 3) == ord(".")) & (end - text.start > 3))
+    if len(dotted):
+        tail, size = end[dotted], scale[dotted]
+        whole, fine = unsigned(text, text.start[dotted], tail - 3)
+        part, also = unsigned(text, tail - 2, tail)
         hundredths = whole * 100 + part
-        fine &= also & dotted & (whole < 10**12)
-        fine &= hundredths <= (2**62) // scale
-        exact = (np.where(fine, hundredths, 0) * scale + 50) // 100
-        amount = np.where(fine, exact, amount)
-        good |= fine
+        fine &= also & (whole < 10**12) & (hundredths <= (2**62) // size)
+        amount[dotted[fine]] = (hundredths[fine] * size[fine] + 50) // 100
+        good[dotted[fine]] = True
     return amount, good
 
 

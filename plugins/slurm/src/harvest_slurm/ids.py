@@ -48,15 +48,13 @@ class Ids:
         )
 
 
-def is_id(column: Any) -> Any:
-    """Which texts are job ids, as a numpy mask."""
-    text = spans(column)
+def is_id(text: Spans) -> Any:
+    """Which texts are job ids, as a mask."""
     dots = _first_dots(text)
     good = unsigned(text, text.start, dots)[1] & ((dots == text.end) | _plain_step(text, dots))
-    left = np.flatnonzero(~good)
-    if len(left):
-        like = pc.match_substring_regex(column.take(pa.array(left)), PATTERN)
-        good[left] = like.to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(~good).tolist():
+        like = text.data[text.start[row] : text.end[row]].tobytes()
+        good[row] = _LIKE.fullmatch(like) is not None
     return good
 
 
@@ -76,25 +74,12 @@ def _plain_step(text: Spans, dots: Any) -> Any:
 
 def _first_dots(text: Spans) -> Any:
     """Place of the first dot of each text, or its end."""
-    if not len(text.start):
-        return text.end
-    first = int(text.start[0])
-    dots = np.flatnonzero(text.data[first : int(text.end[-1])] == ord(".")) + first
-    if not len(dots):
-        return text.end
-    after = np.searchsorted(dots, text.start)
-    place = dots[np.minimum(after, len(dots) - 1)]
-    return np.where((after < len(dots)) & (place < text.end), place, text.end)
-
-
-def _pieces(text: Spans, start: Any, end: Any) -> Any:
-    """Texts between two places, where no later text begins before the one before it ends."""
-    marks = np.empty(2 * len(start) + 1, np.int32)
-    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(text.data)
-    both = pa.Array.from_buffers(
-        pa.string(), 2 * len(start), [None, pa.py_buffer(marks), pa.py_buffer(text.data)]
-    )
-    return both.take(pa.array(np.arange(0, 2 * len(start), 2, np.int32)))
+    place = text.end.copy()
+    # steps are short: .batch, .extern, .interactive, or a number
+    for back in range(14, 0, -1):
+        here = text.end - back
+        np.copyto(place, here, where=(here >= text.start) & (text.at(here) == ord(".")))
+    return place
 
 
 def read_ids(job_id: Any | None, raw: Any | None) -> Ids:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from . import scalars
 from .convert import Converted, finish
 from .digits import Spans, arrow, clock, decimal, spans, spans_of
+from .grid import Column, pieces
 from .scalars import Word
 
 __all__ = ["allocations", "parse", "usages"]
@@ -34,10 +35,10 @@ def parse(text: str) -> dict[str, float | int | None]:
     return found
 
 
-def allocations(column: Any, *, cut: bool = False) -> Converted:
+def allocations(column: Column, *, cut: bool = False) -> Converted:
     """Amounts as whole numbers; a dump has few distinct texts, each is read once."""
-    encoded = column.dictionary_encode()
-    read = _maps(encoded.dictionary, pa.int64(), cut)
+    encoded = column.text.dictionary_encode()
+    read = _maps(Column(encoded.dictionary), pa.int64(), cut)
     return Converted(
         {"": read.values[""].take(encoded.indices)},
         read.words.take(encoded.indices) if read.words is not None else None,
@@ -45,22 +46,22 @@ def allocations(column: Any, *, cut: bool = False) -> Converted:
     )
 
 
-def usages(column: Any, *, cut: bool = False) -> Converted:
+def usages(column: Column, *, cut: bool = False) -> Converted:
     """Amounts as floating-point numbers."""
     return _maps(column, pa.float64(), cut)
 
 
-def _maps(column: Any, kind: Any, cut: bool) -> Converted:
-    text = spans(column)
+def _maps(column: Column, kind: Any, cut: bool) -> Converted:
+    text = spans(column.text)
     full = text.length > 0
     entries = _entries(text)
     if entries is None:  # some text is no list of entries: find out which, one by one
-        maps, good = pa.nulls(len(column), pa.map_(pa.string(), kind)), np.zeros(len(column), bool)
+        maps, good = pa.nulls(len(full), pa.map_(pa.string(), kind)), np.zeros(len(full), bool)
     else:
         keys, amounts, offsets = entries
         values, fine = _amounts(amounts, whole=kind == pa.int64())
-        rows = np.repeat(np.arange(len(column)), np.diff(offsets))
-        good = np.ones(len(column), bool)
+        rows = np.repeat(np.arange(len(full)), np.diff(offsets))
+        good = np.ones(len(full), bool)
         good[rows[~fine]] = False
         maps = pa.MapArray.from_arrays(
             pa.array(offsets.astype(np.int32), mask=np.append(~full, False)),
@@ -75,25 +76,23 @@ def _maps(column: Any, kind: Any, cut: bool) -> Converted:
             for key, value in parse(text).items()
         ]
 
-    left = ~good & full
-    if not left.any():
-        return Converted({"": maps})
-    return finish(column, {"": maps}, one, cut=cut, todo=pa.array(left))
+    return finish(column, {"": maps}, one, ~good & full, cut=cut)
 
 
 def _entries(text: Spans) -> tuple[Any, Spans, Any] | None:
     """Keys, spans of the amounts, and offsets of the entries of each text.
 
-    None unless every text is entries of one ``=`` each, separated by commas.
+    text: without gaps.  None unless every text is entries of one ``=`` each, between commas.
     """
-    first, last = int(text.start[0]) if len(text.start) else 0, len(text.data)
-    equals = np.flatnonzero(text.data[first:last] == ord("=")) + first
-    commas = np.flatnonzero(text.data[first:last] == ord(",")) + first
-    bounds = np.append(text.start, text.end[-1:] if len(text.end) else 0)
+    full = text.length > 0
+    data, bounds = text.data, np.append(text.start, text.end[-1:])
+    equals = np.flatnonzero(data == ord("="))
+    commas = np.flatnonzero(data == ord(","))
+    if not len(bounds):
+        return None
     offsets = np.searchsorted(equals, bounds)
     counts = np.diff(offsets)
     separators = np.diff(np.searchsorted(commas, bounds))
-    full = text.length > 0
     if not (np.where(full, counts - separators == 1, counts + separators == 0)).all():
         return None
     start, end = np.empty(len(equals), np.int64), np.empty(len(equals), np.int64)
@@ -105,15 +104,8 @@ def _entries(text: Spans) -> tuple[Any, Spans, Any] | None:
     end[inner], end[~inner] = commas, text.end[full]
     if not ((start < equals) & (equals < end)).all():
         return None
-    # keys and what lies between them share one buffer; every second text is a key
-    marks = np.empty(2 * len(equals) + 1, np.int32)
-    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, equals, len(text.data)
-    marks[2:-1:2] = start[1:]
-    both = pa.Array.from_buffers(
-        pa.string(), 2 * len(equals), [None, pa.py_buffer(marks), pa.py_buffer(text.data)]
-    )
-    keys = both.take(pa.array(np.arange(0, 2 * len(equals), 2, np.int32)))
-    return keys, spans_of(text.data, equals + 1, end), offsets
+    keys = pieces(data, start, equals, np.arange(len(equals), dtype=np.int32))
+    return keys, spans_of(data, equals + 1, end), offsets
 
 
 def _amounts(text: Spans, *, whole: bool) -> tuple[Any, Any]:
