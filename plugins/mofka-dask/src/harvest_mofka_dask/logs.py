@@ -113,7 +113,6 @@ def consumer_log(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any
         failures += int((frame["kind"] == "data_failure").sum())
         yield LogEvent, _with_fields(frame)
     if failures:
-        name = partition.path.name
         events = "1 event" if failures == 1 else f"{failures:,} events"
         ctx.note(f"{events} could not be parsed by the consumer")
 
