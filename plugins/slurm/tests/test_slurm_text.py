@@ -203,8 +203,8 @@ def read_blocks(text: str, block: int) -> tuple[list[tuple[str, ...]], ReadConte
         layout = find_layout(data, where="x")
         rows, given_rows = [], 0
         for raw in read_text(io.BytesIO(data), layout, ctx, block_bytes=block):
-            given_rows += raw.batch.num_rows
-            columns = [column.to_pylist() for column in raw.batch.columns]
+            given_rows += len(raw.position)
+            columns = [raw.column(name).text.to_pylist() for name in raw.names]
             rows += list(zip(*columns, strict=True))
     return rows, ctx, given_rows
 

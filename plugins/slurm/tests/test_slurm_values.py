@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 
 from harvest_slurm import scalars
 from harvest_slurm.convert import Context, Converted, convert
+from harvest_slurm.grid import Column
 from harvest_slurm.ids import read_ids
 
 
 def read(kind: str, texts: list[str], zone: str = "UTC", *, cut: bool = False) -> Converted:
-    return convert(kind, pa.array(texts, pa.string()), Context(ZoneInfo(zone), cut=cut))
+    return convert(kind, Column(pa.array(texts, pa.string())), Context(ZoneInfo(zone), cut=cut))
 
 
 def values(kind: str, texts: list[str], zone: str = "UTC") -> list[Any]:
@@ -316,7 +317,7 @@ def job_ids(draw: Any) -> tuple[str, dict[str, Any]]:
 
 @given(st.lists(job_ids(), min_size=1, max_size=20))
 def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:
-    ids = read_ids(pa.array([text for text, _ in made]), None)
+    ids = read_ids(Column(pa.array([text for text, _ in made])), None)
     assert ids.errors is None
     assert ids.job.to_pylist() == [expected["job"] for _, expected in made]
     assert ids.step.to_pylist() == [expected["step"] for _, expected in made]
@@ -331,7 +332,7 @@ def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:
     "text", ["", "x", "12x", "12_", "12+", "12_[", "12.", ".batch", "+12", "1 2"]
 )
 def test_what_is_no_job_id_is_an_error(text: str) -> None:
-    ids = read_ids(pa.array(["7", text]), None)
+    ids = read_ids(Column(pa.array(["7", text])), None)
     if text == "12_[":  # sacct cuts long lists of tasks
         return
     assert ids.errors is not None

@@ -36,15 +36,30 @@ def to_html(report: Report) -> str:
     return page + "\n"
 
 
+BRIEF = 20
+"""Characters up to which a column's texts are kept on one line."""
+
+
+def _kinds(table: Table, texts: list[list[str]]) -> list[str]:
+    """For each column how it is set: ``number``, ``brief`` (never broken) or freely."""
+    longest = [max(map(len, cells), default=0) for cells in zip(*texts, strict=True)]
+    longest = longest or [0] * len(table.columns)
+    return [
+        "number" if right else "brief" if length <= BRIEF else ""
+        for right, length in zip(numeric(table), longest, strict=True)
+    ]
+
+
 def _section(section: Section, report: Report) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": section.name, "title": section.title}
     if isinstance(section, Table):
-        texts, right, starts = rows_of_text(section), numeric(section), group_starts(section)
+        texts, starts = list(rows_of_text(section)), group_starts(section)
+        kinds = _kinds(section, texts)
         return shown | {
             "kind": "table",
-            "columns": list(zip(section.columns, right, strict=True)),
+            "columns": list(zip(section.columns, kinds, strict=True)),
             "rows": [
-                (start, list(zip(row, right, strict=True)))
+                (start, list(zip(row, kinds, strict=True)))
                 for start, row in zip(starts, texts, strict=True)
             ],
             "terms": [(c.label, c.doc) for c in section.columns if c.doc],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvest import CommandGroup, SourceSpec, View, hookimpl
+from harvest import CommandGroup, ReportSpec, SourceSpec, View, hookimpl
 
 harvest_api = 1
 
@@ -29,6 +29,7 @@ RUN_SETTING = "keep one run: its directory, or the directory's name"
 def harvest_views() -> list[View]:
     """Views over the records of Dask runs."""
     told = ("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.graph_task")
+    traced = ("darshan.dxt_segment",)
     joined = ("dask.worker", "dask.client", "dask.log_event")
     return [
         View(
@@ -55,6 +56,60 @@ def harvest_views() -> list[View]:
             requires=(*told, *joined),
             settings={"run": RUN_SETTING},
         ),
+        View(
+            name="dask.task_io",
+            doc="What each task read and wrote, by worker, thread, file, module and op: Darshan's "
+            "traced operations tied to tasks.",
+            build="harvest_mofka_dask.views:task_io",
+            requires=traced,
+            settings={"run": RUN_SETTING},
+        ),
+        View(
+            name="dask.task_io_coverage",
+            doc="One row per traced process: how many of its operations are on threads that ran "
+            "tasks, and how many of these are tied to a task.",
+            build="harvest_mofka_dask.views:task_io_coverage",
+            requires=traced,
+            settings={"run": RUN_SETTING},
+        ),
+        View(
+            name="dask.workers_processes",
+            doc="One row per worker: its host and process id in Darshan's logs, and how they "
+            "were tied.",
+            build="harvest_mofka_dask.views:workers_processes",
+            requires=traced,
+            settings={"run": RUN_SETTING},
+        ),
+        View(
+            name="dask.trace",
+            doc="Executions, transfers and traced I/O as events in Chrome's Trace Event Format; "
+            "`harvest mofka-dask trace` writes them as a file for Perfetto.",
+            build="harvest_mofka_dask.trace:trace",
+            requires=(*told, "darshan.dxt_segment"),
+            settings={"run": RUN_SETTING},
+        ),
+    ]
+
+
+@hookimpl
+def harvest_reports() -> list[ReportSpec]:
+    """Reports on Dask runs."""
+    return [
+        ReportSpec(
+            name="dask.run",
+            doc="A run on one page: task stream, occupancy of workers, time in states, transfers, "
+            "I/O over time, slowest tasks, and what the record lacks.",
+            build="harvest_mofka_dask.reports:dask_run",
+            requires=(
+                *("dask.task_transition", "dask.worker_transition", "dask.transfer"),
+                *("dask.worker", "darshan.dxt_segment"),
+            ),
+            settings={
+                "run": "the run: its directory, or the directory's name; needed where there are "
+                "several",
+                "top": "how many of the slowest tasks and of the largest transfers are listed (20)",
+            },
+        )
     ]
 
 
@@ -64,7 +119,8 @@ def harvest_commands() -> list[CommandGroup]:
     return [
         CommandGroup(
             name="mofka-dask",
-            doc="Dask runs recorded through Mofka: compile their tasks from bare CSVs.",
-            app="harvest_mofka_dask.capture:app",
+            doc="Dask runs recorded through Mofka: compile their tasks from bare CSVs, or write a run "
+            "as a trace for Perfetto.",
+            app="harvest_mofka_dask.commands:app",
         )
     ]

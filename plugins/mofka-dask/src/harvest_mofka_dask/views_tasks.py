@@ -8,12 +8,14 @@ import polars as pl
 
 from .views_events import EVENT, task_events
 from .views_frames import Frames, load, microseconds
+from .views_io import TOTALS, task_io_totals
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["task_frame", "tasks"]
 
+TRACED = "darshan.dxt_segment"
 TYPES = ("dask.graph_task", "dask.task_transition", "dask.worker_transition", "dask.transfer")
 
 
@@ -41,20 +43,27 @@ def tasks(
     - scheduler_states, worker_states: time in each state, in order of first entry.  A state lasts
       from the transition into it to the next one; the last state stays open and counts nothing.
       Null where no state was left;
-    - events: all of them, ordered by time (see ``views_events``).
+    - events: all of them, ordered by time (see ``views_events``);
+    - io_read_bytes, io_write_bytes, io_operations, io_seconds: what Darshan traced of its
+      executions (see ``dask.task_io``); null where no trace is known of a worker that executed
+      it.
     """
-    frame = task_frame(load(dataset, TYPES, run=run))
+    io = task_io_totals(dataset, run=run) if TRACED in dataset else None
+    frame = task_frame(load(dataset, TYPES, run=run), io)
     return frame if key is None else frame.filter(pl.col("key") == key)
 
 
-def task_frame(frames: Frames) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``."""
+def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
+    """The view, from frames that carry the column ``run``; io as of ``task_io_totals``."""
     one = ["run", "key"]
+    if io is None:
+        io = pl.LazyFrame(schema=TOTALS)
     return (
         _from_events(task_events(frames))
         .join(_from_graphs(frames["dask.graph_task"]), on=one, how="left")
         .join(_scheduler_states(frames["dask.task_transition"]), on=one, how="left")
         .join(_worker_states(frames["dask.worker_transition"]), on=one, how="left")
+        .join(io, on=one, how="left")
         .sort("run", "first_time", "key", nulls_last=True)
         .select(
             *("run", "key", "group", "prefix", "client", "requested"),
@@ -62,6 +71,7 @@ def task_frame(frames: Frames) -> pl.LazyFrame:
             *("last_state", "executions", "executed_on", "began", "ended", "duration_s"),
             *("size_bytes", "bytes_sent", "bytes_received", "transfers"),
             *("scheduler_states", "worker_states", "events"),
+            *("io_read_bytes", "io_write_bytes", "io_operations", "io_seconds"),
         )
     )
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from harvest import ReadContext
 
 from .convert import Context
+from .grid import RawRows
 from .ids import Ids, read_ids
 from .records import Job, Step
 from .rows import Built, build
 from .select import Selection
-from .text import RawRows
 
 __all__ = ["assemble"]
 
@@ -32,7 +32,7 @@ def assemble(
 ) -> Batches:
     """Typed batches of jobs and steps; rejects and filtered rows go to ``ctx``."""
     for raw in blocks:
-        ctx.read(raw.batch.num_rows)
+        ctx.read(len(raw.position))
         jobs, steps = _split(raw)
         job_rows = _build(Job, *jobs, convert, ctx, delimiter)
         step_rows = _build(Step, *steps, convert, ctx, delimiter)
@@ -53,12 +53,11 @@ def assemble(
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:
     """Rows of jobs and rows of steps, with their ids."""
-    names = raw.batch.schema.names
-    ids = read_ids(*(raw.batch.column(n) if n in names else None for n in ("JobID", "JobIDRaw")))
-    is_step = pc.is_valid(ids.step)
+    names = ("JobID", "JobIDRaw")
+    ids = read_ids(*(raw.column(name) if name in raw.names else None for name in names))
+    is_step = ids.step.is_valid().to_numpy(zero_copy_only=False)
     jobs, steps = (
-        (RawRows(raw.batch.filter(mask), raw.position.filter(mask)), ids.filter(mask))
-        for mask in (pc.invert(is_step), is_step)
+        (raw.pick(np.flatnonzero(mask)), ids.filter(pa.array(mask))) for mask in (~is_step, is_step)
     )
     return jobs, steps
 
@@ -71,13 +70,15 @@ def _build(
     ctx: ReadContext,
     delimiter: str,
 ) -> pa.Table:
-    built: Built = build(cls, cls is Step, raw.batch, ids, convert)
+    built: Built = build(cls, cls is Step, raw, ids, convert)
     for bad in built.rejected:
+        one = raw.pick(np.array([bad.index]))
         ctx.reject(
-            raw.raw(bad.index, delimiter),
+            delimiter.join(one.column(name).text[0].as_py() for name in raw.names),
             bad.reason,
-            position=raw.position[bad.index].as_py(),
+            position=int(raw.position[bad.index]),
             record_type="slurm.step" if cls is Step else "slurm.job",
         )
-    position: Any = raw.position if built.kept is None else raw.position.filter(built.kept)
-    return built.table.append_column("position", position)
+    position = pa.array(raw.position)
+    kept = position if built.kept is None else position.filter(built.kept)
+    return built.table.append_column("position", kept)

@@ -7,16 +7,18 @@ together as long as one; values longer than their column are cut, with a ``+`` a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO
+from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext
 
+from .grid import BatchRows, RawRows
 from .ids import PATTERN
 from .layout import Layout
-from .text import BLOCK_BYTES, RawRows
+from .text import BLOCK_BYTES
 
 __all__ = ["read_fixed"]
 
@@ -139,16 +141,15 @@ class _Fixed:
                 )
             columns.append(pc.utf8_trim_whitespace(text))
             start += width + 1
-        batch = pa.RecordBatch.from_arrays(columns, names=list(self.layout.columns))
-        place = pa.array(positions, pa.int64())
-        headers = self._headers(batch)
-        return (
-            RawRows(batch.filter(headers), place.filter(headers))
-            if headers
-            else RawRows(batch, place)
-        )
+        names = list(self.layout.columns)
+        batch = pa.RecordBatch.from_arrays(columns, names=names)
+        place = np.array(positions)
+        rows = self._headers(batch)
+        if rows is not None:
+            batch, place = batch.filter(pa.array(rows)), place[rows]
+        return BatchRows(names, batch, place)
 
-    def _headers(self, batch: pa.RecordBatch) -> pa.BooleanArray | None:
+    def _headers(self, batch: pa.RecordBatch) -> Any:
         """A mask without repeated header and dash lines; None where there are none."""
         column = batch.column("JobID" if "JobID" in batch.schema.names else "JobIDRaw")
         if pc.all(pc.match_substring_regex(column, PATTERN)).as_py():
@@ -160,4 +161,4 @@ class _Fixed:
         repeated = pc.sum(marks).as_py() or 0
         self.ctx.read(repeated)
         self.ctx.folded(repeated, "repeated header")
-        return pc.invert(marks)
+        return ~marks.to_numpy(zero_copy_only=False)

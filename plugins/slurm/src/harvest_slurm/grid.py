@@ -71,14 +71,14 @@ class RawRows(Protocol):
 class GridRows:
     """Rows whose fields lie in one buffer.
 
-    data: bytes, with room at both ends.  start, end: of each field, one line of the arrays per
-    row; they grow down each column.  rows: which lines of the arrays these rows are.
+    data: bytes, with room at both ends.  marks: per column, where the field of each row begins
+    and ends, in turns, growing; the last mark is the end of the buffer.
+    rows: which rows of the marks these rows are.
     """
 
     names: Sequence[str]
     data: Any
-    start: Any
-    end: Any
+    marks: Any
     rows: Any
     position: Any
 
@@ -92,20 +92,25 @@ class GridRows:
 
     def spans(self, place: int) -> Spans:
         """Where the fields of a column lie."""
-        return spans_of(self.data, self.start[self.rows, place], self.end[self.rows, place])
+        marks, begin = self.marks[place], self.rows * 2
+        return spans_of(self.data, marks[begin].astype(np.int64), marks[begin + 1].astype(np.int64))
 
     def texts(self, place: int) -> Any:
         """The fields of a column as text."""
-        return pieces(self.data, self.start[:, place], self.end[:, place], self.rows)
+        return _every_second(self.data, self.marks[place], self.rows)
 
 
-def pieces(data: Any, start: Any, end: Any, rows: Any) -> Any:
+def pieces(data: Any, start: Any, end: Any) -> Any:
     """Texts between places of a buffer, where none begins before the one before it ends."""
-    # texts and what lies between them share the buffer; every second one is wanted
     marks = np.empty(2 * len(start) + 1, np.int32)
     marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(data)
+    return _every_second(data, marks, np.arange(len(start)))
+
+
+def _every_second(data: Any, marks: Any, rows: Any) -> Any:
+    # texts and what lies between them share the buffer; every second one is wanted
     both = pa.Array.from_buffers(
-        pa.string(), 2 * len(start), [None, pa.py_buffer(marks), pa.py_buffer(data)]
+        pa.string(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
     )
     return both.take(pa.array(rows * 2))
 

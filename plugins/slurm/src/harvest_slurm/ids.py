@@ -6,7 +6,8 @@ heterogeneous job), each followed by ``.batch``, ``.extern``, ``.0`` ... where t
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+from typing import Any, Final, cast
 
 import attrs
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 
 from .convert import series
 from .digits import Spans, arrow, spans, unsigned
+from .grid import Column, pieces
 
 __all__ = ["PATTERN", "Ids", "is_id", "read_ids"]
 
@@ -23,6 +25,9 @@ PATTERN: Final = (
     r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?(?:\.([A-Za-z0-9_]+(?:\+\d+)?))?$"
 )
 """Groups: number, task, pending tasks, component, step."""
+
+
+_LIKE: Final = re.compile(PATTERN.encode())
 
 
 @attrs.frozen
@@ -49,12 +54,20 @@ class Ids:
 
 
 def is_id(text: Spans) -> Any:
-    """Which texts are job ids, as a mask."""
-    dots = _first_dots(text)
+    """Which texts are job ids, as a mask; the texts must lie in the order of the buffer."""
+    dots = text.end.copy()
+    for back in range(1, 8):  # .batch, .extern, or a number
+        here = text.end - back
+        np.copyto(dots, here, where=(here >= text.start) & (text.at(here) == ord(".")))
     good = unsigned(text, text.start, dots)[1] & ((dots == text.end) | _plain_step(text, dots))
-    for row in np.flatnonzero(~good).tolist():
-        like = text.data[text.start[row] : text.end[row]].tobytes()
-        good[row] = _LIKE.fullmatch(like) is not None
+    left = np.flatnonzero(~good)
+    if len(left):
+        rest = pieces(text.data, text.start[left], text.end[left])
+        try:
+            like = pc.match_substring_regex(rest, PATTERN).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:  # no text at all
+            like = [bool(_LIKE.match(value)) for value in rest.cast(pa.binary()).to_pylist()]
+        good[left] = like
     return good
 
 
@@ -73,24 +86,26 @@ def _plain_step(text: Spans, dots: Any) -> Any:
 
 
 def _first_dots(text: Spans) -> Any:
-    """Place of the first dot of each text, or its end."""
-    place = text.end.copy()
-    # steps are short: .batch, .extern, .interactive, or a number
-    for back in range(14, 0, -1):
-        here = text.end - back
-        np.copyto(place, here, where=(here >= text.start) & (text.at(here) == ord(".")))
-    return place
+    """Place of the first dot of each text, or its end; the texts must lie without gaps."""
+    if not len(text.start):
+        return text.end
+    dots = np.flatnonzero(text.data == ord("."))
+    if not len(dots):
+        return text.end
+    after = np.searchsorted(dots, text.start)
+    place = dots[np.minimum(after, len(dots) - 1)]
+    return np.where((after < len(dots)) & (place < text.end), place, text.end)
 
 
-def read_ids(job_id: Any | None, raw: Any | None) -> Ids:
+def read_ids(job_id: Column | None, raw: Column | None) -> Ids:
     """Read the fields JobID and JobIDRaw; one of them may be missing."""
-    column = job_id if job_id is not None else raw
+    column = cast("Column", job_id if job_id is not None else raw).text
     text = spans(column)
     dots = _first_dots(text)
     number, simple = unsigned(text, text.start, dots)
     is_step = dots < text.end
-    job = _pieces(text, text.start, dots)
-    step = _pieces(text, np.minimum(dots + 1, text.end), text.end)
+    job = pieces(text.data, text.start, dots)
+    step = pieces(text.data, np.minimum(dots + 1, text.end), text.end)
     step = pc.if_else(pa.array(is_step), step, pa.scalar(None, pa.string()))
     simple &= ~is_step | _plain_step(text, dots)
     columns: dict[str, Any] = {}
@@ -114,8 +129,8 @@ def read_ids(job_id: Any | None, raw: Any | None) -> Ids:
             columns[name] = parts[name].to_arrow().take(index)
         columns["array_tasks"] = columns["array_tasks"].cast(pa.string())
     if raw is not None and job_id is not None:
-        text = spans(raw)
-        own = unsigned(text, text.start, _first_dots(text))
+        other = spans(raw.text)
+        own = unsigned(other, other.start, _first_dots(other))
     columns["job_id_raw"] = arrow(own[0], own[1], pa.int64())
     errors = None
     if not good.all():

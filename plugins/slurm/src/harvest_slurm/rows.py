@@ -14,6 +14,7 @@ import harvest
 
 from .convert import Context, Converted, convert
 from .fields import BY_NAME, Field, canonical
+from .grid import Column, RawRows
 from .ids import Ids
 
 __all__ = ["Built", "Rejected", "build"]
@@ -52,28 +53,37 @@ class _Columns:
         self.rows = rows
         self.kinds = _kinds(cls)
         self.ready: dict[str, Any] = {}
-        self.texts: dict[str, Any] = {}  # what each column was read from
+        self.texts: dict[str, Column] = {}  # what each column was read from
         self.extra: dict[str, Any] = {}
         self.errors: list[tuple[str, Any, Any]] = []
 
-    def add(self, name: str, column: str | None, kind: str, text: Any) -> None:
+    def absent(self, column: str) -> None:
+        """A field of the dump that says nothing in these rows."""
+        if column in self.kinds and column not in self.ready:
+            self.ready[column] = pa.nulls(self.rows, self.kinds[column])
+
+    def add(self, name: str, column: str | None, kind: str, field: Column) -> None:
         """Read the field ``name`` into a column, or into extra where it has none."""
-        if column is None:
-            self.keep(name, text)
+        if field.blank:
+            if column is not None:
+                self.absent(column)
             return
-        if column in self.texts and self.texts[column].equals(text):
+        if column is None:
+            self.keep(name, field.text)
+            return
+        if column in self.texts and self.texts[column].text.equals(field.text):
             return  # the same field twice
-        read = convert(kind, text, self.ctx)
+        read = convert(kind, field, self.ctx)
         if read.errors is not None:
-            self.errors.append((name, text, read.errors))
+            self.errors.append((name, field.text, read.errors))
         for place, values in self._targets(column, read):
-            if place in self.ready:
-                self._second(name, place, values, text, read)
+            if place in self.ready and column in self.texts:
+                self._second(name, place, values, field.text, read)
             elif place in self.kinds:
                 self.ready[place] = values
         if read.words is not None and column not in self.texts:
             self.keep(name, read.words)
-        self.texts.setdefault(column, text)
+        self.texts.setdefault(column, field)
 
     def _targets(self, column: str, read: Converted) -> Iterable[tuple[str, Any]]:
         stem = column.removesuffix("_code").removesuffix("_bytes")
@@ -92,7 +102,7 @@ class _Columns:
         self.ready[place] = pc.coalesce(first, values)
         if read.words is not None:
             # the first field's word says the same, unless it gave none
-            silent = pc.equal(self.texts[place], "") if place in self.texts else None
+            silent = pc.equal(self.texts[place].text, "") if place in self.texts else None
             if silent is not None and pc.any(silent).as_py():
                 self.keep(name, pc.if_else(silent, read.words, pa.scalar(None, pa.string())))
 
@@ -135,15 +145,12 @@ class _Columns:
         )
 
 
-def build(
-    cls: type[harvest.Record], step: bool, text: pa.RecordBatch, ids: Ids, ctx: Context
-) -> Built:
+def build(cls: type[harvest.Record], step: bool, text: RawRows, ids: Ids, ctx: Context) -> Built:
     """Typed rows of one record type from rows of text.
 
-    text: columns named by sacct's fields (repeated ones numbered).
     ids: of the same rows, already read.
     """
-    rows = text.num_rows
+    rows = len(text.position)
     columns = _Columns(cls, rows, ctx)
     for name, values in {"job_id": ids.job, **ids.columns}.items():
         if name in columns.kinds:
@@ -151,11 +158,11 @@ def build(
     if step:
         columns.ready["step_id"] = ids.step
     if ids.errors is not None:
-        shown = text.column("JobID" if "JobID" in text.schema.names else "JobIDRaw")
-        columns.errors.append(("JobID", shown, ids.errors))
-    for name, field in _in_order(text.schema.names):
+        shown = text.column("JobID" if "JobID" in text.names else "JobIDRaw")
+        columns.errors.append(("JobID", shown.text, ids.errors))
+    for name, field in _in_order(tuple(text.names)):
         if field is None:
-            columns.keep(name, text.column(name))
+            columns.add(name, None, "text", text.column(name))
         elif field.kind != "id":
             target = field.step if step else field.job
             columns.add(name, target, field.kind, text.column(name))
@@ -170,7 +177,8 @@ def build(
 _ORDER = {name: place for place, name in enumerate(BY_NAME)}
 
 
-def _in_order(names: list[str]) -> list[tuple[str, Field | None]]:
+@cache
+def _in_order(names: tuple[str, ...]) -> list[tuple[str, Field | None]]:
     """Fields in the order of preference among those that feed the same column."""
     known = [(name, BY_NAME.get(canonical(name.partition("#")[0]))) for name in names]
     last = len(_ORDER)

@@ -111,19 +111,17 @@ class _Lines:
     def rows(self, text: bytes, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block, how many of its lines are done with, and the rest of it."""
         block = _lines_of(text, crlf=self.layout.crlf)
-        start, end, good = self._fields(block)
+        marks, good = self._fields(block)
         places = np.flatnonzero(good)
-        like = is_id(spans_of(block.data, start[:, self.id_place], end[:, self.id_place]))
-        if not like.all():
-            places, start, end = places[like], start[like], end[like]
-        if len(places) == len(block):
-            grid = GridRows(self.names, block.data, start, end, np.arange(len(places)), None)
-            grid.position = places + line
-            return grid, len(block), b""
-        return self._join(block, places, start, end, line, at_end)
+        ids = marks[self.id_place]
+        like = is_id(spans_of(block.data, ids[0:-1:2].astype(int), ids[1:-1:2].astype(int)))
+        if like.all() and len(places) == len(block):
+            every = np.arange(len(places))
+            return GridRows(self.names, block.data, marks, every, places + line), len(block), b""
+        return self._join(block, places, np.flatnonzero(like), marks, line, at_end)
 
-    def _fields(self, block: _Block) -> tuple[Any, Any, Any]:
-        """Where the fields of each good line begin and end, and which lines are good."""
+    def _fields(self, block: _Block) -> tuple[Any, Any]:
+        """Marks (see GridRows) of the fields of each good line, and which lines are good."""
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
         marks = _find(block.data, self.mark)
@@ -142,20 +140,24 @@ class _Lines:
         chosen = marks if good.all() else marks[np.repeat(good, counts)] if len(marks) else marks
         if len(chosen) != len(first) * inner:  # marks outside of any line: none there are
             chosen = marks[_within(before[good], inner)]
-        grid = chosen.reshape(len(first), inner)
-        start = np.empty((len(first), due), np.int64)
-        end = np.empty((len(first), due), np.int64)
-        start[:, 0], start[:, 1:] = first, grid[:, : due - 1] + size
-        end[:, : due - 1] = grid[:, : due - 1]
-        end[:, -1] = grid[:, -1] if self.layout.trailing else last
-        return start, end, good
+        grid = chosen.reshape(len(first), inner).T
+        made = np.empty((due, 2 * len(first) + 1), np.int32)
+        made[0, 0:-1:2] = first
+        np.add(grid[: due - 1], size, out=made[1:, 0:-1:2], casting="same_kind")
+        made[: due - 1, 1:-1:2] = grid[: due - 1]
+        made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
+        made[:, -1] = len(block.data)
+        return made, good
 
     def _join(
-        self, block: _Block, places: Any, start: Any, end: Any, line: int, at_end: bool
+        self, block: _Block, places: Any, rows: Any, marks: Any, line: int, at_end: bool
     ) -> tuple[RawRows, int, bytes]:
-        """Set odd lines right, and give their records their place among the others."""
+        """Set odd lines right, and give their records their place among the others.
+
+        places: line of each row of the marks.  rows: those rows that are good.
+        """
         odd = np.ones(len(block), bool)
-        odd[places] = False
+        odd[places[rows]] = False
         waiting = np.flatnonzero(odd).tolist()
         done = self.joiner.join(block, waiting, at_end=at_end)
         count, rest = len(block), b""
@@ -166,18 +168,16 @@ class _Lines:
             else:
                 count = done.resume
         self._report(done, line)
-        stays = places < count
+        stays = places[rows] < count
         if done.used:
-            stays &= ~np.isin(places, np.fromiter(done.used, np.int64))
-        places, start, end = places[stays], start[stays], end[stays]
-        data = block.data
+            stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
+        rows, data = rows[stays], block.data
         if done.records:
-            data, more_start, more_end = _appended(data, [fields for _, fields in done.records])
-            start, end = np.concatenate([start, more_start]), np.concatenate([end, more_end])
+            rows = np.append(rows, len(places) + np.arange(len(done.records)))
+            data, marks = _appended(data, marks, [fields for _, fields in done.records])
             places = np.append(places, [index for index, _ in done.records])
-        order = np.argsort(places, kind="stable")
-        grid = GridRows(self.names, data, start, end, order, places[order] + line)
-        return grid, count, rest
+        rows = rows[np.argsort(places[rows], kind="stable")]
+        return GridRows(self.names, data, marks, rows, places[rows] + line), count, rest
 
     def _report(self, done: Joined, line: int) -> None:
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
@@ -215,8 +215,8 @@ def _utf8(block: _Block) -> Any:
     return good
 
 
-def _appended(data: Any, records: list[list[str]]) -> tuple[Any, Any, Any]:
-    """The buffer with the fields of records behind it, and where they are."""
+def _appended(data: Any, marks: Any, records: list[list[str]]) -> tuple[Any, Any]:
+    """The buffer with the fields of records behind it, and the marks with theirs."""
     texts = [[field.encode() for field in fields] for fields in records]
     sizes = np.array([[len(field) for field in fields] for fields in texts])
     ends = np.cumsum(sizes).reshape(sizes.shape) + len(data) - PAD
@@ -224,4 +224,6 @@ def _appended(data: Any, records: list[list[str]]) -> tuple[Any, Any, Any]:
     whole[: len(data) - PAD] = data[:-PAD]
     joined = b"".join(field for fields in texts for field in fields)
     whole[len(data) - PAD : len(whole) - PAD] = np.frombuffer(joined, np.uint8)
-    return whole, ends - sizes, ends
+    more = np.empty((len(marks), 2 * len(records) + 1), np.int32)
+    more[:, 0:-1:2], more[:, 1:-1:2], more[:, -1] = (ends - sizes).T, ends.T, len(whole)
+    return whole, np.concatenate([marks[:, :-1], more], axis=1)

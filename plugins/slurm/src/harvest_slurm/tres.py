@@ -104,7 +104,7 @@ def _entries(text: Spans) -> tuple[Any, Spans, Any] | None:
     end[inner], end[~inner] = commas, text.end[full]
     if not ((start < equals) & (equals < end)).all():
         return None
-    keys = pieces(data, start, equals, np.arange(len(equals), dtype=np.int32))
+    keys = pieces(data, start, equals)
     return keys, spans_of(data, equals + 1, end), offsets
 
 

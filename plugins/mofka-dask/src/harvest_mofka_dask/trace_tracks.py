@@ -1,0 +1,100 @@
+"""Events of a trace, and the processes and threads on which they lie.
+
+Format: the Trace Event Format that Chrome's tracing and Perfetto read.  Its ``pid`` and ``tid``
+number tracks; they are no ids of the operating system, since those of several hosts may be equal
+and a pthread id does not fit.  Names of tracks tell them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+import polars as pl
+
+__all__ = ["EVENT", "BATCH_ROWS", "Tracks", "args_of", "conformed", "microseconds_since"]
+
+EVENT: Final[dict[str, pl.DataType]] = {
+    "run": pl.String(),
+    "name": pl.String(),
+    "cat": pl.String(),
+    "ph": pl.String(),
+    "ts": pl.Int64(),
+    "dur": pl.Int64(),
+    "pid": pl.Int64(),
+    "tid": pl.Int64(),
+    "id": pl.Int64(),
+    "bp": pl.String(),
+    "args": pl.String(),
+}
+"""Columns of an event.  ts, dur: microseconds, ts since the start of the run; args: JSON text."""
+
+BATCH_ROWS: Final = 65_536
+FIRST_TID: Final = 1_000_001
+"""Numbers of threads begin above those of processes: readers take tid = pid for a main thread."""
+
+
+class Tracks:
+    """Gives numbers to processes and their threads, and the events that name them."""
+
+    def __init__(self, run: str, first_pid: int = 1, first_tid: int = FIRST_TID):
+        self.run = run
+        self.next_pid, self.next_tid = first_pid, first_tid
+        self._pids: dict[tuple[Any, ...], int] = {}
+        self._tids: dict[tuple[Any, ...], int] = {}
+        self._news: list[dict[str, Any]] = []
+
+    def process(self, key: tuple[Any, ...], name: str, place: int) -> int:
+        """The number of a process, which is named when first met; place: its order."""
+        pid = self._pids.get(key)
+        if pid is None:
+            pid = self._pids[key] = self.next_pid
+            self.next_pid += 1
+            self._tell("process_name", pid, None, {"name": name})
+            self._tell("process_sort_index", pid, None, {"sort_index": place})
+        return pid
+
+    def label(self, pid: int, text: str) -> None:
+        """Show more about a process."""
+        self._tell("process_labels", pid, None, {"labels": text})
+
+    def thread(self, pid: int, key: tuple[Any, ...], name: str, place: int) -> int:
+        """The number of a thread of a process, which is named when first met."""
+        tid = self._tids.get((pid, *key))
+        if tid is None:
+            tid = self._tids[pid, *key] = self.next_tid
+            self.next_tid += 1
+            self._tell("thread_name", pid, tid, {"name": name})
+            self._tell("thread_sort_index", pid, tid, {"sort_index": place})
+        return tid
+
+    def news(self) -> pl.DataFrame:
+        """The events that name what was first met since the last call."""
+        rows, self._news = self._news, []
+        told = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
+        return conformed(pl.DataFrame(rows, schema=told), self.run)
+
+    def _tell(self, what: str, pid: int, tid: int | None, args: dict[str, Any]) -> None:
+        text = orjson.dumps(args).decode()
+        self._news.append({"name": what, "ph": "M", "pid": pid, "tid": tid, "args": text})
+
+
+def conformed(events: pl.DataFrame, run: str) -> pl.DataFrame:
+    """Events with all columns of EVENT, in its order."""
+    held = set(events.columns)
+    return events.select(
+        (pl.col(name).cast(kind) if name in held else pl.lit(None, kind).alias(name))
+        if name != "run"
+        else pl.lit(run, kind).alias(name)
+        for name, kind in EVENT.items()
+    )
+
+
+def args_of(**columns: pl.Expr) -> pl.Expr:
+    """A JSON object of columns, by name."""
+    return pl.struct(**columns).struct.json_encode()
+
+
+def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:
+    """Microseconds from ``start``, which is in microseconds of the epoch, to a column's times."""
+    return time.dt.epoch("us") - start
