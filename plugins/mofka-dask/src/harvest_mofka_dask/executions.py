@@ -2,9 +2,9 @@
 
 The scheduler credits an execution to a worker and thread (processing -> memory) with the times
 ``begins`` and ``ends``, which it may have corrected for the clocks' difference by as much as two
-seconds.  The worker itself tells when the task was executing.  Its own window is preferred, as
-the I/O that the operating system saw falls into it; where the worker told nothing, the
-scheduler's times are taken.
+seconds.  The worker itself tells when the task was executing (see ``views_io_windows``).  Its own
+window is preferred, as the I/O that the operating system saw falls into it; where the worker told
+nothing, the scheduler's times are taken.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import Final
 import polars as pl
 
 from .views_frames import Frames
+from .views_io_windows import windows
 
 __all__ = ["EXECUTION_TYPES", "executions"]
 
 EXECUTION_TYPES: Final = ("dask.task_transition", "dask.worker_transition")
 
-RUNNING: Final = ("executing", "long-running")
 ONE: Final = ["run", "worker", "key"]
+NTH: Final = [*ONE, "with_thread", "nth"]
 
 
 def executions(frames: Frames) -> pl.LazyFrame:
@@ -37,8 +38,8 @@ def executions(frames: Frames) -> pl.LazyFrame:
     - outcome: state into which the task left (memory, error, released, ...), null if none did;
     - by_scheduler, by_worker: who told of it.
 
-    A worker's n-th window of a key that ended in memory is the n-th execution of that key that
-    the scheduler credits to the worker.
+    Of the executions of one key on one worker, the n-th window whose thread is known is the n-th
+    that the scheduler credits to the worker.
     """
     prefixes = (
         frames["dask.task_transition"]
@@ -46,32 +47,32 @@ def executions(frames: Frames) -> pl.LazyFrame:
         .group_by("run", "key")
         .agg(known_prefix=pl.col("prefix").first())
     )
-    nth = [*ONE, "outcome", "nth"]
+    lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
+    closed = pl.col("outcome").is_not_null()
+    # where the end of a window was not recorded, the duration is surer than another clock's time
+    end = pl.coalesce(
+        pl.when(closed).then("window_end"),
+        pl.col("window_start") + lasted,
+        pl.when(pl.col("window_start").is_null()).then(pl.coalesce("ends", "time")),
+        "window_end",
+    )
+    start = pl.coalesce("window_start", "begins", pl.col("time") - lasted, "time")
     return (
         _credited(frames["dask.task_transition"])
-        .join(_windows(frames["dask.worker_transition"]), on=nth, how="full", coalesce=True)
+        .join(_windows(frames), on=NTH, how="full", coalesce=True)
         .join(prefixes, on=["run", "key"], how="left")
-        .with_columns(
-            # a window that never closed has a start, and its execution no end
-            start=pl.coalesce(
-                "window_start",
-                "begins",
-                pl.col("time") - pl.duration(microseconds=(pl.col("duration_s").fill_null(0) * 1e6).cast(pl.Int64)),
-            ),
-            end=pl.when(pl.col("window_start").is_not_null())
-            .then("window_end")
-            .otherwise(pl.coalesce("ends", "time")),
-            by_scheduler=pl.col("time").is_not_null(),
-            by_worker=pl.col("window_start").is_not_null(),
-        )
         .select(
             *ONE,
             pl.coalesce("prefix", "known_prefix").alias("prefix"),
-            "thread",
-            "start",
-            pl.when(pl.col("end").is_not_null()).then(pl.max_horizontal("start", "end")).alias("end"),
-            *("begins", "ends", "duration_s", "size_bytes", "outcome"),
-            *("by_scheduler", "by_worker"),
+            pl.coalesce("thread", "window_thread").alias("thread"),
+            start.alias("start"),
+            *("begins", "ends", "duration_s", "size_bytes"),
+            end=pl.when(end.is_not_null()).then(pl.max_horizontal(end, start)),
+            outcome=pl.when(pl.col("time").is_not_null())
+            .then(pl.lit("memory"))
+            .otherwise("outcome"),
+            by_scheduler=pl.col("time").is_not_null(),
+            by_worker=pl.col("window_start").is_not_null(),
         )
         .sort("run", "worker", "start", "key", nulls_last=True)
     )
@@ -84,34 +85,31 @@ def _credited(transitions: pl.LazyFrame) -> pl.LazyFrame:
             (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
         )
         .sort("time", "position")
+        .with_columns(with_thread=pl.col("thread").is_not_null())
         .select(
             *ONE,
             *("prefix", "thread", "time", "begins", "ends", "duration_s", "size_bytes"),
-            outcome=pl.lit("memory"),
-            nth=pl.int_range(pl.len()).over(ONE),
+            "with_thread",
+            nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
         )
     )
 
 
-def _windows(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """Windows in which a worker was executing a task, numbered per worker, key and outcome."""
-    was = pl.col("start_state").is_in(RUNNING)
-    becomes = pl.col("finish_state").is_in(RUNNING)
-    left = ~pl.col("enters").shift(-1).over(ONE)
+def _windows(frames: Frames) -> pl.LazyFrame:
+    """Windows in which a worker executed a task, numbered, with the state in which it left it."""
+    left = frames["dask.worker_transition"].group_by(*ONE, window_end="time").agg(
+        outcome=pl.col("finish_state").sort_by("position").last()
+    )
     return (
-        transitions.filter((was != becomes) & pl.col("worker").is_not_null())
-        .sort("time", "position")
-        .select(*ONE, "time", "finish_state", enters=becomes)
-        .with_columns(
-            window_end=pl.when(left).then(pl.col("time").shift(-1).over(ONE)),
-            outcome=pl.when(left).then(pl.col("finish_state").shift(-1).over(ONE)),
-        )
-        .filter("enters")
+        windows(frames)
+        .with_columns(with_thread=pl.col("thread").is_not_null())
         .select(
             *ONE,
-            "outcome",
-            "window_end",
-            window_start="time",
-            nth=pl.int_range(pl.len()).over([*ONE, "outcome"]),
+            "with_thread",
+            window_thread="thread",
+            window_start="start",
+            window_end="end",
+            nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
         )
+        .join(left, on=[*ONE, "window_end"], how="left")
     )

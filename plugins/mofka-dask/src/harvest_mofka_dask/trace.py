@@ -26,7 +26,9 @@ from .trace_io import SEGMENT, IoPlacer, logs
 from .trace_tasks import place_tasks, task_events
 from .trace_tracks import EVENT, FIRST_TID, Tracks
 from .trace_transfers import transfer_events, transfer_slices
-from .views_frames import Frames, load, run_of
+from .views_frames import Frames, load
+from .views_io_match import correlate
+from .views_io_ties import runs_of_logs
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -117,11 +119,11 @@ class RunTrace:
         segments = self._segments()
         if segments is None:
             return
-        placer = IoPlacer(self._tasks, self.tracks, self.start, self._programs())
+        known = correlate(self.dataset, None if self._alone else self.run)
+        placer = IoPlacer(self._tasks, self.tracks, self.start, known, self._programs())
         for origin, piece, log in logs(segments):
             yield from placer.events(origin, piece, log)
         self.left_out["segments without time"] = placer.left_out
-        self.left_out["segments of logs in no run's directory"] = self._of_no_run()
 
     def _programs(self) -> dict[str, str]:
         if "darshan.job" not in self.dataset:
@@ -130,18 +132,20 @@ class RunTrace:
         return dict(jobs.drop_nulls().collect().iter_rows())
 
     def _segments(self) -> pl.LazyFrame | None:
-        """Traced I/O of this run: of logs in its directory, or all where it is the only run."""
+        """Traced I/O of this run: of the logs below its directory, or all if it is the only one."""
         if SEGMENT not in self.dataset:
             return None
         segments = self.dataset[SEGMENT]
-        return segments if self._alone else segments.filter(run_of(pl.col("origin")) == self.run)
+        return segments if self._alone else segments.join(self._logs(), on="origin", how="semi")
 
-    def _of_no_run(self) -> int:
-        """Segments of logs that lie in no run's directory, where it is open whose they are."""
-        if self._alone:
-            return 0
-        stray = ~run_of(pl.col("origin")).is_in(choose_runs(self.dataset, None))
-        return self.dataset[SEGMENT].filter(stray).select(pl.len()).collect().item()
+    def _logs(self) -> pl.LazyFrame:
+        """Origins of the logs of this run."""
+        origins = self.dataset[SEGMENT].select(pl.col("origin").cast(pl.String)).unique().collect()
+        runs = pl.DataFrame({"run": choose_runs(self.dataset, None)})
+        logs = runs_of_logs(origins, runs)
+        stray = logs.join(runs, on="run", how="anti")["origin"].to_list()
+        self.left_out["logs in no run's directory"] = len(stray)
+        return logs.filter(pl.col("run") == self.run).select("origin").lazy()
 
     def _first_io(self) -> Any:
         segments = self._segments()

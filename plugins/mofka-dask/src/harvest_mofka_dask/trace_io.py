@@ -1,7 +1,7 @@
 """I/O that Darshan traced, as slices of a trace: below the task on whose thread it was done.
 
-Logs are taken one after the other, so that memory grows with the longest log alone.  A process
-of a log is the worker with which it has most threads in common.
+Logs are taken one after the other, so that memory grows with the longest log alone.  Tasks and
+workers are found as for the view ``dask.task_io``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import polars as pl
 from .lanes import with_lanes
 from .trace_tasks import worker_pid
 from .trace_tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+from .views_io_match import Correlation
 
 __all__ = ["SEGMENT", "IoPlacer", "logs"]
 
@@ -57,6 +58,7 @@ class IoPlacer:
     """Makes the events of logs, given where the tasks of a run are.
 
     tasks: from ``place_tasks``; start: of the run, in microseconds of the epoch.
+    known: tells the task of each operation, and the worker of each thread.
     programs: by origin of a log, the command line of its process.
     left_out: segments without times, which no picture can show.
     """
@@ -64,54 +66,48 @@ class IoPlacer:
     tasks: pl.DataFrame
     tracks: Tracks
     start: int
+    known: Correlation
     programs: Mapping[str, str] = attrs.field(factory=dict)
     left_out: int = 0
     _labelled: set[int] = attrs.field(factory=set, init=False)
-    _threads: pl.DataFrame = attrs.field(init=False)
+    _lines: set[tuple[Any, ...]] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._threads = self.tasks.filter(pl.col("thread").is_not_null()).select(
-            "worker", "thread"
-        ).unique()
+        self._lines = set(self.tasks.select("worker", "thread").unique().iter_rows())
 
     def events(self, origin: str, piece: int, log: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Batches of events, one slice for each segment of a log that has times."""
         timed = log.filter(pl.col("start_time").is_not_null()).with_columns(
-            start=pl.col("start_time"),
-            end=pl.max_horizontal("start_time", "end_time"),
+            start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
         )
         self.left_out += log.height - timed.height
         if timed.is_empty():
             return
-        owned = timed.join(self._owners(timed), on=PROCESS, how="left", nulls_equal=True)
-        placed = place_segments(owned, self.tasks)
+        placed = place_segments(self._attributed(timed, origin), self.tasks)
         numbers = self._numbers(placed, origin, piece)
         yield self.tracks.news()
-        on = [*PROCESS, "thread", "worker", "lane"]
         for batch in placed.iter_slices(BATCH_ROWS):
-            numbered = batch.join(numbers, on=on, how="left", nulls_equal=True)
+            numbered = batch.join(numbers, on=TRACK, how="left", nulls_equal=True)
             yield conformed(_slices(numbered, self.start), self.tracks.run)
 
-    def _owners(self, log: pl.DataFrame) -> pl.DataFrame:
-        """The worker that each process of a log is, null for those that are none."""
-        used = log.select(*PROCESS, "thread").unique()
-        shared = (
-            used.join(self._threads, on="thread")
-            .group_by(*PROCESS, "worker")
-            .agg(threads=pl.len())
-            .sort("threads", "worker", descending=[True, False])
-            .unique(PROCESS, keep="first", maintain_order=True)
-        )
-        return used.select(PROCESS).unique().join(
-            shared.drop("threads"), on=PROCESS, how="left", nulls_equal=True
-        )
+    def _attributed(self, log: pl.DataFrame, origin: str) -> pl.DataFrame:
+        """With the columns worker, of the process, and key, of the task."""
+        tied = self.known.tied.filter(pl.col("origin") == origin)
+        workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
+        lanes = tied.select("rank", "thread", "lane", "spare")
+        found = self.known._matched(
+            log.lazy().join(lanes.lazy(), on=["rank", "thread"], how="left")
+        ).collect()
+        return found.with_columns(key=self.known.tasks["key"].gather(found["task"])).join(
+            workers, on="rank", how="left"
+        ).drop("lane")
 
     def _numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
-        keys = [*PROCESS, "thread", "worker", "lane"]
-        task_lines = set(self._threads.iter_rows())
+        """The numbers of process and thread for each track of a log."""
         ids: list[tuple[Any, ...]] = []
-        found = placed.select(keys).unique().sort(keys, nulls_last=True)
-        for number, (hostname, pid_there, rank, thread, worker, lane) in enumerate(found.rows()):
+        found = placed.select(TRACK).unique().sort(TRACK, nulls_last=True)
+        for number, line in enumerate(found.rows()):
+            hostname, pid_there, rank, thread, worker, lane = line
             named = f"{hostname or 'host not told'}, process {pid_there or 'not told'}"
             if worker is None:
                 key = ("log", origin, hostname, pid_there, rank)
@@ -122,16 +118,15 @@ class IoPlacer:
             if label and pid not in self._labelled:
                 self._labelled.add(pid)
                 self.tracks.label(pid, label)
-            runs_tasks = (worker, thread) in task_lines
-            if runs_tasks and lane == 0 and piece == 0:
+            if (worker, thread) in self._lines and lane == 0 and piece == 0:
                 tid = self.tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
             else:
                 name = "I/O, thread not told" if thread is None else f"thread {thread}, I/O"
                 name += "" if lane == 0 else f" · {lane + 1}"
                 key = ("io", origin, piece, rank, thread, lane)
                 tid = self.tracks.thread(pid, key, name, THREADS_PLACE + number)
-            ids.append((hostname, pid_there, rank, thread, worker, lane, pid, tid))
-        schema = {key: placed.schema[key] for key in keys}
+            ids.append((*line, pid, tid))
+        schema = {key: placed.schema[key] for key in TRACK}
         return pl.DataFrame(
             ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row"
         )
@@ -144,21 +139,21 @@ def program_name(command: str | None) -> str:
 
 
 PROGRAM_WORDS = 4
-PROCESS = ["hostname", "pid", "rank"]
-LINE = [*PROCESS, "thread"]
+LINE = ["hostname", "pid", "rank", "thread", "worker"]
+TRACK = [*LINE, "lane"]
 
 
 def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Segments with ``key``, the task they lie in, and ``lane``; rows ordered by start.
+    """Segments with ``lane``.
 
-    segments: has PROCESS, thread, worker, start, end.  tasks: from ``place_tasks``.
+    segments: has LINE, start and end.  tasks: from ``place_tasks``.
 
     In lane 0 segments and the tasks of lane 0 nest or are apart; what would overlap without
     nesting is in lanes of its own.
     """
     windows = (
         tasks.filter(pl.col("thread").is_not_null() & (pl.col("lane") == 0))
-        .select("worker", "thread", "start", "key", task_end="end")
+        .select("worker", "thread", "start", task_end="end")
         .sort("start", "task_end")
     )
     on: dict[str, Any] = {"on": "start", "by": ["worker", "thread"], "check_sortedness": False}
@@ -175,13 +170,12 @@ def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     outside = (pl.col("start") >= pl.col("task_end")).fill_null(value=True) & (
         pl.col("end") <= pl.col("next_start")
     ).fill_null(value=True)
-    told = joined.with_columns(key=pl.when(inside).then("key"), fits=inside | outside)
-    line = [*LINE, "worker"]
-    first = with_lanes(told.filter("fits"), line, nest=True)
+    told = joined.with_columns(fits=inside | outside)
+    first = with_lanes(told.filter("fits"), LINE, nest=True)
     rest = pl.concat(
         [first.filter(pl.col("lane") > 0).drop("lane"), told.filter(~pl.col("fits"))]
     )
-    more = with_lanes(rest, line, nest=True).with_columns(pl.col("lane") + 1)
+    more = with_lanes(rest, LINE, nest=True).with_columns(pl.col("lane") + 1)
     return pl.concat([first.filter(pl.col("lane") == 0), more]).drop(
         "task_end", "next_start", "fits"
     )

@@ -38,15 +38,12 @@ def assemble(
         step_rows = _build(Step, *steps, convert, ctx, delimiter)
         decided = selection.jobs(job_rows)
         if job_rows.num_rows:
-            stays = decided["goes"].is_null()
-            yield Job, job_rows if stays.all() else job_rows.filter(stays.to_arrow())
+            yield Job, job_rows.filter(decided.goes.is_null()) if selection.active else job_rows
         owned = selection.steps(step_rows, decided)
         if step_rows.num_rows:
-            links = owned.select("job_position", job_submit_time="submit")
-            for name in links.columns:
-                step_rows = step_rows.append_column(name, links[name].to_arrow())
-            keep = owned["keep"]
-            yield Step, step_rows if keep.all() else step_rows.filter(keep.to_arrow())
+            step_rows = step_rows.append_column("job_position", owned.position)
+            step_rows = step_rows.append_column("job_submit_time", owned.submit)
+            yield Step, step_rows if owned.keep is None else step_rows.filter(owned.keep)
     for reason, count in sorted(selection.filtered.items()):
         ctx.filtered(count, reason)
 

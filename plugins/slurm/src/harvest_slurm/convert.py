@@ -90,8 +90,8 @@ def finish(
     if not left.any():
         return Converted(fast)
     todo = pa.array(left)
-    picked = column.text.filter(todo)
-    distinct = pc.unique(picked)
+    encoded = (column.text if left.all() else column.text.filter(todo)).dictionary_encode()
+    distinct, index = encoded.dictionary, encoded.indices
     rows: list[tuple[Any, ...]] = []
     words: list[str | None] = []
     errors: list[str | None] = []
@@ -111,10 +111,11 @@ def finish(
         rows.append(value)
         words.append(word)
         errors.append(error)
-    index = pc.index_in(picked, value_set=distinct)
 
     def scatter(values: list[Any], kind: Any, base: Array) -> Array:
         found = pa.array(values, kind)
+        if len(index) == len(base):
+            return found.take(index)
         if not pa.types.is_nested(kind):
             return pc.replace_with_mask(base, todo, found.take(index))
         places = pc.cast(pc.add(index, len(base)), pa.int64())

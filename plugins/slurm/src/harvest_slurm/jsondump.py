@@ -92,16 +92,13 @@ def _batches(
     ctx.read(len(jobs) + len(steps))
     table = _table(Job, jobs)
     decided = selection.jobs(table)
-    yield Job, table.filter(decided["goes"].is_null().to_arrow())
+    yield Job, table.filter(decided.goes.is_null())
     inner = _table(Step, steps)
     owned = selection.steps(inner, decided)
-    links = {"job_position": owned["job_position"], "job_submit_time": owned["submit"]}
-    for name, values in links.items():
-        place = inner.column_names.index(name)
-        kind = inner.schema.field(name).type
-        inner = inner.set_column(place, name, values.to_arrow().cast(kind))
+    for name, values in (("job_position", owned.position), ("job_submit_time", owned.submit)):
+        inner = inner.set_column(inner.column_names.index(name), name, values)
     if steps:
-        yield Step, inner.filter(owned["keep"].to_arrow())
+        yield Step, inner if owned.keep is None else inner.filter(owned.keep)
 
 
 def _table(cls: type[harvest.Record], rows: list[dict[str, Any]]) -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol, cast
 
 import attrs
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,7 +94,38 @@ def rules_of(config: SlurmConfig) -> list[Rule]:
     return rules
 
 
-_TIME = pl.Datetime("us", "UTC")
+@attrs.frozen
+class Decided:
+    """What was decided on jobs, row by row, as their steps need it.
+
+    job_id, position, submit, end: of each job.  reason: the rule that leaves it out, or null.
+    here: whether it belongs to this slice of time.  goes: why it is left out, or null.
+    """
+
+    job_id: Any
+    position: Any
+    submit: Any
+    end: Any
+    reason: Any
+    here: Any
+    goes: Any
+
+    def last(self) -> Decided:
+        """The last job alone."""
+        return Decided(*(column[-1:] for column in attrs.astuple(self, recurse=False)))
+
+    def __add__(self, other: Decided) -> Decided:
+        mine, theirs = attrs.astuple(self, recurse=False), attrs.astuple(other, recurse=False)
+        return Decided(*map(pa.concat_arrays, zip(mine, theirs, strict=True)))
+
+
+@attrs.frozen
+class Owned:
+    """What is known of steps: position and submit time of their job, and which stay (None: all)."""
+
+    position: Any
+    submit: Any
+    keep: Any | None
 
 
 class Selection:
@@ -111,12 +143,17 @@ class Selection:
         self.place = place
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
-        # what was decided on the last job of the block before
-        self._last: pl.DataFrame | None = None
+        self._last: Decided | None = None
 
-    def jobs(self, table: pa.Table) -> pl.DataFrame:
-        """Decide on jobs; per row what its steps need to know, and ``reason`` if it goes."""
-        reasons = pa.nulls(table.num_rows, pa.string())
+    @property
+    def active(self) -> bool:
+        """Whether anything can be left out."""
+        return bool(self.rules) or self.place is not None
+
+    def jobs(self, table: pa.Table) -> Decided:
+        """Decide on jobs, in the order of the input."""
+        rows = table.num_rows
+        reasons = pa.nulls(rows, pa.string())
         for rule in self.rules:
             if rule.column not in table.column_names:
                 raise SourceError(
@@ -124,81 +161,77 @@ class Selection:
                     where=self.where,
                     remedy="drop the setting, or ask sacct for that field",
                 )
-            keep = pc.fill_null(rule.keep(table[rule.column].combine_chunks()), False)
+            keep = pc.fill_null(rule.keep(_array(table, rule.column)), False)
             undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))
             reasons = pc.if_else(undecided, rule.reason, reasons)
-        columns = {
-            name: pl.from_arrow(table[source])
-            for name, source in {
-                "job_id": "job_id",
-                "job_position": "position",
-                "submit": "submit_time",
-                "job_end": "end_time",
-            }.items()
-            if source in table.column_names
-        }
-        frame = pl.DataFrame({**columns, "reason": pl.Series(reasons.to_pylist(), dtype=pl.String)}
-                             if self.rules else columns)  # fmt: skip
-        frame = frame.with_columns(
-            pl.lit(None, kind).alias(name)
-            for name, kind in (("submit", _TIME), ("job_end", _TIME), ("reason", pl.String))
-            if name not in frame.columns
-        ).select("job_id", "job_position", "submit", "job_end", "reason")
-        if self.place is None:
-            frame = frame.with_columns(here=pl.lit(True))
-        else:
+        here = pa.array(np.ones(rows, bool))
+        if self.place is not None:
             looked_at = table.select(["state", "eligible_time", "end_time"])
-            here = self.place.jobs(cast("pl.DataFrame", pl.from_arrow(looked_at)))
-            frame = frame.with_columns(here=here)
-        why = pl.coalesce("reason", pl.when(~pl.col("here")).then(pl.lit(ELSEWHERE)))
-        frame = frame.with_columns(goes=why)
+            here = self.place.jobs(_frame(looked_at)).to_arrow()
+        goes = pc.coalesce(reasons, pc.if_else(here, _NONE, ELSEWHERE))
         if self.active:
-            self._count(frame["goes"])
-            self._kept_ids.update(frame.filter(pl.col("goes").is_null())["job_id"])
-        return frame
+            self._count(goes)
+            kept = _array(table, "job_id").filter(pc.is_null(goes))
+            self._kept_ids.update(kept.to_pylist())
+        return Decided(
+            _array(table, "job_id"),
+            _array(table, "position"),
+            _array(table, "submit_time"),
+            _array(table, "end_time"),
+            reasons,
+            here,
+            goes,
+        )
 
-    @property
-    def active(self) -> bool:
-        """Whether anything can be left out."""
-        return bool(self.rules) or self.place is not None
-
-    def steps(self, table: pa.Table, jobs: pl.DataFrame) -> pl.DataFrame:
-        """For each step: ``job_position`` and ``submit`` of its job, and whether to ``keep`` it.
+    def steps(self, table: pa.Table, jobs: Decided) -> Owned:
+        """Which job each step belongs to, and whether it stays.
 
         table: the steps, in the order of the input.  jobs: what ``jobs`` gave for the same block.
         """
         if self._last is not None:
-            jobs = pl.concat([self._last, jobs])
-        self._last = jobs.tail(1)
-        names = ["job_id", "position", *(["end_time"] if self.place is not None else [])]
-        steps = cast("pl.DataFrame", pl.from_arrow(table.select(names)))
-        owned = steps.join_asof(
-            jobs.rename({"job_id": "owner"}),
-            left_on="position",
-            right_on="job_position",
-            coalesce=False,
-            check_sortedness=False,
-        ).with_columns(own=(pl.col("job_id") == pl.col("owner")).fill_null(False))
-        owned = owned.with_columns(
-            pl.when("own").then("job_position").alias("job_position"),
-            pl.when("own").then("submit").alias("submit"),
-        )
+            jobs = self._last + jobs
+        if len(jobs.position):
+            self._last = jobs.last()
+        ids = _array(table, "job_id")
+        above = np.searchsorted(jobs.position.to_numpy(), _array(table, "position").to_numpy()) - 1
+        row = pa.array(above, mask=above < 0)
+        own = pc.fill_null(pc.equal(jobs.job_id.take(row), ids), False)
+        row = pc.if_else(own, row, pa.scalar(None, row.type))
+        position, submit = jobs.position.take(row), jobs.submit.take(row)
         if not self.active:
-            return owned.with_columns(keep=pl.lit(True))
-        if self.place is None:
-            gone = "goes"
-        else:
-            looked_at = owned.select("end_time", "job_end", job_here="here")
-            here = self.place.steps(looked_at)
-            away = pl.when(~pl.Series(here)).then(pl.lit(ELSEWHERE))
-            owned = owned.with_columns(gone=pl.coalesce("reason", away))
-            gone = "gone"
-        known = pl.col("job_id").is_in(list(self._kept_ids)) if self._kept_ids else pl.lit(False)
-        strange = pl.when(~known).then(pl.lit(UNKNOWN_OWNER))
-        owned = owned.with_columns(why=pl.when("own").then(pl.col(gone)).otherwise(strange))
-        self._count(owned["why"])
-        return owned.with_columns(keep=pl.col("why").is_null())
+            return Owned(position, submit, None)
+        why = jobs.goes.take(row)
+        if self.place is not None:
+            looked_at = pa.table(
+                {
+                    "end_time": _array(table, "end_time"),
+                    "job_end": jobs.end.take(row),
+                    "job_here": jobs.here.take(row),
+                }
+            )
+            here = self.place.steps(_frame(looked_at)).to_arrow()
+            why = pc.coalesce(jobs.reason.take(row), pc.if_else(here, _NONE, ELSEWHERE))
+        known = pc.is_in(ids, value_set=pa.array(sorted(self._kept_ids), pa.string()))
+        why = pc.if_else(own, why, pc.if_else(known, _NONE, UNKNOWN_OWNER))
+        self._count(why)
+        return Owned(position, submit, pc.is_null(why))
 
-    def _count(self, reasons: pl.Series) -> None:
-        for reason, count in reasons.drop_nulls().value_counts().iter_rows():
-            self.filtered[reason] += count
+    def _count(self, reasons: Any) -> None:
+        for found in pc.value_counts(reasons.drop_null()).to_pylist():
+            self.filtered[found["values"]] += found["counts"]
+
+
+_NONE: Final = pa.scalar(None, pa.string())
+_TIME: Final = pa.timestamp("us", tz="UTC")
+
+
+def _array(table: pa.Table, name: str) -> Any:
+    """A column in one piece; times that the dump does not have are unknown."""
+    if name not in table.column_names:
+        return pa.nulls(table.num_rows, _TIME)
+    column = table[name]
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    return cast("pl.DataFrame", pl.from_arrow(table))

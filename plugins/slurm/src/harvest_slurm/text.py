@@ -126,7 +126,7 @@ class _Lines:
         inner = due - 1 + self.layout.trailing
         marks = _find(block.data, self.mark)
         before = np.searchsorted(marks, block.first)
-        counts = np.searchsorted(marks, block.last) - before
+        counts = np.diff(before, append=len(marks))
         good = counts == inner
         if size > 1 and len(marks):  # a mark that begins inside another one is none
             near = np.flatnonzero(np.diff(marks) < size)

@@ -1,0 +1,37 @@
+"""A lazy frame whose rows a function computes when they are asked for.
+
+Millions of traced operations must not be held all at once, whatever engine the caller collects
+with.  So such views do their work in a function that runs the streaming engine itself; nothing is
+read until the frame is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+__all__ = ["deferred"]
+
+
+def deferred(
+    compute: Callable[[], pl.DataFrame], schema: Mapping[str, pl.DataType]
+) -> pl.LazyFrame:
+    """The frame that ``compute`` gives, which has exactly the columns of ``schema``."""
+
+    def source(
+        with_columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        del batch_size  # a hint; the result is small beside what it is made from
+        frame = compute().select(pl.col(name).cast(kind) for name, kind in schema.items())
+        if predicate is not None:
+            frame = frame.filter(predicate)
+        if n_rows is not None:
+            frame = frame.head(n_rows)
+        yield frame if with_columns is None else frame.select(with_columns)
+
+    return register_io_source(source, schema=dict(schema))

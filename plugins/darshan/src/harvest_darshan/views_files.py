@@ -1,0 +1,220 @@
+"""The view ``io.files``: who used each file, how much, and in what manner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest import UsageError
+
+from .views_counted import BINS, counted
+from .views_deferred import deferred
+from .views_frames import SEGMENTS, run_of, segments, traced_once
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["files"]
+
+HISTOGRAM = pl.List(pl.Struct({"size": pl.String, "reads": pl.Int64, "writes": pl.Int64}))
+
+FILES: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "file": pl.String(),
+    "record_id": pl.UInt64(),
+    "basis": pl.List(pl.String()),
+    "readers": pl.Int64(),
+    "writers": pl.Int64(),
+    "read_bytes": pl.Int64(),
+    "write_bytes": pl.Int64(),
+    "reads": pl.Int64(),
+    "writes": pl.Int64(),
+    "operations": pl.Int64(),
+    "untraced_operations": pl.Int64(),
+    "read_s": pl.Float64(),
+    "write_s": pl.Float64(),
+    "tasks": pl.Int64(),
+    "sizes": HISTOGRAM,
+    "sequential_share": pl.Float64(),
+}
+
+_LIMITS = (100, 2**10, 10 * 2**10, 100 * 2**10, 2**20, 4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30)
+"""The greatest size in each of Darshan's bins but the last."""
+
+
+def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """One row per file and run that a log names with I/O counters or a trace.
+
+    run: keeps one run (the directory of its logs, or the directory's name).
+
+    For each log, a file's figures come from its trace DXT_POSIX, else from DXT_MPIIO, else from
+    the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
+    tell of the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
+    counters come on top.
+
+    Columns:
+
+    - run (directory of the logs), file, record_id;
+    - basis: the modules that the figures come from, in all logs together;
+    - readers, writers: processes that did; null where a counter that processes share does not
+      tell;
+    - read_bytes, write_bytes, reads, writes, operations;
+    - untraced_operations: how many more POSIX counted than DXT_POSIX traced, where it did;
+      more than 0 where tracing ended early;
+    - read_s, write_s: time spent in them, summed over the processes;
+    - tasks: Dask tasks that used it (``dask.task_io``); null without a Dask run or a trace;
+    - sizes: number of reads and writes in each of Darshan's size bins (``1K_10K``: up to
+      10,240 bytes); null where only STDIO tells;
+    - sequential_share: share of operations at an offset at or behind the end of the one before,
+      among those of the same process and kind; the first of each counts as not so.  Counters
+      tell it by POSIX_SEQ_READS and POSIX_SEQ_WRITES; null for other counters.
+    """
+    return deferred(lambda: _files(dataset, run), FILES)
+
+
+def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    traced = _traced(dataset, run)
+    told = pl.concat([traced, counted(dataset, run, traced)])
+    used = told.with_columns(run=run_of(pl.col("origin")))
+    one = ["run", "record_id"]
+
+    def total(column: str, op: str) -> pl.Expr:
+        return pl.col(column).filter(pl.col("op") == op).sum()
+
+    def processes(op: str) -> pl.Expr:
+        did = (pl.col("op") == op) & (pl.col("count") > 0)
+        return pl.when(~(did & (pl.col("rank") < 0)).any()).then(
+            pl.struct("origin", "rank").filter(did).n_unique()
+        )
+
+    sums = used.group_by(one).agg(
+        file=pl.col("path").max(),
+        basis=pl.col("module").unique().sort(),
+        readers=processes("read"),
+        writers=processes("write"),
+        read_bytes=total("bytes", "read"),
+        write_bytes=total("bytes", "write"),
+        reads=total("count", "read"),
+        writes=total("count", "write"),
+        operations=pl.col("count").sum(),
+        read_s=total("nanoseconds", "read") / 1e9,
+        write_s=total("nanoseconds", "write") / 1e9,
+        sequential=pl.col("sequential").sum(),
+        ordered=pl.col("count").filter(pl.col("sequential").is_not_null()).sum(),
+        sized=pl.col(BINS[0]).is_not_null().any(),
+        *[total(name, "read").alias(f"r_{name}") for name in BINS],
+        *[total(name, "write").alias(f"w_{name}") for name in BINS],
+    )
+    return (
+        sums.with_columns(
+            sequential_share=pl.when(pl.col("ordered") > 0).then(
+                pl.col("sequential") / pl.col("ordered")
+            ),
+            sizes=pl.when("sized").then(_histogram()),
+        )
+        .join(_untraced(dataset, run, traced), on=one, how="left")
+        .join(_tasks(dataset, sums), on=one, how="left")
+        .sort("run", "file", "record_id", nulls_last=True)
+    )
+
+
+def _histogram() -> pl.Expr:
+    return pl.concat_list(
+        pl.struct(size=pl.lit(name), reads=pl.col(f"r_{name}"), writes=pl.col(f"w_{name}"))
+        for name in BINS
+    )
+
+
+def _traced(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    """The trace, summed by log, process, file, module and op."""
+    end = pl.col("offset") + pl.col("length")
+    # operations of one process on one file follow each other in a log, numbered from 0
+    follows = pl.all_horizontal(
+        pl.col("segment") == pl.col("segment").shift(1) + 1,
+        *[
+            pl.col(name) == pl.col(name).shift(1)
+            for name in ("origin", "record_id", "rank", "module", "op")
+        ],
+    )
+    size = pl.col("length")
+    lower = (None, *_LIMITS)
+    sizes = {
+        name: ((size <= most) if most is not None else pl.lit(value=True))
+        & ((size > least) if least is not None else pl.lit(value=True))
+        for name, least, most in zip(BINS, lower, (*_LIMITS, None), strict=True)
+    }
+    trace = segments(dataset, run).select(
+        *("origin", "record_id", "rank", "module", "op", "path", "length"),
+        spent=((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64),
+        sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
+        placed=pl.col("offset").is_not_null(),
+    )
+    return (
+        trace.group_by("origin", "record_id", "rank", "module", "op")
+        .agg(
+            path=pl.col("path").max(),
+            count=pl.len().cast(pl.Int64),
+            bytes=size.sum(),
+            nanoseconds=pl.col("spent").sum(),
+            sequential=pl.when(pl.col("placed").all()).then(
+                pl.col("sequential").sum().cast(pl.Int64)
+            ),
+            **{name: fits.sum().cast(pl.Int64) for name, fits in sizes.items()},
+        )
+        .pipe(traced_once)
+        .collect(engine="streaming")
+    )
+
+
+def _untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+    file = ["origin", "record_id"]
+    seen = (
+        traced.filter(pl.col("module") == "DXT_POSIX").group_by(file).agg(seen=pl.col("count").sum())
+    )
+    told = counted(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
+    return (
+        told.group_by(file)
+        .agg(told=pl.col("count").sum())
+        .join(seen, on=file)
+        .with_columns(untraced=(pl.col("told") - pl.col("seen")).clip(lower_bound=0))
+        .group_by("record_id", run=run_of(pl.col("origin")))
+        .agg(untraced_operations=pl.col("untraced").sum())
+    )
+
+
+def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
+    """How many Dask tasks used each file; a row for every file below a Dask run."""
+    none = pl.DataFrame(
+        schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64}
+    )
+    if SEGMENTS not in dataset or "dask.task_transition" not in dataset:
+        return none
+    try:
+        used = dataset.view("dask.task_io")
+    except UsageError:  # the plugin that reads Dask runs is not installed or is disabled
+        return none
+    runs = dataset["dask.task_transition"].select(dask=run_of(pl.col("origin"))).unique().collect()
+    places = sums.select("run").unique()
+    below = (
+        places.join(runs, how="cross")
+        .filter(
+            (pl.col("run") == pl.col("dask"))
+            | pl.col("run").str.starts_with(pl.concat_str("dask", pl.lit("/")))
+        )
+        .select("run")
+        .unique()
+    )
+    tasks = (
+        used.filter(pl.col("key").is_not_null())
+        .select("key", "log", "record_id", dask="run")
+        .collect()
+        .group_by("record_id", run=run_of(pl.col("log")))
+        .agg(tasks=pl.struct("dask", "key").n_unique().cast(pl.Int64))
+    )
+    return (
+        sums.select("run", "record_id")
+        .join(below, on="run")
+        .join(tasks, on=["run", "record_id"], how="left")
+        .with_columns(pl.col("tasks").fill_null(0))
+    )

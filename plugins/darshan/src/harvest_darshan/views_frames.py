@@ -1,0 +1,53 @@
+"""What the views of Darshan logs stand on: the run of a log, and the trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["SEGMENTS", "TIME", "of_run", "run_of", "segments", "traced_once"]
+
+SEGMENTS = "darshan.dxt_segment"
+TIME = pl.Datetime("us", "UTC")
+
+
+def run_of(origin: pl.Expr) -> pl.Expr:
+    """The directory of a log, which tells the logs of one run from those of others."""
+    directory = origin.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
+    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
+
+
+def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
+    """The rows of one run: a directory that holds logs, or the last part of its path."""
+    if run is None:
+        return frame
+    wanted = str(run).rstrip("/")
+    directory = run_of(pl.col("origin"))
+    return frame.filter((directory == wanted) | directory.str.ends_with(f"/{wanted}"))
+
+
+def segments(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+    """All traced operations, or those of one run, in the order of the logs."""
+    return of_run(dataset[SEGMENTS], run)
+
+
+def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
+    """The trace without operations that speak of the same bytes as others.
+
+    What a process does to a file through MPI-IO reaches it through POSIX.  Where a log traces a
+    file in DXT_POSIX, its DXT_MPIIO operations on that file are left out.
+    """
+    posix = pl.col("module") == "DXT_POSIX"
+    file = ["origin", "record_id"]
+    return pl.concat(
+        [
+            trace.filter(posix),
+            trace.filter(~posix).join(
+                trace.filter(posix).select(file).unique(), on=file, how="anti"
+            ),
+        ]
+    )

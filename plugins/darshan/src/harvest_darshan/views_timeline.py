@@ -1,0 +1,151 @@
+"""The view ``io.timeline``: bytes per second of each host over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest import UsageError
+
+from .views_deferred import deferred
+from .views_frames import TIME, run_of, segments, traced_once
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["timeline"]
+
+TIMELINE: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "host": pl.String(),
+    "op": pl.String(),
+    "time": TIME,
+    "bin_s": pl.Float64(),
+    "bytes": pl.Int64(),
+    "bytes_per_s": pl.Float64(),
+    "operations": pl.Int64(),
+}
+
+BINS = 200
+"""Bins of the longest run, at most, where none are asked for."""
+
+MOST_BINS = 1_000_000
+
+
+def timeline(
+    dataset: DatasetReader, *, run: str | None = None, bin: float | str | None = None  # noqa: A002
+) -> pl.LazyFrame:
+    """Bytes that each host read and wrote in each interval of time, as DXT traced them.
+
+    run: keeps one run (the directory of its logs, or the directory's name).
+    bin: seconds of an interval.  The default is the shortest of 1, 2, 5, 10, ... milliseconds
+        that divides the longest run into 200 intervals at most.
+
+    Intervals without I/O have no row.  The bytes of an operation are spread evenly over its time;
+    in whole bytes, rounded down up to each border between intervals, so that they add up exactly.
+    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+
+    Columns: run (directory of the logs), host, op (read or write), time (start of the interval;
+    null for operations without a time), bin_s, bytes, bytes_per_s, operations (that began in it).
+
+    Raises UsageError for a bin that is no positive number, or too small for the run.
+    """
+    micros = None if bin is None else _micros(bin)
+    return deferred(lambda: _timeline(dataset, run, micros), TIMELINE)
+
+
+def _micros(text: float | str) -> int:
+    try:
+        micros = round(float(text) * 1_000_000)
+    except (ValueError, OverflowError):
+        micros = 0
+    if micros < 1:
+        raise UsageError(
+            f"bin must be a number of seconds, not {text!r}",
+            remedy="write bin=0.5 for half a second; a microsecond is the least",
+        )
+    return micros
+
+
+def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl.DataFrame:
+    trace = traced_once(
+        segments(dataset, run).select(
+            *("origin", "record_id", "module", "op", "length"),
+            host="hostname",
+            start=pl.col("start_time").dt.epoch("us"),
+            end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
+        )
+    )
+    span = (
+        trace.group_by(run_of(pl.col("origin")).alias("run"))
+        .agg(span=pl.col("end").max() - pl.col("start").min())
+        .select(pl.col("span").max())
+        .collect(engine="streaming")
+        .item()
+    ) or 0
+    if micros is None:
+        micros = _nice(span / BINS)
+    elif span / micros > MOST_BINS:
+        raise UsageError(
+            f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
+            remedy=f"use {span / MOST_BINS / 1e6:g} s or more",
+        )
+    sums = (
+        _spread(trace, micros)
+        .group_by("origin", "host", "op", "bin")
+        .agg(pl.col("bytes").sum(), operations=pl.col("begins").sum().cast(pl.Int64))
+        .collect(engine="streaming")
+    )
+    return (
+        sums.group_by("host", "op", "bin", run=run_of(pl.col("origin")))
+        .agg(pl.col("bytes", "operations").sum())
+        .sort("run", "host", "op", "bin", nulls_last=True)
+        .with_columns(
+            time=pl.from_epoch(pl.col("bin") * micros, "us").dt.replace_time_zone("UTC"),
+            bin_s=pl.lit(micros / 1e6),
+            bytes_per_s=pl.col("bytes") / (micros / 1e6),
+        )
+    )
+
+
+def _nice(least: float) -> int:
+    """The least of 1, 2, 5, 10, 20, ... milliseconds that is no less, in microseconds."""
+    size = 1_000
+    while True:
+        for step in (1, 2, 5):
+            if size * step >= least:
+                return size * step
+        size *= 10
+
+
+def _spread(trace: pl.LazyFrame, micros: int) -> pl.LazyFrame:
+    """A row per operation and interval that it touches, with its bytes there."""
+    start, end, length = pl.col("start"), pl.col("end"), pl.col("length")
+    first = start.floordiv(micros)
+    last = pl.max_horizontal(start, end - 1).floordiv(micros)
+
+    def until(moment: pl.Expr) -> pl.Expr:
+        """Bytes moved until a moment within the operation: 0 at its start, all at its end."""
+        share = (moment - start) / (end - start)
+        return (length * share).floor().cast(pl.Int64)
+
+    number = pl.col("bin")
+    whole = (end == start) | start.is_null()
+    left = pl.max_horizontal(start, number * micros)
+    right = pl.min_horizontal(end, (number + 1) * micros)
+    inside = until(right) - until(left)
+    begun = trace.with_columns(first=first, last=last)
+    one = (pl.col("first") == pl.col("last")) | start.is_null()
+    # most operations lie within one interval and need no list
+    single = begun.filter(one).with_columns(bin="first", bytes=length, begins=True)
+    several = (
+        begun.filter(~one)
+        .with_columns(bin=pl.int_ranges("first", pl.col("last") + 1))
+        .explode("bin")
+        .with_columns(
+            bytes=pl.when(whole).then(length).otherwise(inside), begins=number == pl.col("first")
+        )
+    )
+    shape = ["origin", "host", "op", "bin", "bytes", "begins"]
+    return pl.concat([single.select(shape), several.select(shape)])
