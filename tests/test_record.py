@@ -14,6 +14,7 @@ import pytest
 import harvest
 from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
 from harvest.model.arrow import batches, conform, table_of
+from harvest.toolkit.frames import TEXT_MAP
 
 
 @attrs.define
@@ -140,6 +141,17 @@ def test_a_polars_frame_is_made_to_fit():
     assert table.schema.equals(KIND.arrow_schema, check_metadata=True)
     assert table["origin"].to_pylist() == ["/in"]
     assert table["count"].null_count == 1
+
+
+def test_polars_lists_of_keys_and_values_become_maps():
+    lists = pl.Series("extra", [None, [], [{"key": "a", "value": "b"}]], dtype=TEXT_MAP)
+    data = pl.DataFrame({"time": [NOON] * 4, "name": list("wxyz"), "position": [1, 2, 3, 4]})
+    data = data.with_columns(pl.concat([lists, lists[2:]]))
+
+    table = conform(KIND, data[1:], origin="/in")
+
+    assert table["extra"].to_pylist() == [[], [("a", "b")], [("a", "b")]]
+    assert conform(KIND, data, origin="/in")["extra"].to_pylist()[0] is None
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,8 @@ def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> p
     if array.type == field.type:
         return array
     try:
+        if pa.types.is_map(field.type) and not pa.types.is_map(array.type):
+            return _as_maps(array, field.type)
         if field.type == ORIGIN and not pa.types.is_dictionary(array.type):
             return array.cast(pa.string()).dictionary_encode().cast(ORIGIN)
         return array.cast(field.type)
@@ -158,6 +160,21 @@ def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> p
             f"{record_type.name}: column {field.name!r} of type {array.type} does not convert "
             f"to {field.type}: {error}"
         ) from error
+
+
+def _as_maps(array: pa.ChunkedArray, kind: pa.MapType) -> pa.ChunkedArray:
+    """Lists of structs of key and value, as polars has maps, as what they stand for."""
+    if pa.types.is_null(array.type):
+        return pa.chunked_array([pa.nulls(len(array), kind)])
+    pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+    lists = array.combine_chunks().cast(pa.list_(pair))
+    maps = pa.MapArray.from_arrays(
+        pa.array(lists.offsets.to_numpy(), pa.int32()),
+        lists.values.field("key"),
+        lists.values.field("value"),
+        mask=lists.is_null(),
+    )
+    return pa.chunked_array([maps.cast(kind)])
 
 
 def _constant(value: str, rows: int) -> pa.ChunkedArray:

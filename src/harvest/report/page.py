@@ -36,7 +36,7 @@ def to_html(report: Report) -> str:
     return page + "\n"
 
 
-BRIEF = 20
+BRIEF = 26
 """Characters up to which a column's texts are kept on one line."""
 
 

@@ -73,15 +73,13 @@ def _rows(
         sequential = pl.col(f"{prefix}_SEQ_{verb}") if ordered else pl.lit(None, dtype=pl.Int64)
         return frame.select(
             *("origin", "record_id", "rank", "path"),
+            *[size(name) for name in BINS],
             module=pl.lit(module),
             op=pl.lit(op),
             count=count.cast(pl.Int64),
             bytes=pl.col(f"{prefix}_BYTES_{done}"),
             nanoseconds=(pl.col(f"{prefix}_F_{op.upper()}_TIME") * 1e9).round(0).cast(pl.Int64),
             sequential=sequential,
-            *[size(name) for name in BINS],
         )
 
-    return pl.concat(
-        [one("read", "READS", "READ"), one("write", "WRITES", "WRITTEN")]
-    ).collect()
+    return pl.concat([one("read", "READS", "READ"), one("write", "WRITES", "WRITTEN")]).collect()

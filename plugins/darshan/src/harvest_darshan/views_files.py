@@ -89,6 +89,8 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         )
 
     sums = used.group_by(one).agg(
+        *[total(name, "read").alias(f"r_{name}") for name in BINS],
+        *[total(name, "write").alias(f"w_{name}") for name in BINS],
         file=pl.col("path").max(),
         basis=pl.col("module").unique().sort(),
         readers=processes("read"),
@@ -103,8 +105,6 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         sequential=pl.col("sequential").sum(),
         ordered=pl.col("count").filter(pl.col("sequential").is_not_null()).sum(),
         sized=pl.col(BINS[0]).is_not_null().any(),
-        *[total(name, "read").alias(f"r_{name}") for name in BINS],
-        *[total(name, "write").alias(f"w_{name}") for name in BINS],
     )
     return (
         sums.with_columns(
@@ -169,9 +169,8 @@ def _traced(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 def _untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
     file = ["origin", "record_id"]
-    seen = (
-        traced.filter(pl.col("module") == "DXT_POSIX").group_by(file).agg(seen=pl.col("count").sum())
-    )
+    posix = traced.filter(pl.col("module") == "DXT_POSIX")
+    seen = posix.group_by(file).agg(seen=pl.col("count").sum())
     told = counted(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
     return (
         told.group_by(file)
@@ -185,9 +184,7 @@ def _untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> 
 
 def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     """How many Dask tasks used each file; a row for every file below a Dask run."""
-    none = pl.DataFrame(
-        schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64}
-    )
+    none = pl.DataFrame(schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64})
     if SEGMENTS not in dataset or "dask.task_transition" not in dataset:
         return none
     try:

@@ -34,7 +34,10 @@ MOST_BINS = 1_000_000
 
 
 def timeline(
-    dataset: DatasetReader, *, run: str | None = None, bin: float | str | None = None  # noqa: A002
+    dataset: DatasetReader,
+    *,
+    run: str | None = None,
+    bin: float | str | None = None,  # noqa: A002
 ) -> pl.LazyFrame:
     """Bytes that each host read and wrote in each interval of time, as DXT traced them.
 

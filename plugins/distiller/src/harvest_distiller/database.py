@@ -15,9 +15,10 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext, SourceError
+from harvest.toolkit.frames import TEXT_MAP
 
 from .records import DistillerJob
-from .rows import EXTRA, parsed, with_extra
+from .rows import parsed
 from .uri import redacted, scrubbed, secrets
 
 __all__ = ["BATCH", "QUERY", "read_database"]
@@ -65,7 +66,7 @@ def read_database(
         good = rows.filter(pl.col("reason").is_null())
         if not good.is_empty():
             names = ["scan_id", "slurm_id", "elapsed_s", "scan_size", "extra", "position"]
-            yield DistillerJob, with_extra(good.select(names))
+            yield DistillerJob, good.select(names)
 
 
 def _sized(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int]:
@@ -85,7 +86,7 @@ def _sized(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int
                 for n, name in enumerate(("first", "second"), 1)
             )
         )
-        .otherwise(pl.lit(None, dtype=EXTRA))
+        .otherwise(pl.lit(None, dtype=TEXT_MAP))
         .alias("extra"),
         pl.int_range(before + 1, before + 1 + pl.len(), dtype=pl.Int64).alias("position"),
         odd.alias("odd"),

@@ -9,15 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 import polars as pl
-import pyarrow as pa
 
-__all__ = ["COLUMNS", "EXTRA", "parsed", "with_extra"]
+__all__ = ["COLUMNS", "parsed"]
 
 COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
 """The columns of text that every row has; blank or null where there is nothing."""
-
-EXTRA: Final = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
-"""The polars type in which ``extra`` is put together."""
 
 # pandas writes ids beside blanks as 58250603.0
 _ID: Final = r"^(\d{1,18})(?:\.0*)?$"
@@ -77,18 +73,3 @@ def parsed(rows: pl.DataFrame) -> pl.DataFrame:
         .drop("elapsed", "scan_id", "slurm_id", "negative")
         .rename({"#scan": "scan_id", "#slurm": "slurm_id"})
     )
-
-
-def with_extra(frame: pl.DataFrame) -> pa.Table:
-    """The frame as Arrow, its list of key-value structs ``extra`` as a map."""
-    table = frame.drop("extra").to_arrow()
-    lists = frame["extra"]
-    if lists.null_count() == len(lists):
-        return table
-    pair = pa.struct([("key", pa.string()), ("value", pa.string())])
-    array = lists.to_arrow().cast(pa.list_(pair))
-    values = array.values
-    maps = pa.MapArray.from_arrays(
-        array.offsets, values.field("key"), values.field("value"), mask=array.is_null()
-    )
-    return table.append_column("extra", maps)

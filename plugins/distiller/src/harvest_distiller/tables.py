@@ -10,10 +10,11 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.csv_lines import blocks, header
+from harvest.toolkit.frames import TEXT_MAP
 
-from .lines import blocks, header
 from .records import DistillerJob
-from .rows import EXTRA, parsed, with_extra
+from .rows import parsed
 
 __all__ = ["read_table", "recognise", "size_of_name"]
 
@@ -47,7 +48,7 @@ def read_table(
             pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in other
         )
         if other
-        else pl.lit(None, dtype=EXTRA)
+        else pl.lit(None, dtype=TEXT_MAP)
     )
     for block in blocks(path, columns):
         ctx.read(block.frame.height + len(block.bad) + block.blank)
@@ -64,15 +65,13 @@ def read_table(
         if not good.is_empty():
             yield (
                 DistillerJob,
-                with_extra(
-                    good.select(
-                        "scan_id",
-                        "slurm_id",
-                        "elapsed_s",
-                        pl.lit(size, pl.String).alias("scan_size"),
-                        "extra",
-                        pl.col("line").alias("position"),
-                    )
+                good.select(
+                    "scan_id",
+                    "slurm_id",
+                    "elapsed_s",
+                    pl.lit(size, pl.String).alias("scan_size"),
+                    "extra",
+                    pl.col("line").alias("position"),
                 ),
             )
         ctx.advance(block.size)

@@ -97,8 +97,10 @@ def _credited(transitions: pl.LazyFrame) -> pl.LazyFrame:
 
 def _windows(frames: Frames) -> pl.LazyFrame:
     """Windows in which a worker executed a task, numbered, with the state in which it left it."""
-    left = frames["dask.worker_transition"].group_by(*ONE, window_end="time").agg(
-        outcome=pl.col("finish_state").sort_by("position").last()
+    left = (
+        frames["dask.worker_transition"]
+        .group_by(*ONE, window_end="time")
+        .agg(outcome=pl.col("finish_state").sort_by("position").last())
     )
     return (
         windows(frames)

@@ -54,14 +54,14 @@ def _apart(starts: list[int], ends: list[int]) -> list[int]:
     last: list[int] = []
     lanes = []
     for start, end in zip(starts, ends, strict=True):
-        for lane, busy_until in enumerate(last):
+        for number, busy_until in enumerate(last):
             if busy_until <= start:
-                last[lane] = end
+                last[number] = end
+                lanes.append(number)
                 break
         else:
-            lane = len(last)
+            lanes.append(len(last))
             last.append(end)
-        lanes.append(lane)
     return lanes
 
 
@@ -70,14 +70,14 @@ def _nested(starts: list[int], ends: list[int]) -> list[int]:
     open_ends: list[list[int]] = []
     lanes = []
     for start, end in zip(starts, ends, strict=True):
-        for lane, stack in enumerate(open_ends):
+        for number, stack in enumerate(open_ends):
             while stack and stack[-1] <= start:
                 stack.pop()
             if not stack or end <= stack[-1]:
                 stack.append(end)
+                lanes.append(number)
                 break
         else:
-            lane = len(open_ends)
+            lanes.append(len(open_ends))
             open_ends.append([end])
-        lanes.append(lane)
     return lanes

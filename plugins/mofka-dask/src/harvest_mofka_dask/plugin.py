@@ -119,8 +119,8 @@ def harvest_commands() -> list[CommandGroup]:
     return [
         CommandGroup(
             name="mofka-dask",
-            doc="Dask runs recorded through Mofka: compile their tasks from bare CSVs, or write a run "
-            "as a trace for Perfetto.",
+            doc="Dask runs recorded through Mofka: compile their tasks from bare CSVs, or write "
+            "a run as a trace for Perfetto.",
             app="harvest_mofka_dask.commands:app",
         )
     ]

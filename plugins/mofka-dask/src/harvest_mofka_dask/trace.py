@@ -33,7 +33,7 @@ from .views_io_ties import runs_of_logs
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["SUFFIXES", "RunTrace", "trace", "write_trace"]
+__all__ = ["SUFFIXES", "RunTrace", "segments_of", "stray_logs", "trace", "write_trace"]
 
 SUFFIXES = (".json", ".json.gz")
 TRACED_TYPES = (*EXECUTION_TYPES, "dask.transfer")
@@ -116,7 +116,7 @@ class RunTrace:
         """Batches of events, with the columns of the view."""
         yield from task_events(self._tasks, self.tracks, self.start)
         yield from transfer_events(self._transfers, self.tracks, self.start)
-        segments = self._segments()
+        segments = segments_of(self.dataset, self.run)
         if segments is None:
             return
         known = correlate(self.dataset, None if self._alone else self.run)
@@ -124,6 +124,7 @@ class RunTrace:
         for origin, piece, log in logs(segments):
             yield from placer.events(origin, piece, log)
         self.left_out["segments without time"] = placer.left_out
+        self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
 
     def _programs(self) -> dict[str, str]:
         if "darshan.job" not in self.dataset:
@@ -131,27 +132,38 @@ class RunTrace:
         jobs = self.dataset["darshan.job"].select(pl.col("origin").cast(pl.String), "exe")
         return dict(jobs.drop_nulls().collect().iter_rows())
 
-    def _segments(self) -> pl.LazyFrame | None:
-        """Traced I/O of this run: of the logs below its directory, or all if it is the only one."""
-        if SEGMENT not in self.dataset:
-            return None
-        segments = self.dataset[SEGMENT]
-        return segments if self._alone else segments.join(self._logs(), on="origin", how="semi")
-
-    def _logs(self) -> pl.LazyFrame:
-        """Origins of the logs of this run."""
-        origins = self.dataset[SEGMENT].select(pl.col("origin").cast(pl.String)).unique().collect()
-        runs = pl.DataFrame({"run": choose_runs(self.dataset, None)})
-        logs = runs_of_logs(origins, runs)
-        stray = logs.join(runs, on="run", how="anti")["origin"].to_list()
-        self.left_out["logs in no run's directory"] = len(stray)
-        return logs.filter(pl.col("run") == self.run).select("origin").lazy()
-
     def _first_io(self) -> Any:
-        segments = self._segments()
+        segments = segments_of(self.dataset, self.run)
         if segments is None:
             return None
         return segments.select(pl.col("start_time").min()).collect().item()
+
+
+def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
+    """Traced I/O of a run: of the logs below its directory, or all if it is the only run.
+
+    None where the dataset holds none.
+    """
+    if SEGMENT not in dataset:
+        return None
+    segments = dataset[SEGMENT].with_columns(pl.col("origin").cast(pl.String))
+    if len(choose_runs(dataset, None)) == 1:
+        return segments
+    mine = _logs(dataset).filter(pl.col("run") == run).select("origin")
+    return segments.join(mine.lazy(), on="origin", how="semi")
+
+
+def stray_logs(dataset: DatasetReader) -> int:
+    """How many traced logs lie in no run's directory, where there are several runs."""
+    runs = choose_runs(dataset, None)
+    if SEGMENT not in dataset or len(runs) == 1:
+        return 0
+    return _logs(dataset).filter(~pl.col("run").is_in(runs)).height
+
+
+def _logs(dataset: DatasetReader) -> pl.DataFrame:
+    origins = dataset[SEGMENT].select(pl.col("origin").cast(pl.String)).unique().collect()
+    return runs_of_logs(origins, pl.DataFrame({"run": choose_runs(dataset, None)}))
 
 
 def write_trace(
@@ -233,12 +245,10 @@ def _lines(batch: pl.DataFrame) -> list[str]:
         names = [name for name in FIELDS[str(kind)] if name != "tid" or has_tid]
         text = pl.struct(names).struct.json_encode()
         if has_args:
-            text = pl.concat_str(
-                text.str.head(-1), pl.lit(',"args":'), pl.col("args"), pl.lit("}")
-            )
+            text = pl.concat_str(text.str.head(-1), pl.lit(',"args":'), pl.col("args"), pl.lit("}"))
         lines += events.select(text=text)["text"].to_list()
     return lines
 
 
 def _micros(time: Any) -> int:
-    return (time - EPOCH) // timedelta(microseconds=1)
+    return int((time - EPOCH) // timedelta(microseconds=1))

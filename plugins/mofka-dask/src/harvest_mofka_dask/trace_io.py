@@ -98,9 +98,11 @@ class IoPlacer:
         found = self.known._matched(
             log.lazy().join(lanes.lazy(), on=["rank", "thread"], how="left")
         ).collect()
-        return found.with_columns(key=self.known.tasks["key"].gather(found["task"])).join(
-            workers, on="rank", how="left"
-        ).drop("lane")
+        return (
+            found.with_columns(key=self.known.tasks["key"].gather(found["task"]))
+            .join(workers, on="rank", how="left")
+            .drop("lane")
+        )
 
     def _numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
         """The numbers of process and thread for each track of a log."""
@@ -110,8 +112,8 @@ class IoPlacer:
             hostname, pid_there, rank, thread, worker, lane = line
             named = f"{hostname or 'host not told'}, process {pid_there or 'not told'}"
             if worker is None:
-                key = ("log", origin, hostname, pid_there, rank)
-                pid = self.tracks.process(key, named, OTHERS_PLACE)
+                process = ("log", origin, hostname, pid_there, rank)
+                pid = self.tracks.process(process, named, OTHERS_PLACE)
                 label = program_name(self.programs.get(origin))
             else:
                 pid, label = worker_pid(self.tracks, worker), named
@@ -172,9 +174,7 @@ def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     ).fill_null(value=True)
     told = joined.with_columns(fits=inside | outside)
     first = with_lanes(told.filter("fits"), LINE, nest=True)
-    rest = pl.concat(
-        [first.filter(pl.col("lane") > 0).drop("lane"), told.filter(~pl.col("fits"))]
-    )
+    rest = pl.concat([first.filter(pl.col("lane") > 0).drop("lane"), told.filter(~pl.col("fits"))])
     more = with_lanes(rest, LINE, nest=True).with_columns(pl.col("lane") + 1)
     return pl.concat([first.filter(pl.col("lane") == 0), more]).drop(
         "task_end", "next_start", "fits"

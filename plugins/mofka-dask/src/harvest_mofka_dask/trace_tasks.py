@@ -37,16 +37,16 @@ def worker_pid(tracks: Tracks, worker: str | None) -> int:
     return tracks.process(("worker", worker), f"worker {worker}", WORKER_PLACE)
 
 
-def task_events(
-    placed: pl.DataFrame, tracks: Tracks, start: int
-) -> Iterator[pl.DataFrame]:
+def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
     """Batches of events, one slice for each execution.
 
     placed: from ``place_tasks``; start: of the run, in microseconds of the epoch.
     """
-    order = {}
-    lines = placed.select("worker", "thread", "lane").unique().sort(
-        "worker", "thread", "lane", nulls_last=True
+    order: dict[tuple[str | None, int | None], int] = {}
+    lines = (
+        placed.select("worker", "thread", "lane")
+        .unique()
+        .sort("worker", "thread", "lane", nulls_last=True)
     )
     ids = []
     for worker, thread, lane in lines.iter_rows():
@@ -60,9 +60,7 @@ def task_events(
         ids.append((worker, thread, lane, pid, tid))
     yield tracks.news()
     schema = {"worker": pl.String, "thread": pl.Int64, "lane": pl.Int64}
-    numbers = pl.DataFrame(
-        ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row"
-    )
+    numbers = pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
     for batch in placed.iter_slices(BATCH_ROWS):
         events = batch.join(numbers, on=list(schema), how="left", nulls_equal=True).select(
             "pid",

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-__all__ = ["EVENT", "BATCH_ROWS", "Tracks", "args_of", "conformed", "microseconds_since"]
+__all__ = ["BATCH_ROWS", "EVENT", "Tracks", "args_of", "conformed", "microseconds_since"]
 
 EVENT: Final[dict[str, pl.DataType]] = {
     "run": pl.String(),
@@ -92,7 +92,7 @@ def conformed(events: pl.DataFrame, run: str) -> pl.DataFrame:
 
 def args_of(**columns: pl.Expr) -> pl.Expr:
     """A JSON object of columns, by name."""
-    return pl.struct(**columns).struct.json_encode()
+    return pl.struct([value.alias(name) for name, value in columns.items()]).struct.json_encode()
 
 
 def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:

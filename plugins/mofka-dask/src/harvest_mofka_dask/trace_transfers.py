@@ -41,9 +41,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.col("start").is_not_null())
         # what is over within the clock's microsecond is drawn as long as that
-        .with_columns(
-            end=pl.max_horizontal("end", pl.col("start") + pl.duration(microseconds=1))
-        )
+        .with_columns(end=pl.max_horizontal("end", pl.col("start") + pl.duration(microseconds=1)))
         .sort("start", "row")
         .with_columns(
             nth=pl.int_range(pl.len()).over("direction", "fulfiller", "requestor", "signature")
@@ -53,12 +51,16 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
     told = told.join(movements, on=MOVEMENT, how="left", nulls_equal=True).with_columns(
         told=pl.lit(value=True)
     )
-    alone = told.filter(pl.len().over("movement") == 1).with_columns(
-        direction=pl.col("direction").replace_strict(
-            {"incoming": "outgoing", "outgoing": "incoming"}, default=None
-        ),
-        told=pl.lit(value=False),
-    ).filter(pl.col("direction").is_not_null())
+    alone = (
+        told.filter(pl.len().over("movement") == 1)
+        .with_columns(
+            direction=pl.col("direction").replace_strict(
+                {"incoming": "outgoing", "outgoing": "incoming"}, default=None
+            ),
+            told=pl.lit(value=False),
+        )
+        .filter(pl.col("direction").is_not_null())
+    )
     slices = pl.concat([told, alone]).with_columns(
         place=pl.when(pl.col("direction") == "outgoing").then("fulfiller").otherwise("requestor"),
         peer=pl.when(pl.col("direction") == "outgoing").then("requestor").otherwise("fulfiller"),
@@ -72,8 +74,10 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
 
 def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
     """Batches of events: the slices, and a flow for each movement that has two."""
-    lines = slices.select("place", "direction", "lane").unique().sort(
-        "place", "direction", "lane", nulls_last=True
+    lines = (
+        slices.select("place", "direction", "lane")
+        .unique()
+        .sort("place", "direction", "lane", nulls_last=True)
     )
     ids = []
     for place, direction, lane in lines.iter_rows():

@@ -103,13 +103,16 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def _task_io(known: Correlation) -> pl.DataFrame:
-    grain = ["task", "slot", "record_id", "module", "op"]
-    totals = known.totals(grain)
-    paths = totals.select("path").unique().sort("path").with_row_index("place")
+    totals = known.totals(["task", "slot", "record_id", "module", "op"])
+    logs = known.tied.select("origin").unique().sort("origin").with_row_index("log")
+    files = known.files().join(logs, on="origin")
+    paths = files.select("path").unique().sort("path", nulls_last=True).with_row_index("place")
+    files = files.join(paths, on="path", nulls_equal=True).select("log", "record_id", "place")
     # sorted by numbers that order as the texts do; the texts themselves are gathered at the end
     totals = (
-        totals.join(paths, on="path", how="left", nulls_equal=True)
-        .drop("path")
+        totals.join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
+        .join(files, on=["log", "record_id"])
+        .drop("log")
         .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
     )
     return totals.select(

@@ -19,7 +19,7 @@ import polars as pl
 from .views_frames import load
 from .views_io_lanes import FOREVER, Lanes
 from .views_io_ties import processes_of, runs_of_logs, ties, trace
-from .views_io_windows import executions, windows
+from .views_io_windows import executions, windows_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -52,15 +52,14 @@ class Correlation:
     def totals(self, by: Sequence[str]) -> pl.DataFrame:
         """Sums of the operations on task threads by some of slot, task, record_id, module, op.
 
-        ``task`` is null for operations in no window.  Columns beside: path, count, bytes,
-        seconds, by_elimination, first_time, last_time.
+        ``task`` is null for operations in no window.  Columns beside: count, bytes, seconds,
+        by_elimination, first_time, last_time.
         """
         lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
         return (
             self._matched(self.operations.join(lanes, on=["origin", "rank", "thread"]))
             .group_by(by)
             .agg(
-                path=pl.col("path").max(),
                 count=pl.len().cast(pl.Int64),
                 bytes=pl.col("length").sum(),
                 # whole nanoseconds, so that sums do not depend on their order
@@ -70,6 +69,15 @@ class Correlation:
                 last_time=pl.col("end_time").max(),
             )
             .with_columns(seconds=(pl.col("seconds") / 1e9).round(9))
+            .collect(engine="streaming")
+        )
+
+    def files(self) -> pl.DataFrame:
+        """The names of files on task threads: origin, record_id, path."""
+        return (
+            self.operations.join(self.tied.lazy(), on=["origin", "rank", "thread"], how="semi")
+            .group_by("origin", "record_id")
+            .agg(pl.col("path").max())
             .collect(engine="streaming")
         )
 
@@ -143,33 +151,30 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     logs = runs_of_logs(threads, _runs(dataset))
     if run is not None:
         wanted = str(run).rstrip("/")
-        logs = logs.filter(
-            (pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}")
-        )
+        logs = logs.filter((pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}"))
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
     threads = threads.join(logs, on="origin")
     tied = ties(threads, _done(frames["dask.task_transition"]))
-    # the windows of tied workers only: they may be a small part of a long record
-    tied_workers = tied.lazy().select("run", "worker").unique()
-    found = windows(
-        {
-            name: frames[name].join(tied_workers, on=["run", "worker"], how="semi")
-            for name in ("dask.task_transition", "dask.worker_transition")
-        }
-    ).collect()
-    found = found.with_columns(task=pl.struct("run", "key", "worker").rle_id().cast(pl.Int64))
-    lanes = _lane_numbers(tied)
+    # windows of tied workers only: they may be a small part of a long record
+    homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
+    found = windows_of(frames, homes)
+    lanes = _lane_numbers(tied, homes)
+    first = found.frame["task"] != found.frame["task"].shift(1)
+    tasks = found.frame.filter(first.fill_null(value=True))
     return Correlation(
         threads,
         tied.join(lanes, on=["run", "worker", "thread"], how="left")
-        .join(_spare_numbers(lanes), on=["run", "worker"], how="left")
         .with_row_index("slot")
         .with_columns(pl.col("slot").cast(pl.Int64)),
-        found.select("run", "key", "worker", "task").unique("task", maintain_order=True).drop("task"),
+        tasks.select(
+            homes["run"].gather(tasks["home"]).alias("run"),
+            found.keys.gather(tasks["key"]).alias("key"),
+            homes["worker"].gather(tasks["home"]).alias("worker"),
+        ),
         workers,
         operations,
-        Lanes.of(_laned(found, lanes)),
-        found["task"],
+        Lanes.of(_laned(found.frame, lanes)),
+        found.frame["task"],
     )
 
 
@@ -181,46 +186,35 @@ def _runs(dataset: DatasetReader) -> pl.DataFrame:
 
 def _done(transitions: pl.LazyFrame) -> pl.DataFrame:
     """Between which times each thread of a worker ran tasks, as the scheduler saw it."""
-    measured = transitions.with_columns(begun=pl.min_horizontal("begins", "time"))
     return (
-        executions(measured.with_columns(key=pl.col("begun")))
+        executions(transitions)
         .group_by("run", "worker", "thread")
-        .agg(first=pl.col("key").min(), last=pl.col("done").max())
-        .collect()
+        .agg(first=pl.min_horizontal("begins", "time").min(), last=pl.col("time").max())
+        .collect(engine="streaming")
     )
 
 
-def _lane_numbers(tied: pl.DataFrame) -> pl.DataFrame:
+def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
+    """Threads with their lane, and with that of their worker's windows of unknown thread."""
     return (
         tied.select("run", "worker", "thread")
         .unique()
         .sort("run", "worker", "thread")
         .with_row_index("lane")
-        .with_columns(pl.col("lane").cast(pl.Int64))
-    )
-
-
-def _spare_numbers(lanes: pl.DataFrame) -> pl.DataFrame:
-    """A lane per worker for its windows of unknown thread, numbered behind those of threads."""
-    return (
-        lanes.select("run", "worker")
-        .unique()
-        .sort("run", "worker")
-        .with_row_index("spare")
-        .with_columns(pl.col("spare").cast(pl.Int64) + lanes.height)
+        .join(homes, on=["run", "worker"])
+        .with_columns(pl.col("lane").cast(pl.Int64), spare=pl.col("home").cast(pl.Int64) + pl.len())
     )
 
 
 def _laned(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
     numbered = found.with_row_index("window").select(
-        *("run", "worker", "thread"),
+        *("home", "thread"),
         pl.col("window").cast(pl.Int64),
         start=pl.col("start").to_physical(),
         end=pl.col("end").to_physical().fill_null(FOREVER),
     )
     shape = ["lane", "start", "end", "window"]
-    known = numbered.join(lanes, on=["run", "worker", "thread"])
-    unknown = numbered.filter(pl.col("thread").is_null()).join(
-        _spare_numbers(lanes).rename({"spare": "lane"}), on=["run", "worker"]
-    )
+    known = numbered.join(lanes, on=["home", "thread"])
+    spare = lanes.select("home", lane="spare").unique()
+    unknown = numbered.filter(pl.col("thread").is_null()).join(spare, on="home")
     return pl.concat([known.select(shape), unknown.select(shape)])

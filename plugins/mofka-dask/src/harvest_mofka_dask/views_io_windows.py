@@ -12,97 +12,162 @@ execution that the scheduler saw, and ends with it.  The thread of all others is
 
 from __future__ import annotations
 
+import attrs
 import polars as pl
 
 from .views_frames import Frames
+from .views_io_deferred import deferred
 
-__all__ = ["executions", "windows"]
+__all__ = ["Windows", "executions", "windows", "windows_of"]
 
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
-ONE = ["run", "worker", "key"]
+ONE = ["home", "key"]
+SHAPE: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "key": pl.String(),
+    "worker": pl.String(),
+    "start": pl.Datetime("us", "UTC"),
+    "end": pl.Datetime("us", "UTC"),
+    "thread": pl.Int64(),
+}
+
+
+@attrs.frozen
+class Windows:
+    """Windows of tasks, in numbers, for there may be millions.
+
+    frame: home (number of the worker), key (its place in keys), task (number of home and key),
+        start, end (null: open) and thread (null: not known); sorted by run, key, home, start.
+    keys: the texts of all keys, sorted.
+    """
+
+    frame: pl.DataFrame
+    keys: pl.Series
 
 
 def executions(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """What the scheduler saw done: (run, worker, key, thread, done), from processing -> memory."""
+    """What the scheduler saw done: the transitions processing -> memory that name a thread."""
     return transitions.filter(
         (pl.col("start_state") == "processing")
         & (pl.col("finish_state") == "memory")
         & pl.col("worker").is_not_null()
         & pl.col("thread").is_not_null()
-    ).select(*ONE, "thread", done="time")
+    )
 
 
 def windows(frames: Frames) -> pl.LazyFrame:
-    """One row per window: run, key, worker, start, end (null: open), thread (null: not known).
+    """All windows: run, key, worker, start, end (null: open), thread (null: not known).
 
     Sorted by run, key, worker and start.
     """
-    found = _windows(frames["dask.worker_transition"])
-    done = executions(frames["dask.task_transition"]).sort("done")
-    stored = (
-        found.filter(pl.col("end").is_not_null() & (pl.col("into") == "memory"))
-        .sort("end")
-        .join_asof(
-            done,
-            left_on="end",
-            right_on="done",
-            by=ONE,
-            strategy="nearest",
-            check_sortedness=False,
+
+    def compute() -> pl.DataFrame:
+        told = frames["dask.worker_transition"].select("run", "worker").unique().collect()
+        homes = told.drop_nulls().sort("run", "worker").with_row_index("home")
+        found = windows_of(frames, homes)
+        return found.frame.select(
+            homes["run"].gather(found.frame["home"]).alias("run"),
+            found.keys.gather(found.frame["key"]).alias("key"),
+            homes["worker"].gather(found.frame["home"]).alias("worker"),
+            *("start", "end", "thread"),
         )
-    )
-    unclosed = (
-        found.filter(pl.col("end").is_null())
-        .sort("start")
-        .join_asof(
-            done,
-            left_on="start",
-            right_on="done",
-            by=ONE,
-            strategy="forward",
-            check_sortedness=False,
-            coalesce=False,
-        )
-        .with_columns(end=pl.col("done"))
-    )
-    others = found.filter(pl.col("end").is_not_null() & (pl.col("into") != "memory"))
-    shape = ["run", "key", "worker", "start", "end", "thread"]
-    return pl.concat(
-        [
-            stored.select(shape),
-            unclosed.select(shape),
-            others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),
-        ]
-    ).sort("run", "key", "worker", "start", "end", "thread", nulls_last=True)
+
+    return deferred(compute, SHAPE)
 
 
-def _windows(transitions: pl.LazyFrame) -> pl.LazyFrame:
+def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
+    """The windows of some workers: those of ``homes`` (columns run, worker, home).
+
+    home numbers the workers in order of run and worker.
+    """
+    changes = _changes(frames["dask.worker_transition"], homes)
+    keys = changes["key"].unique().sort()
+    codes = keys.to_frame().with_row_index("code")
+    found = _windows(_coded(changes, codes))
+    del changes
+    done = _coded(
+        executions(frames["dask.task_transition"])
+        .join(homes.lazy(), on=["run", "worker"])
+        .select(*ONE, "thread", done="time")
+        .collect(engine="streaming"),
+        codes,
+    )
+    runs = homes.select("home", place=pl.col("run").rank("dense"))
+    frame = (
+        _threaded(found, done)
+        .join(runs, on="home")
+        .sort("place", "key", "home", "start", "end", "thread", nulls_last=True)
+        .drop("place")
+        .with_columns(task=pl.struct("key", "home").rle_id().cast(pl.Int64))
+    )
+    return Windows(frame, keys)
+
+
+def _coded(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
+    """Keys by their numbers; rows of other keys are left out."""
+    return frame.join(codes, on="key").drop("key").rename({"code": "key"})
+
+
+def _changes(transitions: pl.LazyFrame, homes: pl.DataFrame) -> pl.DataFrame:
+    """Transitions into and out of the states that concern windows."""
     concerned = [*RUNNING, *HELD]
     into = pl.col("finish_state")
     running = (
         pl.when(into.is_in(RUNNING))
-        .then(statement=True)
+        .then(pl.lit(value=True))
         .when(into.is_in(HELD))
         .then(pl.lit(None, dtype=pl.Boolean))
-        .otherwise(statement=False)
+        .otherwise(pl.lit(value=False))
     )
-    changes = (
-        transitions.filter(
-            pl.col("worker").is_not_null()
-            & (pl.col("start_state").is_in(concerned) | into.is_in(concerned))
-        )
-        .select(*ONE, "time", "position", into="finish_state", running=running)
-        .sort(*ONE, "time", "position")
-        .with_columns(task=pl.struct(ONE).rle_id())
-        .with_columns(pl.col("running").forward_fill().over("task").fill_null(value=False))
-        .with_columns(before=pl.col("running").shift(1).over("task").fill_null(value=False))
-        .filter(pl.col("running") != pl.col("before"))
-    )
-    # what is left of a task opens and closes in turn
-    following = pl.col("time", "into").shift(-1).over("task")
     return (
-        changes.with_columns(following.name.prefix("next_"))
-        .filter("running")
-        .select(*ONE, start="time", end="next_time", into=pl.col("next_into").fill_null("open"))
+        transitions.filter(pl.col("start_state").is_in(concerned) | into.is_in(concerned))
+        .join(homes.lazy(), on=["run", "worker"])
+        .select(*ONE, "time", "position", running=running, stored=into == "memory")
+        .collect(engine="streaming")
+    )
+
+
+def _windows(changes: pl.DataFrame) -> pl.DataFrame:
+    """Columns home, key, start, end (null: never closed), stored (whether it ended in memory)."""
+    ordered = (
+        changes.sort(*ONE, "time", "position", "running", nulls_last=True)
+        .with_columns(one=pl.struct(ONE).rle_id())
+        .with_columns(pl.col("running").forward_fill().over("one").fill_null(value=False))
+        .with_columns(before=pl.col("running").shift(1).over("one").fill_null(value=False))
+        # what is left of a task opens and closes in turn
+        .filter(pl.col("running") != pl.col("before"))
+        .with_columns(
+            end=pl.col("time").shift(-1).over("one"), stored=pl.col("stored").shift(-1).over("one")
+        )
+    )
+    return ordered.filter("running").select(*ONE, "end", "stored", start="time")
+
+
+def _threaded(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+    """Windows with the thread that ran them, of what the scheduler saw done."""
+    shape = [*ONE, "start", "end", "thread"]
+    ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())
+    open_ = found.filter(pl.col("end").is_null())
+    others = found.filter(~pl.col("stored") & pl.col("end").is_not_null())
+    # most tasks were executed once on a worker
+    often = pl.len().over(ONE) > 1
+    once, repeated = done.filter(~often), done.filter(often).sort("done")
+    simple = ended.join(once, on=ONE)
+    rest = ended.join(once, on=ONE, how="anti").sort("end")
+    nearest = rest.join_asof(
+        repeated, left_on="end", right_on="done", by=ONE, strategy="nearest",
+        check_sortedness=False,
+    )  # fmt: skip
+    next_done = open_.sort("start").join_asof(
+        done.sort("done"), left_on="start", right_on="done", by=ONE, strategy="forward",
+        check_sortedness=False, coalesce=False,
+    )  # fmt: skip
+    return pl.concat(
+        [
+            simple.select(shape),
+            nearest.select(shape),
+            next_done.with_columns(end=pl.col("done")).select(shape),
+            others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),
+        ]
     )

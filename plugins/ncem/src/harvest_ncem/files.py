@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.frames import TEXT_MAP
 
 from .config import NcemConfig
-from .maps import EXTRA, with_extra
 from .names import FileName, parse_name
 from .records import DataFile, ReceiverStatus
 from .times import parse_times
@@ -90,20 +90,18 @@ def read_statuses(
         return
     yield (
         ReceiverStatus,
-        with_extra(
-            good.select(
-                (pl.col("recorded_time") + pl.duration(microseconds="shift")).alias("time"),
-                "scan_number",
-                "receiver",
-                "uuid",
-                "progress",
-                "last_scan_number",
-                "recorded_time",
-                (pl.col("shift") / 1e6).alias("clock_offset_s"),
-                "extra",
-                "origin",
-                pl.lit(1, pl.Int64).alias("position"),
-            )
+        good.select(
+            (pl.col("recorded_time") + pl.duration(microseconds="shift")).alias("time"),
+            "scan_number",
+            "receiver",
+            "uuid",
+            "progress",
+            "last_scan_number",
+            "recorded_time",
+            (pl.col("shift") / 1e6).alias("clock_offset_s"),
+            "extra",
+            "origin",
+            pl.lit(1, pl.Int64).alias("position"),
         ),
     )
 
@@ -117,7 +115,7 @@ _STATUS_SCHEMA = pl.Schema(
         "progress": pl.Float64(),
         "last_scan_number": pl.Int64(),
         "shift": pl.Int64(),
-        "extra": EXTRA,
+        "extra": TEXT_MAP,
         "origin": pl.String(),
     }
 )

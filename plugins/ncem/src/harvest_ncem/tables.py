@@ -20,10 +20,10 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.csv_lines import Block, blocks, header
+from harvest.toolkit.frames import TEXT_MAP
 
 from .config import NcemConfig
-from .lines import Block, blocks, header
-from .maps import EXTRA, with_extra
 from .records import DataFile, ReceiverStatus
 from .times import ParsedTimes, parse_times
 
@@ -131,7 +131,7 @@ def _numbered(block: Block, table: Table, ctx: ReadContext) -> pl.DataFrame:
 
 def _extra(names: Sequence[str]) -> pl.Expr:
     if not names:
-        return pl.lit(None, dtype=EXTRA)
+        return pl.lit(None, dtype=TEXT_MAP)
     return pl.concat_list(
         pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in names
     )
@@ -167,19 +167,15 @@ def _receivers(
         return
     yield (
         ReceiverStatus,
-        with_extra(
-            good.select(
-                (pl.col("time") + pl.duration(microseconds="shift")).alias("time"),
-                pl.col("#scan_number").alias("scan_number"),
-                pl.col("cell")
-                .replace_strict(table.receivers, return_dtype=pl.Int64)
-                .alias("receiver"),
-                pl.col("time").alias("recorded_time"),
-                (pl.col("shift") / 1e6).alias("clock_offset_s"),
-                "line",
-                "extra",
-                ((pl.col("line") - 2) * len(names) + pl.col("index") + 1).alias("position"),
-            )
+        good.select(
+            (pl.col("time") + pl.duration(microseconds="shift")).alias("time"),
+            pl.col("#scan_number").alias("scan_number"),
+            pl.col("cell").replace_strict(table.receivers, return_dtype=pl.Int64).alias("receiver"),
+            pl.col("time").alias("recorded_time"),
+            (pl.col("shift") / 1e6).alias("clock_offset_s"),
+            "line",
+            "extra",
+            ((pl.col("line") - 2) * len(names) + pl.col("index") + 1).alias("position"),
         ),
     )
 
@@ -201,19 +197,15 @@ def _files(
     has_id = "#distiller_id" in good.columns
     yield (
         DataFile,
-        with_extra(
-            good.select(
-                pl.col("#scan_number").alias("scan_number"),
-                (pl.col("#distiller_id") if has_id else pl.lit(None, pl.Int64)).alias(
-                    "distiller_id"
-                ),
-                pl.lit(kind).alias("kind"),
-                (pl.col("time") + pl.duration(microseconds=shift)).alias("modify_time"),
-                pl.col("time").alias("recorded_time"),
-                pl.lit(shift / 1e6).alias("clock_offset_s"),
-                "extra",
-                pl.col("line").alias("position"),
-            )
+        good.select(
+            pl.col("#scan_number").alias("scan_number"),
+            (pl.col("#distiller_id") if has_id else pl.lit(None, pl.Int64)).alias("distiller_id"),
+            pl.lit(kind).alias("kind"),
+            (pl.col("time") + pl.duration(microseconds=shift)).alias("modify_time"),
+            pl.col("time").alias("recorded_time"),
+            pl.lit(shift / 1e6).alias("clock_offset_s"),
+            "extra",
+            pl.col("line").alias("position"),
         ),
     )
 

@@ -85,52 +85,57 @@ def _plain_step(text: Spans, dots: Any) -> Any:
     return found
 
 
-def _first_dots(text: Spans) -> Any:
-    """Place of the first dot of each text, or its end; the texts must lie without gaps."""
-    if not len(text.start):
-        return text.end
-    dots = np.flatnonzero(text.data == ord("."))
-    if not len(dots):
-        return text.end
-    after = np.searchsorted(dots, text.start)
-    place = dots[np.minimum(after, len(dots) - 1)]
-    return np.where((after < len(dots)) & (place < text.end), place, text.end)
+def _first(text: Spans, mark: int, end: Any) -> Any:
+    """Place of the first such byte of each text, or ``end``; the texts lie without gaps."""
+    marks = np.flatnonzero(text.data == mark)
+    if not len(marks):
+        return end
+    after = np.searchsorted(marks, text.start)
+    place = marks[np.minimum(after, len(marks) - 1)]
+    return np.where((after < len(marks)) & (place < end), place, end)
 
 
 def read_ids(job_id: Column | None, raw: Column | None) -> Ids:
     """Read the fields JobID and JobIDRaw; one of them may be missing."""
     column = cast("Column", job_id if job_id is not None else raw).text
     text = spans(column)
-    dots = _first_dots(text)
-    number, simple = unsigned(text, text.start, dots)
+    dots = _first(text, ord("."), text.end)
     is_step = dots < text.end
     job = pieces(text.data, text.start, dots)
     step = pieces(text.data, np.minimum(dots + 1, text.end), text.end)
     step = pc.if_else(pa.array(is_step), step, pa.scalar(None, pa.string()))
-    simple &= ~is_step | _plain_step(text, dots)
+    # 123 and 123_4
+    bars = _first(text, ord("_"), dots)
+    number, good = unsigned(text, text.start, bars)
+    good &= ~is_step | _plain_step(text, dots)
+    task, in_array = unsigned(text, bars + 1, dots)
+    in_array &= bars < dots
+    good &= in_array | (bars == dots)
     columns: dict[str, Any] = {}
-    good = simple
-    own = number, simple
-    others = np.flatnonzero(~simple)
+    own = number, good & ~in_array
+    if in_array.any():
+        columns["array_job_id"] = arrow(number, in_array & good, pa.int64())
+        columns["array_task_id"] = arrow(task, in_array & good, pa.int64())
+    others = np.flatnonzero(~good)
     if len(others):
+        # all else, one by one: 123_[1-4], 123+0, odd names of steps, and what is no id
         parts = _parts(series(column.take(pa.array(others))))
-        read = parts["number"].is_not_null().to_numpy()
-        good = simple.copy()
-        good[others] = read
-        mine = read & ~_is_shared(parts).to_numpy()
+        good[others] = parts["number"].is_not_null().to_numpy()
+        mine = good[others] & ~_is_shared(parts).to_numpy()
         number[others] = parts["number"].fill_null(0).to_numpy()
-        valid = simple.copy()
+        valid = own[1].copy()
         valid[others] = mine
         own = number, valid
-        place = np.full(len(column), -1)
+        place = np.full(len(dots), -1)
         place[others] = np.arange(len(others))
         index = pa.array(place, mask=place < 0)
         for name in ("array_job_id", "array_task_id", "het_job_id", "het_offset", "array_tasks"):
-            columns[name] = parts[name].to_arrow().take(index)
+            found = parts[name].to_arrow().take(index)
+            columns[name] = pc.coalesce(columns[name], found) if name in columns else found
         columns["array_tasks"] = columns["array_tasks"].cast(pa.string())
     if raw is not None and job_id is not None:
         other = spans(raw.text)
-        own = unsigned(other, other.start, _first_dots(other))
+        own = unsigned(other, other.start, _first(other, ord("."), other.end))
     columns["job_id_raw"] = arrow(own[0], own[1], pa.int64())
     errors = None
     if not good.all():

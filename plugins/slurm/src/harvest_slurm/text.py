@@ -23,7 +23,7 @@ from .rejoin import Joined, Joiner
 
 __all__ = ["BLOCK_BYTES", "read_text"]
 
-BLOCK_BYTES: Final = 8 * 1024 * 1024
+BLOCK_BYTES: Final = 12 * 1024 * 1024
 CARRY_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -138,8 +138,6 @@ class _Lines:
             good &= ends == block.last
         first, last = block.first[good], block.last[good]
         chosen = marks if good.all() else marks[np.repeat(good, counts)] if len(marks) else marks
-        if len(chosen) != len(first) * inner:  # marks outside of any line: none there are
-            chosen = marks[_within(before[good], inner)]
         grid = chosen.reshape(len(first), inner).T
         made = np.empty((due, 2 * len(first) + 1), np.int32)
         made[0, 0:-1:2] = first
@@ -193,11 +191,6 @@ def _find(data: Any, mark: bytes) -> Any:
     for shift in range(1, len(mark)):
         found &= data[shift : len(data) - len(mark) + 1 + shift] == mark[shift]
     return np.flatnonzero(found)
-
-
-def _within(before: Any, inner: int) -> Any:
-    """Indices of the delimiters of lines, from how many come before each line."""
-    return (before[:, None] + np.arange(inner)).ravel()
 
 
 def _utf8(block: _Block) -> Any:

@@ -1,0 +1,95 @@
+"""What the pictures of a run share: colours, names, and time covered per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import polars as pl
+
+__all__ = [
+    "COLOURS",
+    "INK",
+    "OTHER",
+    "bytes_in_words",
+    "covered",
+    "name_workers",
+    "shades",
+    "short",
+]
+
+INK: Final = "#1f2430"
+"""The colour of text in reports' plots, which a page replaces on dark ground."""
+
+COLOURS: Final = (
+    *("C0", "C1", "C2", "C3", "C4"),
+    *("#c2577e", "#2a9fb0", "#8f6b4e", "#7d9a20", "#6a74c9", "#d0783c"),
+)
+"""Colours of prefixes; those beyond the report's cycle suit light and dark pages alike."""
+
+OTHER: Final = "C5"
+"""Colour of all prefixes beyond those."""
+
+LABELLED: Final = 36
+UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
+
+def covered(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
+    """Microseconds of each group that lie in each of ``columns`` equal parts of a span.
+
+    frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds from 0 to span.
+    Gives the columns of ``by``, ``column`` and ``covered``.
+    """
+    width = max(span, 1) / columns
+    place = ((pl.col("start", "end") / width).floor().cast(pl.Int64)).clip(0, columns - 1)
+    cells = frame.with_columns(place.name.suffix("_column")).with_columns(
+        column=pl.int_ranges("start_column", pl.col("end_column") + 1)
+    )
+    begin = pl.max_horizontal("start", pl.col("column") * width)
+    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
+    return (
+        cells.select(*by, "start", "end", "column")
+        .explode("column")
+        .group_by(*by, "column")
+        .agg(covered=(end - begin).clip(lower_bound=0).sum())
+    )
+
+
+def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
+    """A colour map from nothing to a colour, so that it suits light and dark pages.
+
+    most: how opaque it gets at most; text on it needs less than 1.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return LinearSegmentedColormap.from_list(
+        "harvest", [(red, green, blue, 0.0), (red, green, blue, most)]
+    )
+
+
+def name_workers(axes: Any, workers: Sequence[str], places: Sequence[float]) -> None:
+    """Names on the vertical axis: all where there is room, else some of them."""
+    step = -(-len(workers) // LABELLED) or 1
+    axes.set_yticks(list(places)[::step], [short(name) for name in workers[::step]])
+    axes.tick_params(axis="y", length=0)
+
+
+def short(worker: str | None) -> str:
+    """An address without its protocol, cut to what fits."""
+    if worker is None:
+        return "not told"
+    name = worker.rpartition("://")[2]
+    return name if len(name) <= 24 else f"{name[:11]}…{name[-12:]}"
+
+
+def bytes_in_words(size: float) -> str:
+    """987 bytes, 5.24 MB: in powers of 1000, three digits."""
+    value = float(size)
+    for unit in UNITS:
+        if value < 999.5 or unit == UNITS[-1]:
+            break
+        value /= 1000
+    if unit == UNITS[0]:
+        return f"{value:.0f} {unit}"
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
