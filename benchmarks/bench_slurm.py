@@ -24,10 +24,24 @@ from pathlib import Path
 GENERATOR = Path(__file__).resolve().parents[1].parent / "shared" / "tools" / "gen_sacct.py"
 
 # columns of few distinct values; a dictionary of any other is built in vain
-REPEATING = (
-    "origin user group account partition qos cluster name state state_by step_id node_list "
-    "submit_line layout reason flags"
-).split()
+REPEATING = [
+    "origin",
+    "user",
+    "group",
+    "account",
+    "partition",
+    "qos",
+    "cluster",
+    "name",
+    "state",
+    "state_by",
+    "step_id",
+    "node_list",
+    "submit_line",
+    "layout",
+    "reason",
+    "flags",
+]
 
 
 def generate(path: Path, rows: int) -> None:

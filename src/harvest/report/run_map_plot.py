@@ -25,7 +25,7 @@ def map_plot(cells: Cells, steps: Mapping[int, str]) -> Plot:
 
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(LAYERS), len(steps)])
-        _grid(left, cells, {layer: layer for layer in LAYERS}, "layers")
+        _grid(left, cells, {layer: f"\n{layer}" for layer in LAYERS}, "layers")
         named = {step: f"{step} {name}" for step, name in steps.items()}
         _grid(right, cells, {k: v.replace(" ", "\n", 1) for k, v in named.items()}, "steps")
         left.set_yticks(range(len(LEVELS)), LEVELS)
@@ -95,4 +95,4 @@ def short(count: int) -> str:
         if value < 999.5 or unit == "G":
             break
         value /= 1000
-    return f"{value:.0f}{unit}" if value >= 99.5 or not unit else f"{value:.1f}{unit}"
+    return f"{value:.0f}{unit}" if value >= 99.95 or not unit else f"{value:.1f}{unit}"

@@ -31,6 +31,8 @@ BINS = 200
 """Bins of the longest run, at most, where none are asked for."""
 
 MOST_BINS = 1_000_000
+_LONG = 2**31
+"""Microseconds; the square of its double fits 64 bits."""
 
 
 def timeline(
@@ -128,13 +130,18 @@ def _spread(trace: pl.LazyFrame, micros: int) -> pl.LazyFrame:
     first = start.floordiv(micros)
     last = pl.max_horizontal(start, end - 1).floordiv(micros)
 
+    # whole numbers throughout: a quotient of floats may be off by a digit, and a byte be lost.
+    # Steps are microseconds, or longer for operations of hours, lest the products overflow.
+    step = (end - start).floordiv(_LONG) + 1
+    steps = (end - start).floordiv(step)
+
     def until(moment: pl.Expr) -> pl.Expr:
         """Bytes moved until a moment within the operation: 0 at its start, all at its end."""
-        share = (moment - start) / (end - start)
-        return (length * share).floor().cast(pl.Int64)
+        passed = (moment - start).floordiv(step)
+        each, rest = length.floordiv(steps), length % steps
+        return each * passed + (rest * passed).floordiv(steps)
 
     number = pl.col("bin")
-    whole = (end == start) | start.is_null()
     left = pl.max_horizontal(start, number * micros)
     right = pl.min_horizontal(end, (number + 1) * micros)
     inside = until(right) - until(left)
@@ -146,9 +153,7 @@ def _spread(trace: pl.LazyFrame, micros: int) -> pl.LazyFrame:
         begun.filter(~one)
         .with_columns(bin=pl.int_ranges("first", pl.col("last") + 1))
         .explode("bin")
-        .with_columns(
-            bytes=pl.when(whole).then(length).otherwise(inside), begins=number == pl.col("first")
-        )
+        .with_columns(bytes=inside, begins=number == pl.col("first"))
     )
     shape = ["origin", "host", "op", "bin", "bytes", "begins"]
     return pl.concat([single.select(shape), several.select(shape)])

@@ -67,7 +67,7 @@ def _build(
     ctx: ReadContext,
     delimiter: str,
 ) -> pa.Table:
-    built: Built = build(cls, cls is Step, raw, ids, convert)
+    built: Built = build(cls is Step, raw, ids, convert)
     for bad in built.rejected:
         one = raw.pick(np.array([bad.index]))
         ctx.reject(

@@ -16,6 +16,7 @@ from .convert import Context, Converted, convert
 from .fields import BY_NAME, Field, canonical
 from .grid import Column, RawRows
 from .ids import Ids
+from .records import Job, Step
 
 __all__ = ["Built", "Rejected", "build"]
 
@@ -41,17 +42,18 @@ class Built:
 
 
 @cache
-def _kinds(cls: type[harvest.Record]) -> dict[str, Any]:
-    return {field.name: field.type for field in harvest.record_type(cls).arrow_schema}
+def _kinds(step: bool) -> dict[str, Any]:
+    schema = harvest.record_type(Step if step else Job).arrow_schema
+    return {field.name: field.type for field in schema}
 
 
 class _Columns:
     """Gathers the columns of one record type."""
 
-    def __init__(self, cls: type[harvest.Record], rows: int, ctx: Context):
+    def __init__(self, step: bool, rows: int, ctx: Context):
         self.ctx = ctx
         self.rows = rows
-        self.kinds = _kinds(cls)
+        self.kinds = _kinds(step)
         self.ready: dict[str, Any] = {}
         self.texts: dict[str, Column] = {}  # what each column was read from
         self.extra: dict[str, Any] = {}
@@ -145,13 +147,13 @@ class _Columns:
         )
 
 
-def build(cls: type[harvest.Record], step: bool, text: RawRows, ids: Ids, ctx: Context) -> Built:
+def build(step: bool, text: RawRows, ids: Ids, ctx: Context) -> Built:
     """Typed rows of one record type from rows of text.
 
     ids: of the same rows, already read.
     """
     rows = len(text.position)
-    columns = _Columns(cls, rows, ctx)
+    columns = _Columns(step, rows, ctx)
     for name, values in {"job_id": ids.job, **ids.columns}.items():
         if name in columns.kinds:
             columns.ready[name] = values

@@ -139,7 +139,7 @@ def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
     if power < 0:
         return Word(text)
     try:
-        value = Decimal(number) * base**power
+        value = Decimal(number) * int(base**power)
     except InvalidOperation:
         raise ValueError(complaint) from None
     if value > INT64_MAX:
@@ -216,9 +216,9 @@ def time(text: str, zone: ZoneInfo) -> datetime | None:
         if re.fullmatch(r"(?:\d+ \w+ )?\d\d:\d\d(?::\d\d)?", text):
             raise ValueError("a time without its date (SLURM_TIME_FORMAT=relative)")
         raise ValueError("no time")
-    parts = [int(part or 0) for part in found.groups()[:6]]
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
     micros = int((found[7] or "").ljust(6, "0"))
-    naive = datetime(*parts, micros)  # type: ignore[arg-type]  # noqa: DTZ001 - zone follows
+    naive = datetime(year, month, day, hour, minute, second, micros)  # noqa: DTZ001 - zone follows
     if found[8]:
         return naive.replace(tzinfo=UTC)
     if found[9]:

@@ -6,7 +6,7 @@ and a job id in its place is a row.  All other lines go to ``rejoin``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, Final
 
 import attrs
@@ -55,8 +55,8 @@ def read_text(
             return
 
 
-@attrs.define
-class _Block:
+@attrs.define(eq=False)
+class _Block(Sequence[bytes]):
     """A block of whole lines.
 
     data: its bytes, with room at both ends.  first, last: where each line begins and ends.
@@ -160,11 +160,11 @@ class _Lines:
         done = self.joiner.join(block, waiting, at_end=at_end)
         count, rest = len(block), b""
         if done.resume is not None:
+            count = done.resume
             rest = block.text[block.first[done.resume] - PAD :]
             if len(rest) > CARRY_BYTES:  # no record is that long: give up on waiting
                 done, rest = self.joiner.join(block, waiting, at_end=True), b""
-            else:
-                count = done.resume
+                count = len(block)
         self._report(done, line)
         stays = places[rows] < count
         if done.used:

@@ -1,0 +1,372 @@
+"""The views of I/O, over logs written by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest import UsageError, record_type
+from harvest.model.frames import frame_of, polars_schema
+from harvest.testing import Collected
+from harvest_darshan import views
+from harvest_darshan.records import ALL, DxtSegment, Mpiio, Posix, Stdio
+
+T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
+TYPES = {kind.name: kind for kind in map(record_type, ALL)}
+BINS = dict(
+    zip(
+        (
+            *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
+            *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
+        ),
+        (100, 1024, 10_240, 102_400, 2**20, 2**22, 10 * 2**20, 100 * 2**20, 2**30, math.inf),
+        strict=True,
+    )
+)
+
+
+class Reader:
+    """A dataset over rows of Darshan's record types, and what another plugin says of tasks."""
+
+    def __init__(self, *rows: Any, tables: dict[str, pl.LazyFrame] | None = None):
+        self.tables = dict(tables or {})
+        for kind in TYPES.values():
+            same = [row for row in rows if record_type(type(row)) is kind]
+            if same:
+                self.tables[kind.name] = pl.LazyFrame(
+                    [
+                        {name: getattr(row, name, None) for name in polars_schema(kind)}
+                        for row in same
+                    ],
+                    schema=polars_schema(kind),
+                )
+        self.notes: list[str] = []
+
+    @classmethod
+    def of(cls, collected: Collected) -> Reader:
+        return cls(
+            tables={
+                name: frame_of(TYPES[name], table.combine_chunks()).lazy()
+                for name, table in collected.tables.items()
+            }
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        if name in self.tables:
+            return self.tables[name]
+        return pl.LazyFrame(schema=polars_schema(TYPES[name]))
+
+    def view(self, name: str, **_: Any) -> pl.LazyFrame:
+        if name not in self.tables:
+            raise UsageError(f"there is no view {name!r}")
+        return self.tables[name]
+
+
+def seg(number: int, offset: int | None, length: int, **more: Any) -> DxtSegment:
+    """The number-th read of a process on /x, a millisecond long."""
+    values = {
+        "module": "DXT_POSIX",
+        "record_id": 7,
+        "path": "/x",
+        "rank": 0,
+        "shared_record": 0,
+        "op": "read",
+        "start_s": float(number),
+        "end_s": number + 0.001,
+        "hostname": "node1",
+        "pid": 1,
+        "thread": None,
+        "job_id": 1,
+        "origin": "/runs/R1/p1.darshan",
+        "position": number + 1,
+    } | more
+    values.setdefault("start_time", T0 + timedelta(seconds=values["start_s"]))
+    values.setdefault("end_time", T0 + timedelta(seconds=values["end_s"]))
+    return DxtSegment(segment=number, offset=offset, length=length, **values)
+
+
+def counters(cls: type, **more: Any) -> Any:
+    values = {"record_id": 7, "path": "/x", "rank": 0, "job_id": 1} | more
+    values.setdefault("origin", "/runs/R1/p1.darshan")
+    return cls(position=1, **values)
+
+
+def one(frame: pl.LazyFrame) -> dict[str, Any]:
+    (row,) = frame.collect().to_dicts()
+    return row
+
+
+# ---- io.files -----------------------------------------------------------------------------------
+
+
+def test_a_file_tells_who_used_it_and_how():
+    data = Reader(
+        seg(0, 0, 100),
+        seg(1, 100, 101),
+        seg(2, 50, 0),
+        seg(0, 0, 2**30 + 1, op="write", rank=1),
+        seg(0, 10, 5, origin="/runs/R1/p2.darshan"),
+    )
+    row = one(views.files(data))
+    assert (row["run"], row["file"], row["record_id"]) == ("/runs/R1", "/x", 7)
+    assert (row["basis"], row["readers"], row["writers"]) == (["DXT_POSIX"], 2, 1)
+    assert (row["read_bytes"], row["write_bytes"]) == (206, 2**30 + 1)
+    assert (row["reads"], row["writes"], row["operations"]) == (4, 1, 5)
+    assert (row["read_s"], row["write_s"]) == (0.004, 0.001)
+    # of five operations, one begins where the one before it ended
+    assert row["sequential_share"] == 1 / 5
+    assert {b["size"]: (b["reads"], b["writes"]) for b in row["sizes"]} == {
+        name: {"0_100": (3, 0), "100_1K": (1, 0), "1G_PLUS": (0, 1)}.get(name, (0, 0))
+        for name in BINS
+    }
+    assert (row["tasks"], row["untraced_operations"]) == (None, None)
+
+
+def test_counters_stand_in_for_a_missing_trace():
+    row = one(
+        views.files(
+            Reader(
+                counters(
+                    Posix,
+                    POSIX_READS=4,
+                    POSIX_WRITES=0,
+                    POSIX_BYTES_READ=400,
+                    POSIX_BYTES_WRITTEN=0,
+                    POSIX_SEQ_READS=3,
+                    POSIX_SEQ_WRITES=0,
+                    POSIX_SIZE_READ_0_100=4,
+                    POSIX_F_READ_TIME=0.25,
+                )
+            )
+        )
+    )
+    assert (row["basis"], row["readers"], row["writers"]) == (["POSIX"], 1, 0)
+    assert (row["read_bytes"], row["reads"], row["read_s"]) == (400, 4, 0.25)
+    assert row["sequential_share"] == 0.75
+    assert row["sizes"][0] == {"size": "0_100", "reads": 4, "writes": 0}
+
+
+def test_each_log_gives_what_it_has_and_nothing_counts_twice():
+    # given one log with a trace and counters, one with counters alone, and buffered I/O in it
+    data = Reader(
+        seg(0, 0, 10),
+        counters(Posix, POSIX_READS=3, POSIX_BYTES_READ=30, POSIX_WRITES=0),
+        counters(Mpiio, MPIIO_INDEP_READS=1, MPIIO_BYTES_READ=10),
+        seg(0, 0, 10, module="DXT_MPIIO"),
+        counters(Posix, POSIX_READS=2, POSIX_BYTES_READ=200, origin="/runs/R1/p2.darshan"),
+        counters(Mpiio, MPIIO_COLL_READS=1, MPIIO_BYTES_READ=200, origin="/runs/R1/p2.darshan"),
+        counters(Stdio, STDIO_READS=1, STDIO_BYTES_READ=4000, origin="/runs/R1/p2.darshan"),
+        counters(
+            Mpiio, MPIIO_INDEP_READS=1, MPIIO_NB_READS=2, MPIIO_BYTES_READ=9,
+            record_id=8, path="/y",
+        ),
+    )  # fmt: skip
+    x, y = views.files(data).collect().to_dicts()
+    assert (x["file"], x["basis"]) == ("/x", ["DXT_POSIX", "POSIX", "STDIO"])
+    assert (x["read_bytes"], x["reads"], x["readers"]) == (10 + 200 + 4000, 4, 2)
+    assert x["untraced_operations"] == 2
+    assert (y["file"], y["basis"], y["reads"], y["read_bytes"]) == ("/y", ["MPI-IO"], 3, 9)
+    assert y["sequential_share"] is None
+
+
+def test_a_record_shared_by_all_ranks_does_not_tell_its_readers():
+    row = one(views.files(Reader(counters(Posix, rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
+    assert (row["readers"], row["writers"], row["reads"]) == (None, 0, 3)
+
+
+def test_buffered_io_alone_has_no_sizes():
+    row = one(views.files(Reader(counters(Stdio, STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
+    assert (row["basis"], row["writers"], row["write_bytes"]) == (["STDIO"], 1, 9)
+    assert (row["sizes"], row["sequential_share"]) == (None, None)
+
+
+def test_tasks_of_a_file_are_counted_where_a_dask_run_is_there():
+    log = "/runs/R1/p1.darshan"
+    tasks = pl.LazyFrame(
+        {"run": ["/runs/R1"] * 4, "key": ["a", "a", "b", None], "log": [log] * 4},
+    ).with_columns(record_id=pl.lit(7, dtype=pl.UInt64))
+    run = {"dask.task_transition": pl.LazyFrame({"origin": ["/runs/R1/scheduler_transition.csv"]})}
+    rows = [
+        seg(0, 0, 10),
+        seg(0, 0, 10, record_id=8, path="/y"),
+        seg(0, 0, 10, origin="/elsewhere/p.darshan"),
+    ]
+    found = views.files(Reader(*rows, tables={**run, "dask.task_io": tasks})).collect()
+    assert list(found.select("run", "file", "tasks").iter_rows()) == [
+        ("/elsewhere", "/x", None),
+        ("/runs/R1", "/x", 2),
+        ("/runs/R1", "/y", 0),
+    ]
+    # without the plugin that reads Dask runs
+    assert views.files(Reader(*rows, tables=run)).collect()["tasks"].to_list() == [None] * 3
+
+
+def test_one_run_can_be_chosen():
+    data = Reader(seg(0, 0, 10), seg(0, 0, 3, origin="/runs/R2/p.darshan"))
+    for chosen in ("R2", "/runs/R2"):
+        assert views.files(data, run=chosen).collect()["read_bytes"].to_list() == [3]
+        assert views.timeline(data, run=chosen).collect()["bytes"].to_list() == [3]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["p1", "p2"]),
+            st.integers(0, 1),
+            st.sampled_from(["read", "write"]),
+            st.integers(0, 300),
+            st.one_of(st.integers(0, 200), st.sampled_from([1024, 1025, 2**20, 2**20 + 1, 2**31])),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_sums_sizes_and_order_equal_a_plain_count(operations):
+    # given operations grouped by log, process and kind, as a log holds them
+    operations.sort(key=lambda item: item[:3])
+    numbers: Counter = Counter()
+    ends: dict[Any, int] = {}
+    rows, sizes, sequential = [], Counter(), 0
+    for log, rank, op, offset, length in operations:
+        who = log, rank, op
+        origin = f"/runs/R1/{log}.darshan"
+        rows.append(seg(numbers[who], offset, length, rank=rank, op=op, origin=origin))
+        numbers[who] += 1
+        sequential += who in ends and offset >= ends[who]
+        ends[who] = offset + length
+        sizes[next(name for name, most in BINS.items() if length <= most), op] += 1
+    row = one(views.files(Reader(*rows)))
+    assert row["operations"] == len(operations)
+    assert row["read_bytes"] == sum(item[4] for item in operations if item[2] == "read")
+    assert row["write_bytes"] == sum(item[4] for item in operations if item[2] == "write")
+    assert row["sequential_share"] == sequential / len(operations)
+    assert {(b["size"], op): b[f"{op}s"] for b in row["sizes"] for op in ("read", "write")} == {
+        (name, op): sizes[name, op] for name in BINS for op in ("read", "write")
+    }
+
+
+# ---- io.timeline --------------------------------------------------------------------------------
+
+
+def test_bytes_are_spread_over_the_time_of_an_operation():
+    data = Reader(
+        seg(0, 0, 10, start_s=0.5, end_s=2.5),
+        seg(1, 0, 7, start_s=1.0, end_s=1.0),
+        seg(0, 0, 4, start_s=1.0, end_s=2.0, op="write"),
+    )
+    rows = views.timeline(data, bin="1").collect()
+    assert list(rows.select("host", "op", "time", "bytes", "operations").iter_rows()) == [
+        ("node1", "read", T0, 2, 1),
+        ("node1", "read", T0 + timedelta(seconds=1), 5 + 7, 1),
+        ("node1", "read", T0 + timedelta(seconds=2), 3, 0),
+        ("node1", "write", T0 + timedelta(seconds=1), 4, 1),
+    ]
+    assert set(rows["bin_s"]) == {1.0}
+    assert rows["bytes_per_s"].to_list() == [2.0, 12.0, 3.0, 4.0]
+
+
+def test_the_default_interval_divides_the_run():
+    data = Reader(seg(0, 0, 1), seg(1, 0, 1, start_s=300.0, end_s=300.5))
+    assert views.timeline(data).collect()["bin_s"].to_list() == [2.0, 2.0]
+
+
+def test_mpi_io_counts_only_where_posix_was_not_traced():
+    data = Reader(
+        seg(0, 0, 10),
+        seg(0, 0, 10, module="DXT_MPIIO"),
+        seg(0, 0, 3, module="DXT_MPIIO", record_id=8),
+    )
+    assert one(views.timeline(data, bin=60))["bytes"] == 13
+
+
+def test_operations_without_a_time_stay_visible():
+    data = Reader(seg(0, 0, 10, start_time=None, end_time=None), seg(1, 0, 3))
+    rows = views.timeline(data, bin=1).collect()
+    assert list(rows.select("time", "bytes").iter_rows()) == [
+        (T0 + timedelta(seconds=1), 3),
+        (None, 10),
+    ]
+
+
+@pytest.mark.parametrize("width", ["", "none", "0", "-1", "nan", "inf", 1e-9])
+def test_a_wrong_interval_is_refused(width):
+    with pytest.raises(UsageError, match="bin must be a number of seconds"):
+        views.timeline(Reader(seg(0, 0, 1)), bin=width)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5_000_000), st.integers(0, 3_000_000), st.integers(0, 2**45)),
+        min_size=1,
+        max_size=8,
+    ),
+    st.integers(50_000, 2_000_000),
+)
+def test_spread_bytes_add_up_and_lie_where_the_operations_are(operations, width):
+    rows = [
+        seg(
+            number,
+            0,
+            length,
+            start_time=T0 + timedelta(microseconds=start),
+            end_time=T0 + timedelta(microseconds=start + spent),
+        )
+        for number, (start, spent, length) in enumerate(operations)
+    ]
+    found = views.timeline(Reader(*rows), bin=width / 1e6).collect()
+    assert found["bytes"].sum() == sum(length for *_, length in operations)
+    assert found["operations"].sum() == len(operations)
+
+    begin = round(T0.timestamp() * 1_000_000)
+    exact: dict[int, float] = defaultdict(float)
+    for start, spent, length in operations:
+        first, last = (begin + start) // width, (begin + start + max(spent - 1, 0)) // width
+        for number in range(first, last + 1):
+            left = max(begin + start, number * width)
+            right = min(begin + start + spent, (number + 1) * width)
+            exact[number] += length * (right - left) / spent if spent else length
+    for time, size in found.select("time", "bytes").iter_rows():
+        number = round(time.timestamp() * 1_000_000) // width
+        assert size == pytest.approx(exact.pop(number), abs=len(operations) + 1, rel=1e-9)
+    assert not exact
+
+
+# ---- whole logs ---------------------------------------------------------------------------------
+
+
+def test_views_of_a_log(log_writer, make_dxt, harvest_bytes):
+    writer = log_writer(
+        modules={
+            "DXT_POSIX": (
+                1,
+                make_dxt("<", 7, writes=[(0, 5, 1.0, 2.0)], reads=[(0, 8, 3.0, 4.0)] * 2),
+            )
+        }
+    )
+    data = Reader.of(harvest_bytes(writer.build()))
+    row = one(views.files(data))
+    assert (row["file"], row["reads"], row["read_bytes"], row["write_bytes"]) == (
+        "/scratch/x", 2, 16, 5,
+    )  # fmt: skip
+    assert one(views.timeline(data, bin=3600).filter(pl.col("op") == "read"))["bytes"] == 16
+
+
+def test_an_operation_of_hours_loses_no_byte():
+    hours = 7 * 3600.123457
+    data = Reader(seg(0, 0, 2**52 + 1, start_s=0.3, end_s=hours))
+    rows = views.timeline(data, bin=600).collect()
+    assert rows["bytes"].sum() == 2**52 + 1
+    middle = rows["bytes"][5]
+    assert middle == pytest.approx(2**52 * 600 / (hours - 0.3), rel=1e-6)

@@ -1,0 +1,92 @@
+"""The views over real logs: a trace and the counters of the same operations tell the same."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+import harvest
+from harvest.plugins.manager import manager
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+DATA = REPOSITORY.parent / "shared/data"
+PLACES = (
+    "mofka-dask/D2024-04-19_19:01:00_R1_W8",
+    "mofka-dask/D2024-04-19_19:01:02_R6_W8",
+    "darshan/mpi_io_test_with_dxt",
+    "darshan/imbalanced_io",
+    "darshan/nonmpi_dxt_anonymized",
+)
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def dataset(request, tmp_path_factory):
+    place = DATA / request.param
+    if not place.is_dir():
+        pytest.skip(f"no real samples here: {place} is absent")
+    if "parquet" not in manager().sinks:
+        pytest.skip("the plugin parquet is not installed")
+    out = tmp_path_factory.mktemp("darshan") / "out"
+    harvest.run(f"darshan:{place}", f"parquet:{out}", workers=1)
+    return harvest.open(out)
+
+
+def counted_once(dataset):
+    """Segments that count: those of POSIX where a log traces a file in both modules."""
+    rows = dataset["darshan.dxt_segment"].collect().to_dicts()
+    posix = {(r["origin"], r["record_id"]) for r in rows if r["module"] == "DXT_POSIX"}
+    return [
+        row
+        for row in rows
+        if row["module"] == "DXT_POSIX" or (row["origin"], row["record_id"]) not in posix
+    ]
+
+
+def test_the_timeline_holds_every_byte(dataset):
+    expected: Counter = Counter()
+    for row in counted_once(dataset):
+        expected[row["hostname"], row["op"], "bytes"] += row["length"]
+        expected[row["hostname"], row["op"], "operations"] += 1
+    for width in (None, "0.001", "0.01", "7"):
+        got: Counter = Counter()
+        for row in dataset.view("io.timeline", bin=width).collect().to_dicts():
+            for what in ("bytes", "operations"):
+                got[row["host"], row["op"], what] += row[what]
+        assert got == expected
+
+
+def test_files_hold_every_operation_once(dataset):
+    traced = counted_once(dataset)
+    names = {(row["origin"], row["record_id"]) for row in traced}
+    expected: Counter = Counter()
+    for row in traced:
+        expected[row["record_id"], row["op"]] += row["length"]
+    for row in dataset["darshan.posix"].collect().to_dicts():
+        if (row["origin"], row["record_id"]) not in names:
+            expected[row["record_id"], "read"] += row["POSIX_BYTES_READ"]
+            expected[row["record_id"], "write"] += row["POSIX_BYTES_WRITTEN"]
+    for row in dataset["darshan.stdio"].collect().to_dicts():
+        expected[row["record_id"], "read"] += row["STDIO_BYTES_READ"]
+        expected[row["record_id"], "write"] += row["STDIO_BYTES_WRITTEN"]
+    for row in dataset.view("io.files").collect().to_dicts():
+        assert row["read_bytes"] == expected[row["record_id"], "read"]
+        assert row["write_bytes"] == expected[row["record_id"], "write"]
+
+
+def test_sizes_of_the_trace_are_those_of_the_counters(dataset):
+    # given files that Darshan counted and traced alike
+    counted: dict[int, Counter] = defaultdict(Counter)
+    for row in dataset["darshan.posix"].collect().to_dicts():
+        for name, value in row.items():
+            for op in ("READ", "WRITE"):
+                if name.startswith(f"POSIX_SIZE_{op}_"):
+                    size = name.removeprefix(f"POSIX_SIZE_{op}_")
+                    counted[row["record_id"]][size, op.lower()] += value
+    for row in dataset.view("io.files").collect().to_dicts():
+        if row["basis"] == ["DXT_POSIX"] and row["untraced_operations"] == 0:
+            for size in row["sizes"]:
+                for op in ("read", "write"):
+                    expected = counted[row["record_id"]][size["size"], op]
+                    assert size[f"{op}s"] == expected, row["file"]

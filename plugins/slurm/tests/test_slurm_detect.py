@@ -1,0 +1,63 @@
+"""Which files ``harvest detect`` takes for sacct's, among real samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harvest_slurm.source import SlurmSource
+
+SACCT = (
+    "brief default default-allocations default-window delimiter-us extra-dependency "
+    "extra-out-of-memory extra-out-of-memory-json extra-preempted-overmemory fixed-long fixed-wide "
+    "json json-byid parsable parsable2 parsable2-all-fields parsable2-allocs parsable2-byid "
+    "parsable2-duplicates parsable2-noheader states-pending time-epoch time-relative "
+    "time-standard time-strftime-zone time-strftime-zone-wide truncate tz-json-zurich "
+    "tz-kolkata-epoch tz-newyork-zone tz-zurich units-K units-none unknown-job"
+)
+
+
+@pytest.fixture(scope="module")
+def slurm_data(shared_data: Path) -> Path:
+    return shared_data / "slurm"
+
+
+@pytest.mark.parametrize("file", SACCT.split())
+def test_detect_knows_the_samples(slurm_data: Path, file: str) -> None:
+    found = SlurmSource.detect(slurm_data / "debian-22.05" / f"{file}.out")
+    assert found is not None
+    assert found.confidence >= 0.7
+
+
+def test_detect_knows_dumps_of_other_sites(shared_data: Path) -> None:
+    for name in (
+        "slurm/sacct-parsable2-noheader-other-site.txt",
+        "slurm/json-23.11.5.json",
+        "slurm/json-22.05.9.json",
+        "ncem/slurm_job_info.head.csv",
+    ):
+        found = SlurmSource.detect(shared_data / name)
+        assert found is not None, name
+        assert found.confidence >= 0.7
+
+
+def test_detect_leaves_what_other_commands_print(slurm_data: Path) -> None:
+    for name in (
+        "squeue.out",
+        "squeue-json.out",
+        "sinfo.out",
+        "scontrol-job.out",
+        "version.out",
+        "scontrol-job-oneline.out",
+        "helpformat.out",
+        "batch-script.out",
+        "bad-field.out",
+    ):
+        assert SlurmSource.detect(slurm_data / "debian-22.05" / name) is None, name
+
+
+def test_detect_leaves_the_other_tables_of_the_study(shared_data: Path) -> None:
+    for path in (shared_data / "ncem").glob("*.csv"):
+        if path.name != "slurm_job_info.head.csv":
+            assert SlurmSource.detect(path) is None, path.name
