@@ -363,6 +363,12 @@ def test_views_of_a_log(log_writer, make_dxt, harvest_bytes):
     assert one(views.timeline(data, bin=3600).filter(pl.col("op") == "read"))["bytes"] == 16
 
 
+def test_too_many_intervals_are_refused():
+    data = Reader(seg(0, 0, 1), seg(1, 0, 1, start_s=4e6, end_s=4e6))
+    with pytest.raises(UsageError, match="cuts 4e\\+06 s into too many intervals"):
+        views.timeline(data, bin="0.001")
+
+
 def test_an_operation_of_hours_loses_no_byte():
     hours = 7 * 3600.123457
     data = Reader(seg(0, 0, 2**52 + 1, start_s=0.3, end_s=hours))

@@ -1,4 +1,4 @@
-"""The report on a run: its numbers against plain readings of the CSVs, and the page in a browser."""
+"""The report on a run: numbers against plain readings of the CSVs, the page in a browser."""
 
 from __future__ import annotations
 

@@ -41,12 +41,13 @@ BRIEF = 26
 
 
 def _kinds(table: Table, texts: list[list[str]]) -> list[str]:
-    """For each column how it is set: ``number``, ``brief`` (never broken) or freely."""
+    """For each column how it is set: ``number``, ``time``, ``brief`` (never broken) or freely."""
     longest = [max(map(len, cells), default=0) for cells in zip(*texts, strict=True)]
     longest = longest or [0] * len(table.columns)
+    timed = [kind.is_temporal() for kind in table.data.dtypes]
     return [
-        "number" if right else "brief" if length <= BRIEF else ""
-        for right, length in zip(numeric(table), longest, strict=True)
+        "number" if right else "time" if time else "brief" if length <= BRIEF else ""
+        for right, time, length in zip(numeric(table), timed, longest, strict=True)
     ]
 
 

@@ -218,7 +218,7 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
                 "level": kind.level,
                 "source": " or ".join(kind.bringers),
                 "todo": todo,
-                "what": kind.known.doc.partition("\n")[0] if kind.known else None,
+                "what": kind.known.doc.partition("\n")[0].replace("``", "") if kind.known else None,
             }
         )
     # what a source not yet used would bring comes first: there is something to be done

@@ -204,10 +204,11 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
     tasks = (
         used.filter(pl.col("key").is_not_null())
-        .select("key", "log", "record_id", dask="run")
-        .collect()
-        .group_by("record_id", run=run_of(pl.col("log")))
-        .agg(tasks=pl.struct("dask", "key").n_unique().cast(pl.Int64))
+        .select("key", "record_id", dask="run", run=run_of(pl.col("log")))
+        .unique()
+        .group_by("run", "record_id")
+        .agg(tasks=pl.len().cast(pl.Int64))
+        .collect(engine="streaming")
     )
     return (
         sums.select("run", "record_id")

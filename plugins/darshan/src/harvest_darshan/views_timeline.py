@@ -57,7 +57,15 @@ def timeline(
     Raises UsageError for a bin that is no positive number, or too small for the run.
     """
     micros = None if bin is None else _micros(bin)
-    return deferred(lambda: _timeline(dataset, run, micros), TIMELINE)
+    if micros is not None:
+        # looked at now and not when the rows are asked for, so that the error reaches the user
+        span = _span(_trace(dataset, run))
+        if span / micros > MOST_BINS:
+            raise UsageError(
+                f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
+                remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
+            )
+    return deferred(lambda: _timeline(_trace(dataset, run), micros), TIMELINE)
 
 
 def _micros(text: float | str) -> int:
@@ -73,8 +81,8 @@ def _micros(text: float | str) -> int:
     return micros
 
 
-def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl.DataFrame:
-    trace = traced_once(
+def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+    return traced_once(
         segments(dataset, run).select(
             *("origin", "record_id", "module", "op", "length"),
             host="hostname",
@@ -82,20 +90,23 @@ def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl
             end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
         )
     )
-    span = (
-        trace.group_by(run_of(pl.col("origin")).alias("run"))
-        .agg(span=pl.col("end").max() - pl.col("start").min())
-        .select(pl.col("span").max())
+
+
+def _span(trace: pl.LazyFrame) -> int:
+    """Microseconds from the first operation to the end of the last, of the longest run."""
+    spans = (
+        trace.group_by("origin")
+        .agg(pl.col("start").min(), pl.col("end").max())
         .collect(engine="streaming")
-        .item()
-    ) or 0
+        .group_by(run_of(pl.col("origin")).alias("run"))
+        .agg(span=pl.col("end").max() - pl.col("start").min())
+    )
+    return max(spans["span"].drop_nulls().to_list(), default=0)
+
+
+def _timeline(trace: pl.LazyFrame, micros: int | None) -> pl.DataFrame:
     if micros is None:
-        micros = _nice(span / BINS)
-    elif span / micros > MOST_BINS:
-        raise UsageError(
-            f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
-            remedy=f"use {span / MOST_BINS / 1e6:g} s or more",
-        )
+        micros = _nice(_span(trace) / BINS)
     sums = (
         _spread(trace, micros)
         .group_by("origin", "host", "op", "bin")

@@ -20,7 +20,7 @@ NUMBERED = 12
 
 
 def pairs_of(transfers: pl.LazyFrame) -> pl.DataFrame:
-    """One row per pair of workers: source, target, movements, bytes, seconds, both ways to tell.
+    """One row per pair of workers: source, target, movements, bytes, seconds, and who told.
 
     A movement is told by the side that sends and the side that receives, or by one of them: per
     pair the larger of the two accounts is taken.
@@ -45,7 +45,11 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.DataFrame:
             pl.col("movements").max(),
             pl.col("bytes").max(),
             pl.col("seconds").max(),
-            sides=pl.col("direction").sort().str.join(" and "),
+            sides=pl.when(pl.len() > 1)
+            .then(pl.lit("both sides"))
+            .when((pl.col("direction") == "outgoing").all())
+            .then(pl.lit("the sender"))
+            .otherwise(pl.lit("the receiver")),
         )
         .sort("bytes", *pair, descending=[True, False, False])
         .collect()
@@ -65,7 +69,11 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
             Column("bytes", unit="bytes"),
             Column("seconds", "time", "s", ",.3f"),
             Column("mb_per_s", "rate", "MB/s", ",.1f"),
-            Column("sides", "told by", doc="the side that sent (outgoing), or received (incoming)"),
+            Column(
+                "sides",
+                "told by",
+                doc="who told of the movements; of two accounts the larger counts",
+            ),
         ),
         title="Transfers between workers",
         note=None if pairs.height <= top else f"The {top} largest of {pairs.height:,} pairs.",

@@ -20,14 +20,15 @@ SHOWN = 10
 
 def runs_of(dataset: DatasetReader) -> list[str]:
     """The directories of all Dask runs in a dataset, sorted."""
-    found = [
-        dataset[name].select(run=run_of(pl.col("origin"))).unique()
+    origins = [
+        dataset[name].select(pl.col("origin").cast(pl.String)).unique()
         for name in DASK_TYPES
         if name in dataset
     ]
-    if not found:
+    if not origins:
         return []
-    return pl.concat(pl.collect_all(found))["run"].unique().sort().to_list()
+    found = pl.concat(pl.collect_all(origins)).select(run=run_of(pl.col("origin")))
+    return found["run"].unique().sort().to_list()
 
 
 def choose_runs(dataset: DatasetReader, run: str | None) -> list[str]:

@@ -136,6 +136,11 @@ def _clock_at(text: Spans, place: Ints, pattern: Any) -> tuple[Ints, Ints, Ints,
 
 _DATE: Final = np.frombuffer(b"0000-00-", "<u8")[0]
 _DASHES: Final = np.uint64(0xFF0000FF00000000)
+# months of the years that are read fast: the day before each begins, and how long it is
+_FIRST_MONTH: Final = 1900 * 12 + 1
+_MONTHS: Final = np.arange("1900-01", "2100-02", dtype="datetime64[M]").astype("datetime64[D]")
+_MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
+_MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
 
 
 def moment(text: Spans) -> tuple[Ints, Flags]:
@@ -155,13 +160,12 @@ def moment(text: Spans) -> tuple[Ints, Flags]:
     good &= (high >= 0) & (high <= 3) & (low >= 0) & (low <= 9)
     good &= text.at(start + 10) == ord("T")
     day = high * 10 + low
-    good &= (month >= 1) & (month <= 12) & (day >= 1) & (century + year > 0)
+    months = (century * 100 + year) * 12 + month - _FIRST_MONTH
+    good &= (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
     good &= (hours < 24) & (minutes < 60) & (seconds < 60)
-    months = (century * 100 + year - 1970) * 12 + month - 1
-    first = months.astype("datetime64[M]").astype("datetime64[D]")
-    date = first + (day - 1)
-    good &= date.astype("datetime64[M]").astype(np.int64) == months  # no 30 February
-    total = date.astype(np.int64) * 86_400 + hours * 3600 + minutes * 60 + seconds
+    np.minimum(np.maximum(months, 0, out=months), len(_MONTH_DAYS) - 1, out=months)
+    good &= (day >= 1) & (day <= _MONTH_DAYS[months])
+    total = (_MONTH_STARTS[months] + day) * 86_400 + hours * 3600 + minutes * 60 + seconds
     return total * 1_000_000, good
 
 

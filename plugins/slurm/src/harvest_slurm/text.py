@@ -138,10 +138,11 @@ class _Lines:
             good &= ends == block.last
         first, last = block.first[good], block.last[good]
         chosen = marks if good.all() else marks[np.repeat(good, counts)] if len(marks) else marks
-        grid = chosen.reshape(len(first), inner).T
+        # one line per column, so that each column's marks lie together
+        grid = np.ascontiguousarray(chosen.astype(np.int32).reshape(len(first), inner).T)
         made = np.empty((due, 2 * len(first) + 1), np.int32)
         made[0, 0:-1:2] = first
-        np.add(grid[: due - 1], size, out=made[1:, 0:-1:2], casting="same_kind")
+        made[1:, 0:-1:2] = grid[: due - 1] + np.int32(size)
         made[: due - 1, 1:-1:2] = grid[: due - 1]
         made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
         made[:, -1] = len(block.data)
