@@ -172,7 +172,6 @@ def _held(held: Sequence[Kind]) -> Table:
             "record_type": kind.name,
             "layer": kind.layer,
             "level": kind.level,
-            "steps": _span(kind.steps),
             "records": kind.rows,
             "sources": ", ".join(kind.used) or None,
             "origins": kind.origins,
@@ -184,14 +183,13 @@ def _held(held: Sequence[Kind]) -> Table:
     return Table(
         "harvested",
         _frame(
-            rows, ("record_type", "layer", "level", "steps", "sources"), ("records", "origins"),
+            rows, ("record_type", "layer", "level", "sources"), ("records", "origins"),
             _TIMES,
         ),
         (
             Column("record_type", "record type"),
             Column("layer"),
             Column("level"),
-            Column("steps"),
             Column("records"),
             Column("sources", "from"),
             Column("origins", doc="inputs (files, mostly) that held such records"),
