@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -54,7 +55,7 @@ def _chunks(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield chunk
 
 
-class _Variable:
+class _Variable(abc.ABC):
     """Records that say themselves how long they are."""
 
     known: tuple[int, ...] = (1,)
@@ -76,8 +77,9 @@ class _Variable:
             left -= size
             yield row
 
+    @abc.abstractmethod
     def _read(self, stream: Stream, left: int) -> tuple[dict[str, Any], int]:
-        raise NotImplementedError
+        """One record and its size in bytes; at most ``left`` may be taken."""
 
     def _numbers(self, stream: Stream, layout: str, left: int) -> tuple[Any, ...]:
         form = struct.Struct(self.order + layout)

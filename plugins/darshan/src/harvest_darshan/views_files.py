@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest.toolkit.deferred import deferred
 
 from .views_counted import BINS, counted
-from .views_deferred import deferred
 from .views_frames import SEGMENTS, run_of, segments, traced_once
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest.toolkit.deferred import deferred
 
-from .views_deferred import deferred
 from .views_frames import TIME, run_of, segments, traced_once
 
 if TYPE_CHECKING:

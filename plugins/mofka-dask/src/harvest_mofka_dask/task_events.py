@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import enum
 from collections.abc import Mapping
 from datetime import datetime
@@ -74,7 +75,7 @@ class EventSource(enum.StrEnum):
 
 
 @attrs.define(kw_only=True)
-class TaskEvent:
+class TaskEvent(abc.ABC):
     """One event in a task's life.
 
     time: when it happened, by the clock of whoever told it.
@@ -88,9 +89,9 @@ class TaskEvent:
     position: int | None = None
 
     @property
+    @abc.abstractmethod
     def what(self) -> str:
         """The event in a few words."""
-        raise NotImplementedError
 
     def to_row(self) -> dict[str, Any]:
         """The event as a dict with the fields that an event of ``dask.tasks`` has."""

@@ -95,7 +95,7 @@ class IoPlacer:
         tied = self.known.tied.filter(pl.col("origin") == origin)
         workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
         lanes = tied.select("rank", "thread", "lane", "spare")
-        found = self.known._matched(
+        found = self.known.matched(
             log.lazy().join(lanes.lazy(), on=["rank", "thread"], how="left")
         ).collect()
         return (

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.toolkit.deferred import deferred
+
 from .views_frames import host_of
-from .views_io_deferred import deferred
 from .views_io_match import Correlation, correlate
 
 if TYPE_CHECKING:

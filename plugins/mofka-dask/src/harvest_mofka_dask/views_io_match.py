@@ -57,7 +57,7 @@ class Correlation:
         """
         lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
         return (
-            self._matched(self.operations.join(lanes, on=["origin", "rank", "thread"]))
+            self.matched(self.operations.join(lanes, on=["origin", "rank", "thread"]))
             .group_by(by)
             .agg(
                 count=pl.len().cast(pl.Int64),
@@ -88,7 +88,7 @@ class Correlation:
         in_window = pl.col("task").is_not_null()
         size = pl.col("length")
         return (
-            self._matched(self.operations.join(lanes, on=["origin", "rank", "thread"], how="left"))
+            self.matched(self.operations.join(lanes, on=["origin", "rank", "thread"], how="left"))
             .group_by("origin", "rank")
             .agg(
                 segments=pl.len().cast(pl.Int64),
@@ -102,7 +102,7 @@ class Correlation:
             .collect(engine="streaming")
         )
 
-    def _matched(self, operations: pl.LazyFrame) -> pl.LazyFrame:
+    def matched(self, operations: pl.LazyFrame) -> pl.LazyFrame:
         """With task (null: in no window) and spared (whether it was found by elimination)."""
         found = pl.struct("lane", "spare", "start_time").map_batches(
             self._find,

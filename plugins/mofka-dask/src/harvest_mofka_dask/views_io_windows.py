@@ -15,8 +15,9 @@ from __future__ import annotations
 import attrs
 import polars as pl
 
+from harvest.toolkit.deferred import deferred
+
 from .views_frames import Frames
-from .views_io_deferred import deferred
 
 __all__ = ["Windows", "executions", "windows", "windows_of"]
 
