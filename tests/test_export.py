@@ -66,9 +66,21 @@ def test_csv_defuses_formulas_and_keeps_nested_values_as_json(tmp_path):
     assert rows[0]["raw"] == "/w=="
 
 
-def test_text_needs_a_renderer(tmp_path):
-    with pytest.raises(UsageError, match="no readable text"):
-        export(FRAME.lazy(), tmp_path / "t.txt")
+def test_text_is_a_block_of_names_and_values_for_each_row(tmp_path):
+    export(FRAME.lazy(), tmp_path / "t.txt")
+
+    first, second, third, _ = (tmp_path / "t.txt").read_text().strip().split("\n\n")
+
+    assert first.splitlines()[:3] == [
+        "key    a",
+        "share  0.5",
+        "when   2024-04-19T12:00:00.000250Z",
+    ]
+    assert second.splitlines()[0] == 'key    =cmd("x")'
+    assert third.splitlines()[0] == "key    line\\nbreak\\x1b[31m"
+
+
+def test_text_may_have_a_renderer_of_its_own(tmp_path):
     export(FRAME.lazy(), tmp_path / "t.txt", text=lambda frame: frame["key"].fill_null("-"))
     assert (tmp_path / "t.txt").read_text().startswith("a\n=cmd")
 

@@ -77,5 +77,6 @@ def view(
     from harvest.dataset.export import export
 
     count = export(frame, output, text=spec.text)
-    print(f"{count:,} rows of {name} written to {output}")
+    plural = "row" if count == 1 else "rows"
+    print(f"{count:,} {plural} of {name} written to {output}")
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,17 +28,14 @@ CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
 def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None) -> int:
     """Write a table to ``path``, replacing it atomically; gives the number of rows.
 
-    text: renders the collected frame as one text per row, for ``.txt``.
+    text: renders the collected frame as one text per row, for ``.txt``; by default each row is a
+        block of lines of name and value.
     Raises UsageError for an ending that is unknown or that the table cannot take.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(
             f"unknown file ending {suffix!r}", where=str(path), remedy="use " + ", ".join(SUFFIXES)
-        )
-    if suffix == ".txt" and text is None:
-        raise UsageError(
-            "this table has no readable text", where=str(path), remedy="use .csv or .jsonl"
         )
     if not path.parent.is_dir():
         raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
@@ -70,11 +68,11 @@ def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
     csv_columns(table).write_csv(path, datetime_format=CSV_TIME)
 
 
-def csv_columns(table: pl.DataFrame) -> pl.DataFrame:
+def csv_columns(table: pl.DataFrame, *, defuse: bool = True) -> pl.DataFrame:
     """The table as CSV can hold it.
 
-    Nested values become JSON, bytes base64; cells that a spreadsheet would run are defused by an
-    apostrophe.
+    Nested values become JSON, bytes base64, durations seconds.
+    defuse: put an apostrophe before cells that a spreadsheet would run.
     """
     import polars as pl
 
@@ -92,7 +90,7 @@ def csv_columns(table: pl.DataFrame) -> pl.DataFrame:
             column = column.dt.total_microseconds() / 1e6
         if column.dtype == pl.Binary:
             column = column.bin.encode("base64")
-        if column.dtype == pl.String:
+        if defuse and column.dtype == pl.String:
             column = _defused(column)
         columns.append(column.alias(name))
     return pl.DataFrame(columns)
@@ -107,9 +105,31 @@ def _defused(column: pl.Series) -> pl.Series:
     return frame.select(c=defused)["c"]
 
 
+def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:
+    """Each row as lines of name and value, nulls left out; nested values as JSON."""
+    from harvest.run.text import printable_line
+
+    plain = csv_columns(table, defuse=False)
+    indent = max(map(len, plain.columns), default=0) + 2
+    for row in plain.iter_rows(named=True):
+        lines = [
+            f"{name:<{indent}}{printable_line(_shown(value))}"
+            for name, value in row.items()
+            if value is not None
+        ]
+        yield "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return str(value)
+
+
 def _text(table: pl.DataFrame, path: Path, text: Any) -> None:
     with path.open("w", encoding="utf-8") as file:
-        for block in resolve(text)(table):
+        render = resolve(text) if text is not None else blocks_of_text
+        for block in render(table):
             file.write(f"{block}\n")
 
 
