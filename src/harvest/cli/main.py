@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -15,38 +16,44 @@ __all__ = ["main"]
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with one of its documented codes."""
     argv = sys.argv[1:] if arguments is None else arguments
-    debug = "--debug" in argv
     interrupt.install()
+    code = _run([a for a in argv if a != "--debug"], debug="--debug" in argv)
+    # from here on there is nothing left to interrupt
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _run(argv: list[str], *, debug: bool) -> int:
+    """Call a command; its exit code, after any error has been told."""
     try:
         from .app import app
 
-        code = app(args=[a for a in argv if a != "--debug"], standalone_mode=False)
+        code = app(args=argv, standalone_mode=False)
         sys.stdout.flush()
-        sys.exit(int(code) if isinstance(code, int) else ExitCode.DONE)
-    except SystemExit:
-        raise
     except KeyboardInterrupt:
         _say("interrupted; what was committed before is unharmed, run again to go on")
-        _leave(ExitCode.INTERRUPTED)
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # the reader of our output went away (`| head`): its business
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.FAILED)
+        return ExitCode.FAILED
     except HarvestError as error:
         if debug:
             raise
         _say(str(error))
-        sys.exit(error.exit_code)
+        return error.exit_code
     except OSError as error:
         if debug:
             raise
         where = f"{error.filename}: " if error.filename else ""
-        _say(f"{where}{error.strerror or error}; nothing of this run was committed")
-        sys.exit(ExitCode.FAILED)
+        _say(f"{where}{error.strerror or error}")
+        return ExitCode.FAILED
     except Exception as error:
         if debug:
             raise
-        sys.exit(_unexpected(error))
+        return _unexpected(error)
+    return int(code) if isinstance(code, int) else ExitCode.DONE
 
 
 def _unexpected(error: Exception) -> int:
@@ -63,12 +70,6 @@ def _unexpected(error: Exception) -> int:
         "this is a defect: run with --debug and report the traceback"
     )
     return ExitCode.FAILED
-
-
-def _leave(code: int) -> NoReturn:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    sys.exit(code)
 
 
 def _say(text: str) -> None:

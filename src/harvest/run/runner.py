@@ -32,6 +32,7 @@ from .manifest import Manifest, Part, plain, read_part
 from .plan import Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
+from .text import printable
 from .work import DONE, STAGING, Progress, Task, TaskResult, harvest_partition
 
 __all__ = ["Observer", "RunResult", "execute"]
@@ -114,7 +115,14 @@ def execute(
         if dry_run:
             return RunResult(run=None, plan=plan, parts=(), skipped=(), dry=True)
         work = _Work(recipe, plugins, sinks, manifests, plan, run, observer)
-        return work.carry_out()
+        try:
+            return work.carry_out()
+        except OSError as error:
+            raise HarvestError(
+                error.strerror or str(error),
+                where=printable(str(error.filename)) if error.filename else None,
+                remedy=work.standing(),
+            ) from error
 
 
 class _Work:
@@ -138,6 +146,7 @@ class _Work:
         self.run = run
         self.observer = observer
         self.started = datetime.now(UTC)
+        self.committed: list[Sink] = []
         # per sink: key -> staged part
         self.staged: list[dict[str, Part]] = [{} for _ in sinks]
 
@@ -147,7 +156,6 @@ class _Work:
         parts = self._one_per_partition()
         self._refuse(parts)
         interrupt.check()
-        changed = False
         for number, (sink, manifest) in enumerate(zip(self.sinks, self.manifests, strict=True)):
             staged, replaced = self.staged[number], self.plan.replaced[number]
             if staged or replaced:
@@ -159,18 +167,25 @@ class _Work:
                     run=self.run,
                     record=self._record(sink, parts, replaced),
                 )
-                changed = True
+                self.committed.append(sink)
         skipped = tuple(
             self.manifests[p.held_by[0]].parts[p.part.key]
             for p in self.plan.partitions
             if p.held_by and p.part.key not in parts
         )
         return RunResult(
-            run=self.run if changed else None,
+            run=self.run if self.committed else None,
             plan=self.plan,
             parts=tuple(parts.values()),
             skipped=skipped,
         )
+
+    def standing(self) -> str:
+        """What a run that cannot go on has already put in force."""
+        if not self.committed:
+            return "nothing of this run was committed"
+        done = ", ".join(str(sink.location) for sink in self.committed)
+        return f"it was committed to {done} alone; run again to complete the others"
 
     def _take_staged(self) -> None:
         """Use what an earlier run staged before it was cut short."""
