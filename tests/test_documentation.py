@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import attrs
@@ -10,7 +11,7 @@ import pytest
 from harvest.cli.reference import commands, reference
 from harvest.model import record_type
 from harvest.plugins.check import check_plugin
-from harvest.plugins.manager import manager
+from harvest.plugins.manager import manager, resolve
 from harvest.plugins.settings import describe
 from harvest.plugins.spec import Hooks
 
@@ -47,6 +48,14 @@ def test_every_hook_has_a_docstring_and_is_in_the_plugin_guide():
 @pytest.mark.parametrize("plugin", sorted(manager().plugins))
 def test_every_installed_plugin_is_sound(plugin):
     assert check_plugin(manager(), plugin) == []
+
+
+@pytest.mark.parametrize("name", sorted(manager().views))
+def test_every_view_takes_the_settings_that_it_declares(name):
+    view = manager().view(name)
+    accepted = inspect.signature(resolve(view.build)).parameters
+    assert set(view.settings) <= set(accepted)
+    assert view.doc
 
 
 @pytest.mark.parametrize("name", sorted(manager().sources))

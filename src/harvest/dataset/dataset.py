@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,9 +122,7 @@ class Dataset:
                     f"view {name!r} has no setting {key!r}",
                     remedy=suggestion(key, view.settings) if view.settings else "it has none",
                 )
-        build = resolve(view.build)
-        accepted = inspect.signature(build).parameters
-        return build(self, **{k: v for k, v in settings.items() if k in accepted})  # type: ignore[no-any-return]
+        return resolve(view.build)(self, **settings)  # type: ignore[no-any-return]
 
     def views(self) -> list[str]:
         """Names of the views that this dataset can serve."""
