@@ -101,9 +101,11 @@ def test_a_header_alone_is_noted(run_directory, dataset):
 def test_binary_garbage_is_rejected(run_directory, dataset):
     (run_directory / "worker.csv").write_bytes(bytes(range(256)) * 40)
     done = run_again(run_directory, dataset)
-    assert done.returncode in (1, 3)
-    assert "worker.csv" in done.stdout + done.stderr or done.returncode == 3
+    assert done.returncode == 3
     assert rows(dataset) == 1
+    reject = reject_of(dataset)
+    assert reject["origin"] == str(run_directory / "worker.csv")
+    assert "the header lacks worker, time" in reject["reason"]
 
 
 def test_a_truncated_last_line_is_rejected_with_its_text_and_place(run_directory, dataset):

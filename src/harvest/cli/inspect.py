@@ -68,17 +68,16 @@ def preview(
     from harvest.plugins.manager import manager, split_location
     from harvest.run.prepare import prepare_sources
     from harvest.run.preview import first_rows
-    from harvest.run.recipe import Endpoint, Recipe, parse_setting
+    from harvest.run.recipe import Endpoint, Recipe
 
     from .records import print_records
+    from .settings import plugin_settings
 
-    given: dict[str, dict[str, str]] = {}
-    for text in settings or ():
-        name, key, value = parse_setting(text)
-        given.setdefault(name, {})[key] = value
     plugins = manager()
     endpoint = Endpoint(*split_location(source, plugins.sources))
-    use = prepare_sources(Recipe(sources=(endpoint,), settings=given), plugins)[0]
+    use = prepare_sources(Recipe(sources=(endpoint,), settings=plugin_settings(settings)), plugins)[
+        0
+    ]
     found = first_rows(use.source, rows)
     for kind, table in found.tables:
         print_records(kind.name, table, json=json)

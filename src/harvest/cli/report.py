@@ -43,30 +43,16 @@ def report(
     from harvest.errors import UsageError
     from harvest.plugins.manager import manager
 
-    from .tables import print_json, print_table
+    from .settings import key_values, print_declared
+    from .tables import print_json
 
     if name is None:
-        reports = list(manager().reports.values())
-        if json:
-            print_json(
-                [{"name": r.name, "doc": r.doc, "settings": dict(r.settings)} for r in reports]
-            )
-        else:
-            print_table(
-                ("report", "description", "settings"),
-                [(r.name, r.doc, ", ".join(r.settings)) for r in reports],
-            )
+        print_declared("report", list(manager().reports.values()), json=json)
         return 0
     manager().report(name)
     if dataset is None:
         raise UsageError("which dataset?", remedy=f"write: harvest report {name} DATASET")
-    given: dict[str, str] = {}
-    for text in settings or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
-        given[key] = value
-    made = open_dataset(dataset).report(name, **given)
+    made = open_dataset(dataset).report(name, **key_values(settings))
     if only is not None:
         made = made.only(only)
     if output is not None:

@@ -78,18 +78,16 @@ def run(
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
     from harvest.plugins.manager import manager, split_location
-    from harvest.run.recipe import Endpoint, Recipe, load_recipe, parse_setting
+    from harvest.run.recipe import Endpoint, Recipe, load_recipe
+
+    from .settings import plugin_settings
 
     plugins = manager()
     base = load_recipe(recipe) if recipe is not None else Recipe()
-    given: dict[str, dict[str, str]] = {}
-    for text in settings or ():
-        name, key, value = parse_setting(text)
-        given.setdefault(name, {})[key] = value
     whole = base.merged(
         sources=tuple(Endpoint(*split_location(s, plugins.sources)) for s in source or ()),
         sinks=tuple(Endpoint(*split_location(k, plugins.sinks)) for k in sink or ()),
-        settings=given,
+        settings=plugin_settings(settings),
         engine=engine,
         workers=workers,
         on_error=on_error,

@@ -46,30 +46,15 @@ def view(
     from harvest.plugins.manager import manager
 
     from .records import print_records
-    from .tables import print_json, print_table
+    from .settings import key_values, print_declared
 
     if name is None:
-        views = list(manager().views.values())
-        if json:
-            print_json(
-                [{"name": v.name, "doc": v.doc, "settings": dict(v.settings)} for v in views]
-            )
-        else:
-            print_table(
-                ("view", "description", "settings"),
-                [(v.name, v.doc, ", ".join(v.settings)) for v in views],
-            )
+        print_declared("view", list(manager().views.values()), json=json)
         return 0
     spec = manager().view(name)
     if dataset is None:
         raise UsageError("which dataset?", remedy=f"write: harvest view {name} DATASET")
-    given: dict[str, str] = {}
-    for text in settings or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
-        given[key] = value
-    frame = open_dataset(dataset).view(name, **given)
+    frame = open_dataset(dataset).view(name, **key_values(settings))
     if output is None:
         head = frame.head(rows).collect() if not json else frame.collect()
         print_records(name, head, json=json)

@@ -79,13 +79,18 @@ def _publish_rejects(state: Path, staged: Mapping[str, Part]) -> dict[str, PartF
         if part.rejects is None:
             continue
         target.mkdir(exist_ok=True)
-        name = f"{part.stem}.parquet"
+        name = _rejects_name(part.stem, part.rejects)
         source = state / STAGING / part.stem / part.rejects.path
         source.replace(target / name)
         published[key] = attrs.evolve(part.rejects, path=f"{REJECTS}/{name}")
     if published:
         fsync_directory(target)
     return published
+
+
+def _rejects_name(stem: str, file: PartFile) -> str:
+    """Of its content too: what is in force until the commit is never overwritten."""
+    return f"{stem}-{file.sha256[:12]}.parquet"
 
 
 def recover(sink: Sink, manifest: Manifest) -> None:
@@ -105,7 +110,7 @@ def recover(sink: Sink, manifest: Manifest) -> None:
             if file.path not in committed:
                 _move_back(sink.root / file.path, done.parent / file.path)
         if part.rejects is not None:
-            name = f"{REJECTS}/{part.stem}.parquet"
+            name = f"{REJECTS}/{_rejects_name(part.stem, part.rejects)}"
             if name not in held_rejects:
                 _move_back(state / name, done.parent / part.rejects.path)
     files = manifest.files()

@@ -294,7 +294,7 @@ class _Work:
         account = account_of(parts.values(), ())
         redacted = [
             {"name": use.source.name, "location": use.source.redact(use.source.location)}
-            for use in _unique_uses(self.plan, self.recipe)
+            for use in _uses_of(self.plan)
         ]
         document = {
             "run": self.run,
@@ -314,9 +314,9 @@ class _Work:
         return orjson.dumps(document, option=orjson.OPT_INDENT_2)
 
 
-def _unique_uses(plan: Plan, recipe: Recipe) -> list[SourceUse]:
-    seen: dict[int, SourceUse] = {id(p.use): p.use for p in plan.partitions}
-    return list(seen.values())
+def _uses_of(plan: Plan) -> list[SourceUse]:
+    """The sources of a plan, each once."""
+    return list({id(p.use): p.use for p in plan.partitions}.values())
 
 
 def _manifest(sink: Sink) -> Manifest:
