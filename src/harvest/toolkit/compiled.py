@@ -1,0 +1,59 @@
+"""Kernels compiled by numba, for sources that walk every byte of large inputs.
+
+numba is an extra (``hpc-harvest[fast]``): large, slow to import, and slow to compile a kernel the
+first time it is used on a machine.  A source therefore keeps two roads to the same rows: a
+columnar one that needs nothing, and a kernel in a module of its own that is imported only when
+``wanted`` says that the input repays it::
+
+    if compiled.wanted(total_bytes, user_choice):
+        from .kernel import parse          # decorated with compiled.kernel
+    else:
+        from .columnar import parse
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Final
+
+__all__ = ["CHOICES", "WORTH_BYTES", "available", "kernel", "wanted"]
+
+CHOICES: Final = ("auto", "numba", "arrow")
+"""What a setting ``kernel`` may be: chosen by size, always compiled, never compiled."""
+
+WORTH_BYTES: Final = 64 << 20
+"""Input from which loading a kernel pays (about half a second a process)."""
+
+
+def available() -> bool:
+    """Whether numba is installed; does not import it."""
+    return find_spec("numba") is not None
+
+
+def wanted(size_bytes: int, choice: str = "auto") -> bool:
+    """Whether an input of this size is to be read with compiled kernels.
+
+    choice: one of ``CHOICES``.  Raises ValueError for another one, or for ``numba`` where it is
+    not installed.
+    """
+    if choice not in CHOICES:
+        raise ValueError(f"kernel must be one of {', '.join(CHOICES)}, not {choice!r}")
+    if choice == "numba" and not available():
+        raise ValueError("numba is not installed: pip install 'hpc-harvest[fast]'")
+    return choice == "numba" or (choice == "auto" and size_bytes >= WORTH_BYTES and available())
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function when it is first called, outside the interpreter's lock.
+
+    What was compiled is kept on disk (beside the module, or in the user's cache directory), so
+    that it is compiled once per machine; where neither is writable, once per process.
+    """
+    import numba
+
+    try:
+        compiled = numba.njit(function, cache=True, nogil=True)
+    except RuntimeError:  # numba finds no directory for its cache that is writable
+        compiled = numba.njit(function, nogil=True)
+    return compiled  # type: ignore[no-any-return]
