@@ -18,6 +18,7 @@ from typing import ClassVar, Final
 import attrs
 
 from harvest.errors import DatasetError, UsageError
+from harvest.toolkit import fault
 
 from .sink import PartFile, Publication, Sink
 
@@ -62,6 +63,13 @@ class DirectorySink(Sink):
                 where=str(root),
                 remedy="give the path of a directory",
             )
+        for path in root.iterdir() if root.is_dir() else ():
+            if path.is_symlink() and _TYPE.fullmatch(path.name):
+                raise UsageError(
+                    "this is a symbolic link, through which rows would be written elsewhere",
+                    where=str(path),
+                    remedy="put the directory itself in its place",
+                )
         known = self.state.is_dir()
         for path in self._files():
             if not known or not _STEM.fullmatch(self._stem(path)):
@@ -80,13 +88,18 @@ class DirectorySink(Sink):
         """
         held = {file.path for files in publication.old.values() for file in files}
         touched: set[Path] = set()
+        placed: dict[tuple[Path, str], str] = {}  # a file may hold rows of several parts
         final: dict[str, Sequence[PartFile]] = {}
         for key, files in publication.parts.items():
             directory = publication.staged.get(key)
             if directory is None:
                 final[key] = files
-            else:
-                final[key] = [self._publish(file, directory, held, touched) for file in files]
+                continue
+            for file in files:
+                if (directory, file.path) not in placed:
+                    moved = self._publish(file, directory, held, touched)
+                    placed[directory, file.path] = moved.path
+            final[key] = [attrs.evolve(f, path=placed[directory, f.path]) for f in files]
         for path in sorted(touched):
             _fsync_directory(path)
         return final
@@ -110,6 +123,7 @@ class DirectorySink(Sink):
                 place.parent.mkdir(parents=True)
                 touched.add(place.parent.parent)
             staged.replace(place)
+            fault.point("directory.published")
             touched.add(place.parent)
             return moved
         raise DatasetError(
@@ -185,6 +199,7 @@ def _is_content(path: Path, file: PartFile) -> bool:
 
 def _remove(path: Path) -> set[Path]:
     """Remove a file if it is there; the directory that changed, if one did."""
+    fault.point("directory.remove")
     try:
         path.unlink()
     except FileNotFoundError:

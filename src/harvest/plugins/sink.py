@@ -35,6 +35,9 @@ class PartFile:
         the events model.
     rows, size_bytes: what it holds; sha256: of its bytes.
     offset: where it begins in a consolidated file, else None.
+    first_row, file_rows: of a file that holds the rows of several partitions, which of its rows
+        are this one's first, and how many it has in all; size and checksum are the whole file's.
+        None for a file of its own.
     """
 
     path: str
@@ -43,6 +46,8 @@ class PartFile:
     size_bytes: int
     sha256: str
     offset: int | None = None
+    first_row: int | None = None
+    file_rows: int | None = None
 
 
 class PartWriter(abc.ABC):
@@ -56,7 +61,8 @@ class PartWriter(abc.ABC):
     def close(self) -> Sequence[tuple[str, str, int]]:
         """Finish all files; gives (path below the staging directory, record type, rows) of each.
 
-        The core flushes the files to disk and takes their checksums.
+        A file that holds several record types is named once for each.  The core flushes the files
+        to disk and takes their checksums.
         """
 
     @abc.abstractmethod

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,9 +12,11 @@ from typing import Any, ClassVar
 import attrs
 import polars as pl
 
-from harvest import DirectorySink, PartFile, PartWriter, RecordType
+from harvest import DirectorySink, PartFile, PartWriter, RecordType, UsageError
 from harvest.model.frames import native_schema, plain_columns, polars_schema
+from harvest.plugins.sink import Publication
 
+from .sharing import share
 from .writer import ParquetPartWriter
 
 __all__ = ["Config", "ParquetSink"]
@@ -80,6 +84,17 @@ class ParquetSink(DirectorySink):
     Config = Config
     suffix: ClassVar[str] = ".parquet"
 
+    def check(self) -> None:
+        """Raise UsageError when the location cannot be a dataset of this sink."""
+        super().check()
+        shown = os.fsencode(self.root).decode("utf-8", "backslashreplace")
+        if shown != str(self.root):
+            raise UsageError(
+                "Arrow and polars take no path that is not UTF-8",
+                where=shown,
+                remedy="write to another directory",
+            )
+
     def writer(self, staging: Path, part: str) -> PartWriter:
         """A writer of one partition."""
         return ParquetPartWriter(
@@ -89,26 +104,53 @@ class ParquetSink(DirectorySink):
             options=self.config.options(),
         )
 
+    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
+        """Write the rows of small partitions together, and move all files to their place."""
+        shared = share(
+            publication,
+            root=self.root,
+            folder=self.state / "staging" / "shared",
+            place=self.place,
+            options=self.config.options(),
+        )
+        return super().publish(shared)
+
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type, lazily.
 
         Columns that files of an older version of the type lack are null; those of a newer version
         that the type does not have are left out.
         """
-        paths = self.paths(file for file in files if file.record_type == record_type.name)
-        if not paths:
+        wanted = [file for file in files if file.record_type == record_type.name]
+        if not wanted:
             return pl.LazyFrame(schema=polars_schema(record_type))
-        frame = pl.scan_parquet(
-            paths,
-            schema=native_schema(record_type),
-            missing_columns="insert",
-            extra_columns="ignore",
-            cast_options=pl.ScanCastOptions(
-                integer_cast="upcast",
-                missing_struct_fields="insert",
-                extra_struct_fields="ignore",
-            ),
-            glob=False,
-            hive_partitioning=False,
-        )
+        # some files hold rows of several partitions, and not all of these need be asked for
+        taken = Counter[str]()
+        for file in wanted:
+            taken[file.path] += file.rows
+        whole = [file for file in wanted if file.file_rows in (None, taken[file.path])]
+        partly = [file for file in wanted if file.file_rows not in (None, taken[file.path])]
+        frames = [
+            _scan(self.paths([file]), record_type).slice(file.first_row or 0, file.rows)
+            for file in partly
+        ]
+        if whole:
+            frames.insert(0, _scan(list(dict.fromkeys(self.paths(whole))), record_type))
+        frame = pl.concat(frames) if len(frames) > 1 else frames[0]
         return frame.select(plain_columns(record_type))
+
+
+def _scan(paths: Sequence[Path], record_type: RecordType) -> pl.LazyFrame:
+    return pl.scan_parquet(
+        paths,
+        schema=native_schema(record_type),
+        missing_columns="insert",
+        extra_columns="ignore",
+        cast_options=pl.ScanCastOptions(
+            integer_cast="upcast",
+            missing_struct_fields="insert",
+            extra_struct_fields="ignore",
+        ),
+        glob=False,
+        hive_partitioning=False,
+    )

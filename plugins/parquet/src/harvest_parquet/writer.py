@@ -1,4 +1,8 @@
-"""Writing the rows of one partition as Parquet files, one per record type."""
+"""Writing the rows of one partition as Parquet files, one per record type.
+
+A partition of few rows is left as one Arrow file; the commit writes it together with others (see
+:mod:`.sharing`).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,9 @@ import pyarrow.parquet as pq
 from harvest import PartWriter, RecordType
 
 from .encodings import choose
+from .staged import ROWS, SMALL_BYTES, size_of, write_staged
 
-__all__ = ["ParquetPartWriter"]
+__all__ = ["ParquetFile", "ParquetPartWriter"]
 
 GROUP_BYTES = 32 * 1024 * 1024
 """Arrow bytes of a row group, at most; a batch may exceed it."""
@@ -24,6 +29,9 @@ FEW_ROWS = 256
 
 HELD_BYTES = 2 * GROUP_BYTES
 """Arrow bytes that wait for their row groups to fill, over all record types of a partition."""
+
+MANY_CHUNKS = 16
+"""More chunks than this are copied into one: writing each costs more than the copy."""
 
 
 class ParquetPartWriter(PartWriter):
@@ -45,7 +53,7 @@ class ParquetPartWriter(PartWriter):
         self._place = place
         self._group_rows = group_rows
         self._options = options
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, ParquetFile] = {}
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
         """Write rows, now or when their row group is full."""
@@ -53,8 +61,7 @@ class ParquetPartWriter(PartWriter):
         file = self._files.get(name)
         if file is None:
             path = self._staging / self._place(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = self._files[name] = _File(path, table.schema, self._options)
+            file = self._files[name] = ParquetFile(path, table.schema, self._options)
         file.add(table)
         if file.held_rows >= self._group_rows or file.held_bytes >= GROUP_BYTES:
             file.flush()
@@ -63,9 +70,19 @@ class ParquetPartWriter(PartWriter):
 
     def close(self) -> Sequence[tuple[str, str, int]]:
         """Write what waits and finish all files."""
+        if self._small():
+            tables = {name: file.take_held() for name, file in self._files.items()}
+            write_staged(self._staging / ROWS, tables.values())
+            return [(ROWS, name, table.num_rows) for name, table in tables.items()]
         for file in self._files.values():
             file.close()
         return [(self._place(name), name, file.rows) for name, file in self._files.items()]
+
+    def _small(self) -> bool:
+        """Whether all rows still wait, and are so few that they are to share files."""
+        files = self._files.values()
+        waiting = all(not file.begun for file in files)
+        return bool(files) and waiting and sum(file.held_bytes for file in files) <= SMALL_BYTES
 
     def abort(self) -> None:
         """Close all files as they are."""
@@ -73,7 +90,7 @@ class ParquetPartWriter(PartWriter):
             file.abort()
 
 
-class _File:
+class ParquetFile:
     """One Parquet file, and the rows that wait for its next row group."""
 
     def __init__(self, path: Path, schema: pa.Schema, options: dict[str, Any]):
@@ -87,13 +104,21 @@ class _File:
         self._writer: pq.ParquetWriter | None = None
 
     def add(self, table: pa.Table) -> None:
+        """Have rows wait for their row group."""
         self._held.append(table)
         self.held_rows += table.num_rows
-        self.held_bytes += table.nbytes
+        self.held_bytes += size_of(table)
+
+    @property
+    def begun(self) -> bool:
+        """Whether rows were written already."""
+        return self._writer is not None
 
     def flush(self) -> None:
-        table = self._gathered()
+        """Write the rows that wait as one row group."""
+        table = self.take_held()
         if self._writer is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             # for a handful of rows, finding out what pays costs more than it saves
             few = table.num_rows <= FEW_ROWS
             chosen = {"use_dictionary": False, "write_page_index": False}
@@ -103,20 +128,24 @@ class _File:
             self._writer.write_table(table, row_group_size=table.num_rows)
             self.rows += table.num_rows
 
-    def _gathered(self) -> pa.Table:
+    def take_held(self) -> pa.Table:
+        """The rows that wait, as one table; they wait no longer."""
         held, self._held, self.held_rows, self.held_bytes = self._held, [], 0, 0
         if len(held) == 1:
             return held[0]
         # one dictionary per row group, or the writer gives up its own
-        return pa.concat_tables([self.schema.empty_table(), *held]).unify_dictionaries()
+        table = pa.concat_tables([self.schema.empty_table(), *held]).unify_dictionaries()
+        return table.combine_chunks() if len(held) > MANY_CHUNKS else table
 
     def close(self) -> None:
+        """Write what waits, and the file's end."""
         if self._held or self._writer is None:
             self.flush()
         assert self._writer is not None
         self._writer.close()
 
     def abort(self) -> None:
+        """Let go of the file as it is."""
         self._held = []
         if self._writer is not None:
             # the file is thrown away: that its end cannot be written changes nothing

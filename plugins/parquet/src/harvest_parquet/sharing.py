@@ -1,0 +1,243 @@
+"""Small partitions share Parquet files.
+
+A Parquet file of a few rows is mostly its own description: a thousand small logs of ten record
+types, each in a file of its own, cost more to write, and later to open, than their rows do.  So
+the commit writes the rows of small partitions together: in the dataset's order, one file per
+record type, or several where they grow large.  When one of these partitions is replaced or leaves
+the dataset, the rows of the others are carried over into a new file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harvest import DatasetError, PartFile
+from harvest.plugins.sink import Publication
+
+from .staged import ROWS, read_staged, size_of
+from .writer import ParquetFile
+
+__all__ = ["share"]
+
+SHARED_BYTES: Final = 16 << 20
+"""Arrow bytes of a shared file, about."""
+
+HELD_BYTES: Final = 4 * SHARED_BYTES
+"""Arrow bytes that wait for their shared file to fill, over all record types."""
+
+MANY_TABLES: Final = 128
+"""So many tables are copied into one while they wait."""
+
+
+def share(
+    publication: Publication,
+    *,
+    root: Path,
+    folder: Path,
+    place: Callable[[str, str], str],
+    options: Mapping[str, Any],
+) -> Publication:
+    """The publication with the rows of small partitions in Parquet files, ready to be moved.
+
+    folder: of the staging area, where these files are written; emptied before.
+    place: gives the path below the root of a record type and a file's stem.
+    options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
+    Raises DatasetError when a shared file in force, whose rows must be carried over, is damaged.
+    """
+    small = {
+        key
+        for key in publication.staged
+        if any(file.path == ROWS for file in publication.parts.get(key, ()))
+    }
+    broken = _broken(publication)
+    if not small and not broken:
+        return publication
+    if folder.exists():
+        shutil.rmtree(folder)
+    packing = _Packing(folder, place, options)
+    committed = lru_cache(maxsize=8)(lambda file: _committed(root, file))
+    carried = set()
+    for key, files in publication.parts.items():
+        if key in small:
+            directory = publication.staged[key]
+            tables = read_staged(directory / ROWS, len(files))
+            for file, table in zip(files, tables, strict=True):
+                packing.add(_Member(key, directory.name), file.record_type, table)
+        elif key not in publication.staged:
+            for file in files:
+                if file.path in broken:
+                    carried.add(key)
+                    whole = committed(attrs.evolve(file, rows=0, first_row=0))
+                    rows = whole.slice(file.first_row, file.rows)
+                    packing.add(_Member(key, None), file.record_type, rows)
+    written = packing.close()
+    parts = {
+        key: [written.get((key, file.record_type), file) for file in files]
+        for key, files in publication.parts.items()
+    }
+    staged = {**publication.staged, **dict.fromkeys(small | carried, folder)}
+    return attrs.evolve(publication, parts=parts, staged=staged)
+
+
+def _broken(publication: Publication) -> set[str]:
+    """Paths of shared files in force that lose some of their rows, but not all."""
+    kept: Counter[str] = Counter()
+    rows: dict[str, int] = {}
+    for key, files in publication.parts.items():
+        if key in publication.staged:
+            continue
+        for file in files:
+            if file.file_rows is not None:
+                kept[file.path] += file.rows
+                rows[file.path] = file.file_rows
+    return {path for path, count in kept.items() if count != rows[path]}
+
+
+def _committed(root: Path, file: PartFile) -> pa.Table:
+    """All rows of a shared file in force, as they were before they were written."""
+    path = root / file.path
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != file.sha256:
+        raise DatasetError(
+            "this file is damaged, and rows in it are to be carried over",
+            where=str(path),
+            remedy="harvest verify --repair reads their inputs again",
+        )
+    table = pq.read_table(pa.BufferReader(data))
+    return table.cast(pa.schema([_declared(field) for field in table.schema], _named(table.schema)))
+
+
+def _declared(field: pa.Field) -> pa.Field:
+    """A field without what the Parquet reader adds to its metadata."""
+    metadata = {
+        key: value for key, value in (field.metadata or {}).items() if key != b"PARQUET:field_id"
+    }
+    return field.with_metadata(metadata or None)
+
+
+def _named(schema: pa.Schema) -> dict[bytes, bytes] | None:
+    return dict(schema.metadata) if schema.metadata else None
+
+
+@attrs.frozen
+class _Member:
+    """A partition whose rows go into a shared file; its stem where it was staged in this run."""
+
+    key: str
+    stem: str | None
+
+
+class _Packing:
+    """Gathers tables by record type and writes them as files."""
+
+    def __init__(self, folder: Path, place: Callable[[str, str], str], options: Mapping[str, Any]):
+        self._folder = folder
+        self._place = place
+        self._options = dict(options)
+        self._held: dict[str, _Held] = {}
+        self._bytes: Counter[str] = Counter()
+        self._written: dict[tuple[str, str], PartFile] = {}
+
+    def add(self, member: _Member, record_type: str, table: pa.Table) -> None:
+        held = self._held.get(record_type)
+        if held is not None and not held.schema.equals(table.schema):
+            self._flush(record_type)  # of another version of the record type
+            held = None
+        if held is None:
+            held = self._held[record_type] = _Held(table.schema)
+        held.add(member, table)
+        self._bytes[record_type] += size_of(table)
+        if self._bytes[record_type] >= SHARED_BYTES:
+            self._flush(record_type)
+        while self._bytes.total() > HELD_BYTES:
+            self._flush(self._bytes.most_common(1)[0][0])
+
+    def close(self) -> dict[tuple[str, str], PartFile]:
+        """Write what waits; the files of all rows by partition key and record type."""
+        for record_type in list(self._held):
+            self._flush(record_type)
+        return self._written
+
+    def _flush(self, record_type: str) -> None:
+        held = self._held.pop(record_type)
+        del self._bytes[record_type]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        written = self._folder / "written.parquet"
+        file = ParquetFile(written, held.schema, self._options)
+        try:
+            for table in held.tables:
+                file.add(table)
+            file.close()
+        except BaseException:
+            file.abort()
+            raise
+        described = _describe(written, record_type, file.rows)
+        members = [member for member, _ in held.members]
+        path = self._place(record_type, _stem(members, described.sha256))
+        target = self._folder / path
+        target.parent.mkdir(exist_ok=True)
+        written.rename(target)
+        described = attrs.evolve(described, path=path)
+        if len(members) == 1:
+            self._written[members[0].key, record_type] = described
+            return
+        first = 0
+        for member, rows in held.members:
+            self._written[member.key, record_type] = attrs.evolve(
+                described, rows=rows, first_row=first, file_rows=file.rows
+            )
+            first += rows
+
+
+class _Held:
+    """Rows that wait for their shared file, and whose they are, in order."""
+
+    def __init__(self, schema: pa.Schema):
+        self.schema = schema
+        self.members: list[tuple[_Member, int]] = []
+        self._joined: list[pa.Table] = []
+        self._single: list[pa.Table] = []
+
+    @property
+    def tables(self) -> list[pa.Table]:
+        """All rows, in order."""
+        return [*self._joined, *self._single]
+
+    def add(self, member: _Member, table: pa.Table) -> None:
+        self.members.append((member, table.num_rows))
+        self._single.append(table)
+        # a table of few rows takes more memory for its columns than for their values
+        if len(self._single) >= MANY_TABLES:
+            together = pa.concat_tables(self._single).unify_dictionaries()
+            self._joined.append(together.combine_chunks())
+            self._single.clear()
+
+
+def _stem(members: Sequence[_Member], content: str) -> str:
+    """A partition that is alone keeps its own stem; others share one made of keys and content."""
+    if len(members) == 1 and members[0].stem is not None:
+        return members[0].stem
+    keys = "\0".join(member.key for member in members)
+    return f"shared-{hashlib.sha256(keys.encode()).hexdigest()[:16]}-{content[:12]}"
+
+
+def _describe(path: Path, record_type: str, rows: int) -> PartFile:
+    """Flush a file to disk and describe it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        size = file.tell()
+    return PartFile(
+        path=path.name, record_type=record_type, rows=rows, size_bytes=size, sha256=digest
+    )
