@@ -82,7 +82,7 @@ def harvest(
 
 
 def _add_commands() -> None:
-    from . import dataset, inspect, plugins, query, report, run, schema, view
+    from . import dataset, history, inspect, plugins, query, report, run, schema, view
 
     app.command("run")(run.run)
     app.command("detect")(inspect.detect)
@@ -92,7 +92,8 @@ def _add_commands() -> None:
     app.command("view")(view.view)
     app.command("report")(report.report)
     app.command("query")(query.query)
-    app.command("runs")(dataset.runs)
+    app.command("runs")(history.runs)
+    app.command("rollback")(history.rollback)
     app.command("verify")(dataset.verify)
     app.command("rejects")(dataset.rejects)
 

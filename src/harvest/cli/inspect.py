@@ -21,7 +21,7 @@ def detect(
 
     Ends with 1 when a path is recognised by none.
     """
-    from harvest.errors import SourceError
+    from harvest.errors import SourceError, UsageError
     from harvest.plugins.detect import best
     from harvest.plugins.manager import manager
 
@@ -30,6 +30,12 @@ def detect(
     rows: list[tuple[str, str | None, float | None, str]] = []
     unknown = False
     for path in paths:
+        if "://" in str(path) or ":/" in str(path):
+            # it may hold a password, and is no path
+            raise UsageError(
+                "an address is no path, and is not detected",
+                remedy="name its source: harvest preview -s NAME:ADDRESS",
+            )
         if not path.exists():
             raise SourceError("no such file or directory", where=str(path), remedy="check the path")
         found = best(path, manager())

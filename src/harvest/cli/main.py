@@ -31,14 +31,17 @@ def _run(argv: list[str], *, debug: bool) -> int:
 
         code = app(args=argv, standalone_mode=False)
         sys.stdout.flush()
+        if code == ExitCode.INTERRUPTED:  # typer turns KeyboardInterrupt into it
+            return _interrupted()
     except KeyboardInterrupt:
-        _say("interrupted; what was committed before is unharmed, run again to go on")
-        return ExitCode.INTERRUPTED
+        return _interrupted()
     except BrokenPipeError:
         # the reader of our output went away (`| head`): its business
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FAILED
     except HarvestError as error:
+        if interrupt.requested():  # the signal reached the workers too, and the run lost them
+            return _interrupted()
         if debug:
             raise
         _say(str(error))
@@ -54,6 +57,13 @@ def _run(argv: list[str], *, debug: bool) -> int:
             raise
         return _unexpected(error)
     return int(code) if isinstance(code, int) else ExitCode.DONE
+
+
+def _interrupted() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _say("interrupted; what was committed before is unharmed, run again to go on")
+    return ExitCode.INTERRUPTED
 
 
 def _unexpected(error: Exception) -> int:

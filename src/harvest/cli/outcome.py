@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from harvest.run.manifest import plain
 from harvest.run.plan import Plan
@@ -17,8 +18,11 @@ __all__ = ["print_plan", "print_result"]
 NOTES_SHOWN = 20
 
 
-def print_plan(plan: Plan, *, json: bool) -> None:
-    """The plan of a dry run: each partition and what would be done with it."""
+def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
+    """The plan of a dry run: each partition and what would be done with it.
+
+    scripts: the batch scripts that would be submitted.
+    """
     rows = []
     for planned in plan.partitions:
         action = "read" if planned.read_for else "commit" if planned.staged_for else "skip"
@@ -31,6 +35,8 @@ def print_plan(plan: Plan, *, json: bool) -> None:
         return
     print_table(("action", "source", "bytes", "origin"), rows, right=("bytes",))
     count = sum(1 for row in rows if row[0] == "read")
+    for script in scripts:
+        print(f"{script}\n")
     print(f"{count} of {len(rows)} partitions would be read; nothing was written")
 
 
@@ -43,6 +49,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
                 "run": result.run,
                 "exit_code": int(result.exit_code),
                 "sources": plain(list(account.sources.values())),
+                "dropped": len(result.dropped),
                 "record_types": _rows_by_type(result),
                 "notes": result.notes,
             }
@@ -67,6 +74,9 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
         print()
         print_table(("left out of the rows", "units"), reasons, right=("units",))
     _print_notes(result.notes)
+    if result.dropped:
+        rows = sum(part.written for part in result.dropped)
+        print(f"\n{rows:,} rows of {len(result.dropped)} inputs that are gone were dropped")
     where = ", ".join(str(sink.location) for sink in recipe.sinks)
     if result.run is None:
         print(f"\nnothing new for {printable_line(where)}")

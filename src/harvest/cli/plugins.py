@@ -149,30 +149,70 @@ def check(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME...", help="Plugins; all when left out.")
     ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Input that the plugin's sources can read, to try more."),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
-    """Import everything a plugin declares and check its declarations. Ends with 1 on a problem."""
+    """Check a plugin's declarations, and try what it promises. Ends with 1 on a problem.
+
+    It is the quick part of the conformance kit for plugins' own tests, harvest.testing.
+    """
     from harvest.errors import UsageError
-    from harvest.plugins.check import check_plugin
+    from harvest.plugins.check import check_promises
     from harvest.plugins.manager import manager, suggestion
 
-    from .tables import print_json, print_table
+    from .tables import print_json
 
     found = manager()
     known = [*found.plugins, *found.broken]
-    results: dict[str, list[str]] = {}
-    for name in names or known:
+    for name in names or ():
         if name not in known:
             raise UsageError(f"there is no plugin {name!r}", remedy=suggestion(name, known))
-        results[name] = check_plugin(found, name)
+    if sample is not None and len(names or ()) != 1:
+        raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
+    results: dict[str, list[Any]] = {}
+    for name in sorted(names or known):
+        results[name] = []
+        for finding in check_promises(found, name, sample=sample):
+            results[name].append(finding)
+            shown = ("kept", "broken", "warned") if names else ("broken", "warned")
+            if not json and finding.result in shown:
+                _tell(name, finding)
+        if not json:
+            _sum_up(name, results[name], reasons=bool(names))
     if json:
-        print_json(results)
-    else:
-        print_table(
-            ("plugin", "found"),
-            [(n, "; ".join(problems) or "all well") for n, problems in sorted(results.items())],
+        keys = ("about", "promise", "result", "detail")
+        print_json(
+            {n: [{k: getattr(f, k) for k in keys} for f in all_] for n, all_ in results.items()}
         )
-    return 1 if any(results.values()) else 0
+    return 1 if any(f.result == "broken" for all_ in results.values() for f in all_) else 0
+
+
+def _tell(name: str, finding: Any) -> None:
+    from harvest.run.text import printable_line
+
+    word = {"kept": "ok", "broken": "FAILED", "warned": "warning"}[finding.result]
+    print(printable_line(f"{word:<8} {name}: {finding.about}: {finding.promise}"))
+    for line in finding.detail.splitlines():
+        print(printable_line(f"{'':<8} {line}"))
+
+
+def _sum_up(name: str, findings: list[Any], *, reasons: bool) -> None:
+    from collections import Counter
+
+    from harvest.run.text import printable_line
+
+    count = Counter(finding.result for finding in findings)
+    if reasons:
+        untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")
+        for (about, why), times in untried.items():
+            print(printable_line(f"{'skipped':<8} {name}: {about}: {times} promises: {why}"))
+    print(
+        f"{name}: {count['kept']} promises kept, {count['broken']} broken, "
+        f"{count['skipped']} not tried"
+    )
 
 
 @app.command("new")

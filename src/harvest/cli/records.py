@@ -125,4 +125,6 @@ def _json_text(value: Any) -> str:
             return item.decode("utf-8", "backslashreplace")
         return str(item)
 
-    return orjson.dumps(value, default=plain, option=orjson.OPT_UTC_Z).decode()
+    from .tables import harmless
+
+    return harmless(orjson.dumps(value, default=plain, option=orjson.OPT_UTC_Z))

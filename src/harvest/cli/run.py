@@ -59,6 +59,26 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="ROWS", help="Rows per source at most.")
     ] = None,
+    deleted: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows whose input is no longer there: keep (the default) or drop.",
+            metavar="POLICY",
+        ),
+    ] = None,
+    keep_runs: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Earlier states that the dataset keeps from now on, for `harvest rollback`. "
+            "[default: as before, at first 1]",
+        ),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Wait for another run on the dataset to end."),
+    ] = 0.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")
     ] = False,
@@ -93,6 +113,8 @@ def run(
         on_error=on_error,
         max_rejects=max_rejects,
         limit=limit,
+        deleted=deleted,
+        keep_runs=keep_runs,
     )
     if print_config:
         print(whole.to_toml(), end="")
@@ -104,9 +126,11 @@ def run(
     from .progress import display
 
     with display() as observer:
-        result = execute(whole, plugins, force=force, dry_run=dry_run, observer=observer)
+        result = execute(
+            whole, plugins, force=force, dry_run=dry_run, wait_s=wait, observer=observer
+        )
     if dry_run:
-        print_plan(result.plan, json=json)
+        print_plan(result.plan, json=json, scripts=result.scripts)
         return 0
     print_result(result, whole, json=json)
     return int(result.exit_code)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harvest.run.text import printable_line
 
-__all__ = ["print_json", "print_table"]
+__all__ = ["harmless", "print_json", "print_table"]
+
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def print_json(value: Any) -> None:
@@ -16,7 +19,12 @@ def print_json(value: Any) -> None:
     import orjson
 
     data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=_plain)
-    sys.stdout.write(data.decode() + "\n")
+    sys.stdout.write(harmless(data) + "\n")
+
+
+def harmless(json: bytes) -> str:
+    """JSON in which no character that a terminal obeys, or that turns text round, stands raw."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.decode())
 
 
 def _plain(value: Any) -> Any:

@@ -34,7 +34,7 @@ def open(  # noqa: A001 - harvest.open(...) reads well
     """
     plugins = plugins or manager()
     path = Path(location).expanduser().absolute()
-    for state in (path / "_harvest", path.with_name(path.name + "._harvest")):
+    for state in states_of(path):
         manifest = Manifest.load(state)
         if manifest is not None:
             cls = plugins.sink(manifest.sink)
@@ -48,6 +48,11 @@ def open(  # noqa: A001 - harvest.open(...) reads well
         where=str(path),
         remedy="name the directory or file that `harvest run --sink` wrote",
     )
+
+
+def states_of(path: Path) -> tuple[Path, Path]:
+    """Where the state of a dataset may lie: within its directory, or beside its file."""
+    return path / "_harvest", path.with_name(path.name + "._harvest")
 
 
 class Dataset:
@@ -154,16 +159,21 @@ class Dataset:
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """Every input unit that could not be read: source, origin, position, raw, reason."""
+        for part in self.manifest:
+            yield from self.rejects_of(part)
+
+    def rejects_of(self, part: Any) -> Iterator[dict[str, Any]]:
+        """The rejects of one of its parts."""
         from harvest.run.rejects import read_rejects
 
-        files = [part.rejects for part in self.manifest if part.rejects is not None]
-        return read_rejects([self.sink.state / file.path for file in files])
+        if part.rejects is not None:
+            yield from read_rejects([self.sink.state / part.rejects.path])
 
     def runs(self) -> list[dict[str, Any]]:
-        """The runs that wrote it, oldest first, as their records tell."""
+        """The records of the runs that wrote it, oldest first, and whether their state is kept."""
         from .history import read_runs
 
-        return read_runs(self.sink.state)
+        return read_runs(self.sink, self.manifest)
 
     def verify(self) -> list[str]:
         """What is wrong with its files; empty when all is well."""

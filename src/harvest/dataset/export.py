@@ -18,7 +18,7 @@ __all__ = ["CSV_TIME", "SUFFIXES", "csv_columns", "export"]
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters by which a spreadsheet takes a cell for a formula."""
 
 CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import orjson
-
 from harvest.errors import DatasetError
-from harvest.run.commit import RUNS
+from harvest.plugins.sink import Sink
+from harvest.run.again import read_record
+from harvest.run.manifest import Manifest
 
-__all__ = ["read_runs"]
+__all__ = ["IN_FORCE", "KEPT", "read_runs"]
+
+IN_FORCE = "in force"
+KEPT = "kept"
 
 
-def read_runs(state: Path) -> list[dict[str, Any]]:
-    """The records of all committed runs, oldest first; raises DatasetError for a damaged one."""
+def read_runs(sink: Sink, manifest: Manifest) -> list[dict[str, Any]]:
+    """The records of all committed runs, oldest first.
+
+    Each has a key ``state``: ``in force``, ``kept`` where one can go back to it, or null; and a key
+    ``problem``, null unless the record is missing or damaged: then it has nothing else.
+    """
+    states = dict.fromkeys(manifest.kept, KEPT) | {manifest.run: IN_FORCE}
     records = []
-    for path in sorted((state / RUNS).glob("*.json")):
+    for run in manifest.runs:
+        found: dict[str, Any] = {"run": run, "state": states.get(run), "problem": None}
         try:
-            records.append(orjson.loads(path.read_bytes()))
-        except orjson.JSONDecodeError as error:
-            raise DatasetError(
-                f"the record of a run is damaged: {error}",
-                where=str(path),
-                remedy="restore it from a backup, or remove it",
-            ) from error
+            found = {**read_record(sink, run), **found}
+        except DatasetError as error:
+            found["problem"] = str(error)
+        records.append(found)
     return records

@@ -1,49 +1,79 @@
-"""Checking that a dataset's files are what its manifest says."""
+"""Checking a dataset against its manifest: bytes, rows, schemas, and that nothing is beside it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
+from harvest.errors import DatasetError
 from harvest.plugins.sink import PartFile
+from harvest.run.again import read_record
 from harvest.run.durable import checksum
+from harvest.run.kept import KEPT, contents, read_state
+from harvest.run.manifest import Part
 
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["verify"]
+__all__ = ["Problem", "inspect", "verify"]
+
+
+@attrs.frozen
+class Problem:
+    """Something that is wrong with a dataset.
+
+    text: a sentence that names the file; parts: keys of those whose rows are concerned.
+    """
+
+    text: str
+    parts: tuple[str, ...] = ()
 
 
 def verify(dataset: Dataset) -> list[str]:
-    """Sentences naming every file that is missing, damaged or of another number of rows.
+    """Sentences naming everything that is missing, damaged, of another shape or too much.
 
     Reads all files once for their checksums, and once more to count their rows.
     """
-    problems: list[str] = []
-    root = dataset.sink.root
-    sound: list[tuple[str, PartFile]] = []
+    return [problem.text for problem in inspect(dataset)]
+
+
+def inspect(dataset: Dataset) -> list[Problem]:
+    """What is wrong with a dataset; empty when all is well."""
+    problems = list(_damaged(dataset))
+    bad = {key for problem in problems for key in problem.parts}
+    problems += _rows(dataset, [part for part in dataset.manifest if part.key not in bad])
+    problems += _strangers(dataset)
+    problems += _history(dataset)
+    return problems
+
+
+def _damaged(dataset: Dataset) -> Iterator[Problem]:
+    """Files whose bytes are not those that were written."""
+    owners: dict[tuple[Path, PartFile], list[str]] = {}
     for part in dataset.manifest:
         for file in part.files:
-            problem = _check_bytes(root / file.path, file)
-            if problem:
-                problems.append(problem)
-            else:
-                sound.append((part.key, file))
+            # a file may hold rows of several parts and several record types
+            whole = attrs.evolve(file, rows=0, record_type="", first_row=None)
+            owners.setdefault((dataset.sink.root / file.path, whole), []).append(part.key)
         if part.rejects is not None:
-            problem = _check_bytes(dataset.sink.state / part.rejects.path, part.rejects)
-            if problem:
-                problems.append(problem)
-    if not problems:
-        problems += _check_rows(dataset)
-    return problems
+            path = dataset.sink.state / part.rejects.path
+            owners.setdefault((path, part.rejects), []).append(part.key)
+    for (path, file), keys in owners.items():
+        problem = _check_bytes(path, file)
+        if problem:
+            yield Problem(problem, tuple(dict.fromkeys(keys)))
 
 
 def _check_bytes(path: Path, file: PartFile) -> str | None:
     if not path.is_file():
         return f"{path}: missing"
     if file.offset is not None:
-        return _check_range(path, file)
+        return _check_range(path, file.offset, file)
     size = path.stat().st_size
     if size != file.size_bytes:
         return f"{path}: has {size} bytes, the manifest says {file.size_bytes}"
@@ -52,41 +82,94 @@ def _check_bytes(path: Path, file: PartFile) -> str | None:
     return None
 
 
-def _check_range(path: Path, file: PartFile) -> str | None:
-    import hashlib
-
+def _check_range(path: Path, offset: int, file: PartFile) -> str | None:
     digest = hashlib.sha256()
     left = file.size_bytes
     with path.open("rb") as stream:
-        stream.seek(file.offset or 0)
+        stream.seek(offset)
         while left and (block := stream.read(min(left, 1 << 20))):
             digest.update(block)
             left -= len(block)
     if left or digest.hexdigest() != file.sha256:
-        return (
-            f"{path}: bytes {file.offset} to {(file.offset or 0) + file.size_bytes} "
-            "have changed (checksum)"
-        )
+        return f"{path}: bytes {offset} to {offset + file.size_bytes} have changed (checksum)"
     return None
 
 
-def _check_rows(dataset: Dataset) -> list[str]:
+def _rows(dataset: Dataset, sound: list[Part]) -> Iterator[Problem]:
+    """Record types whose files cannot be read as declared, or give another number of rows."""
+    expected: Counter[str] = Counter()
+    for part in sound:
+        expected.update(part.rows)
+    for name, rows in sorted(expected.items()):
+        text = _count(dataset, name, sound, rows)
+        if text is not None:
+            # one by one, to name those that are to blame
+            bad = [
+                part
+                for part in sound
+                if part.rows.get(name) and _count(dataset, name, [part], part.rows[name])
+            ]
+            names = ", ".join(sorted({f.path for p in bad for f in _files(p, name)})[:3])
+            yield Problem(f"{names or name}: {text}", tuple(part.key for part in bad))
+
+
+def _count(dataset: Dataset, name: str, parts: list[Part], rows: int) -> str | None:
+    """What is wrong with the rows of a record type in these parts."""
     import polars as pl
 
-    expected: dict[str, int] = defaultdict(int)
-    for part in dataset.manifest:
-        for name, rows in part.rows.items():
-            expected[name] += rows
-    problems = []
-    for name, rows in expected.items():
+    files = [file for part in parts if part.rows.get(name) for file in _files(part, name)]
+    try:
+        kind = dataset.record_type(name)
+        frame = dataset.sink.scan(files, kind)
+        found = frame.select(pl.len()).collect().item()
+        # row counts are told by the files' ends; the columns must be read to be known
+        frame.head(1).collect()
+    except KeyError as error:
+        return str(error)
+    except (pl.exceptions.PolarsError, DatasetError, OSError) as error:
+        return f"rows of {name} cannot be read as declared: {error}"
+    return None if found == rows else f"has {found} rows of {name}, the manifest says {rows}"
+
+
+def _files(part: Part, name: str) -> list[PartFile]:
+    return [file for file in part.files if file.record_type in (name, "events")]
+
+
+def _strangers(dataset: Dataset) -> Iterator[Problem]:
+    """Files whose rows readers of the directories would take for the dataset's."""
+    root = dataset.sink.root
+    named = {
+        root / file.path for part in dataset.manifest for file in part.files if file.offset is None
+    }
+    kinds = {(path.parent, path.suffix) for path in named}
+    for folder, suffix in sorted(kinds):
+        if not folder.is_dir() or folder == root:
+            continue
+        for path in sorted(folder.glob(f"*{suffix}")):
+            if path not in named:
+                yield Problem(
+                    f"{path}: is no part of the dataset: left by a run that was cut short, or put "
+                    "there by somebody"
+                )
+
+
+def _history(dataset: Dataset) -> Iterator[Problem]:
+    """Records of runs and kept states that are missing or damaged."""
+    manifest, state = dataset.manifest, dataset.sink.state
+    for run in manifest.runs:
         try:
-            found = dataset[name].select(pl.len()).collect().item()
-        except KeyError as error:
-            problems.append(f"{name}: {error}")
+            read_record(dataset.sink, run)
+        except DatasetError as error:
+            yield Problem(f"{error.where}: {error.message}")
+    here = contents(manifest)
+    for run in manifest.kept:
+        try:
+            kept = contents(read_state(state, run)) - here
+        except DatasetError as error:
+            yield Problem(f"{error.where}: {error.message}")
             continue
-        except pl.exceptions.PolarsError as error:
-            problems.append(f"{name}: cannot be read: {error}")
-            continue
-        if found != rows:
-            problems.append(f"{name}: has {found} rows, the manifest says {rows}")
-    return problems
+        for _, digest in sorted(kept):
+            path = state / KEPT / digest
+            if not path.is_file() or checksum(path) != digest:
+                what = "damaged" if path.is_file() else "missing"
+                yield Problem(f"{path}: {what}; the state of run {run} cannot be restored")

@@ -29,8 +29,11 @@ def run(
     on_error: str | None = None,
     max_rejects: int | None = None,
     limit: int | None = None,
+    deleted: str | None = None,
+    keep_runs: int | None = None,
     force: bool = False,
     dry_run: bool = False,
+    wait_s: float = 0,
     observer: Observer | None = None,
     plugins: PluginManager | None = None,
 ) -> RunResult:
@@ -73,10 +76,13 @@ def run(
             on_error=on_error,
             max_rejects=max_rejects,
             limit=limit,
+            deleted=deleted,
+            keep_runs=keep_runs,
         ),
         plugins,
         force=force,
         dry_run=dry_run,
+        wait_s=wait_s,
         observer=observer,
     )
 

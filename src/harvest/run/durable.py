@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-__all__ = ["checksum", "fsync_directory", "fsync_file", "write_atomically"]
+__all__ = ["checksum", "fsync_directory", "fsync_file", "make_directories", "write_atomically"]
 
 _BLOCK = 1 << 20
 
@@ -23,6 +23,14 @@ def fsync_file(path: Path) -> None:
 def fsync_directory(path: Path) -> None:
     """Flush a directory's entries to its device."""
     fsync_file(path)
+
+
+def make_directories(path: Path) -> None:
+    """Make a directory and those above it, each durable in its parent."""
+    missing = [p for p in (path, *path.parents) if not p.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for directory in reversed(missing):
+        fsync_directory(directory.parent)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

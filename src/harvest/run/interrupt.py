@@ -2,18 +2,20 @@
 
 Python raises KeyboardInterrupt wherever it happens to be, even where nobody can pass it on (in a
 destructor, in an import's callback).  The handler therefore remembers the signal, and the run asks
-at its safe points.
+at its safe points.  Between the commit and the end of its tidying it is only remembered.
 """
 
 from __future__ import annotations
 
+import contextlib
 import signal
+from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
 
-__all__ = ["check", "install"]
+__all__ = ["check", "deferred", "install", "requested"]
 
 _requested = False
+_deferring = 0
 
 
 def install() -> None:
@@ -22,13 +24,30 @@ def install() -> None:
         signal.signal(number, _remember)
 
 
-def _remember(number: int, frame: FrameType | None) -> NoReturn:
+def _remember(number: int, frame: FrameType | None) -> None:
     global _requested
     _requested = True
-    raise KeyboardInterrupt
+    if not _deferring:
+        raise KeyboardInterrupt
+
+
+def requested() -> bool:
+    """Whether a signal came."""
+    return _requested
 
 
 def check() -> None:
     """Raise KeyboardInterrupt if a signal came; called between batches and before the commit."""
     if _requested:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Finish a short step even if a signal comes."""
+    global _deferring
+    _deferring += 1
+    try:
+        yield
+    finally:
+        _deferring -= 1

@@ -1,7 +1,8 @@
 """The manifest: what a dataset consists of, and where each part came from.
 
 ``_harvest/manifest.json`` is the single truth about a dataset.  It is replaced by one rename;
-whoever reads it sees a whole commit or none of it.
+whoever reads it sees a whole commit or none of it.  It begins with its own checksum, so that damage
+is found before anything is done with it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,35 @@ import orjson
 from harvest.errors import DatasetError
 from harvest.plugins.sink import PartFile
 from harvest.plugins.source import Partition
+from harvest.toolkit import fault
 
 from .durable import write_atomically
 
-__all__ = ["FORMAT", "Manifest", "Part", "part_key", "part_stem", "read_part", "write_part"]
+__all__ = [
+    "FORMAT",
+    "HISTORY",
+    "KEEP_RUNS",
+    "NAME",
+    "Manifest",
+    "Part",
+    "part_key",
+    "part_stem",
+    "read_part",
+    "write_part",
+]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the manifest's own format."""
 
 NAME = "manifest.json"
+HISTORY = "history"
+"""Directory of manifests by run: of the one in force, and of states that are kept."""
+
+KEEP_RUNS = 1
+"""Earlier states of a dataset that are kept unless it is told otherwise."""
+
+_CHECKSUM_AT = len('{\n  "checksum": "')
+_BLANK = "0" * 64
 
 
 @attrs.frozen(kw_only=True)
@@ -41,6 +62,7 @@ class Part:
     rejects: file of rejects below the state directory, if any.
     failed: the partition could not be read at all; it is tried again in every run.
     limited: reading was stopped by ``--limit``.
+    changed: the input changed while it was read; it is read again in the next run.
     """
 
     key: str
@@ -63,6 +85,12 @@ class Part:
     failed: bool = False
     limited: bool = False
     live: bool = False
+    changed: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether it need not be read again as long as its input stays as it is."""
+        return not (self.failed or self.changed)
 
     @property
     def written(self) -> int:
@@ -79,14 +107,19 @@ class Part:
 class Manifest:
     """All parts of a dataset, by key and in the dataset's order.
 
-    sink, location: what wrote it; token: names the commit that made it.
-    types: version of each record type when its rows were written.
+    sink, location: what wrote it; token: names the commit that made it; run: the last run.
+    runs: all runs that were committed, oldest first.
+    kept: those of them whose state can be gone back to, beside the last; keep_runs: how many of
+        them the dataset keeps.
     """
 
     sink: str
     location: str
     token: str = ""
     run: str = ""
+    runs: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    keep_runs: int = KEEP_RUNS
     parts: Mapping[str, Part] = attrs.field(factory=dict)
 
     def __iter__(self) -> Iterator[Part]:
@@ -104,57 +137,92 @@ class Manifest:
                 rows[name] = rows.get(name, 0) + count
         return dict(sorted(rows.items()))
 
-    def with_parts(self, parts: Mapping[str, Part], *, token: str, run: str) -> Manifest:
+    def with_parts(self, parts: Mapping[str, Part], *, run: str) -> Manifest:
         """The manifest of the next commit, in the dataset's order."""
         ordered = dict(sorted(parts.items(), key=lambda item: item[1].order))
-        return attrs.evolve(self, parts=ordered, token=token, run=run)
+        kept = (*self.kept, *([self.run] if self.run else []))
+        return attrs.evolve(
+            self,
+            parts=ordered,
+            token=run,
+            run=run,
+            runs=(*self.runs, run),
+            kept=kept[len(kept) - min(len(kept), self.keep_runs) :],
+        )
 
     @classmethod
     def load(cls, state: Path) -> Manifest | None:
         """The manifest in force, or None where nothing was ever committed.
 
-        Raises DatasetError when it cannot be understood.
+        Raises DatasetError when it is damaged, or is missing although there was one.
         """
         path = state / NAME
+        found = cls.read(path)
+        if found is None and any(state.glob(f"{HISTORY}/*.json")):
+            raise DatasetError(
+                "the manifest is missing, though runs were committed here",
+                where=str(path),
+                remedy="restore it with `harvest verify DATASET --repair`",
+            )
+        return found
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest | None:
+        """The manifest in a file, or None where there is none; raises DatasetError as ``load``."""
         try:
             data = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             document = orjson.loads(data)
-            if document.get("format") != FORMAT:
+            if document["format"] != FORMAT:
                 raise DatasetError(
-                    f"the manifest has format {document.get('format')!r}; "
-                    f"this harvest reads {FORMAT}",
+                    f"the manifest has format {document['format']!r}; this harvest reads {FORMAT}",
                     where=str(path),
-                    remedy="use the version of harvest that wrote it, or a newer one",
+                    remedy="use the version of harvest that wrote it, or harvest into a new place",
                 )
+            if _sealed(data) != data:
+                raise _damaged(path, "checksum")
+            values = {key: document[key] for key in _PLAIN}
             parts = [_converter().structure(p, Part) for p in document["parts"]]
-            return cls(
-                sink=document["sink"],
-                location=document["location"],
-                token=document["token"],
-                run=document["run"],
-                parts={part.key: part for part in parts},
-            )
-        except (orjson.JSONDecodeError, KeyError, AttributeError, cattrs.BaseValidationError) as e:
-            raise DatasetError(
-                f"the manifest is damaged ({type(e).__name__})",
-                where=str(path),
-                remedy="restore it from a backup, or harvest into a new directory",
-            ) from e
+        except (orjson.JSONDecodeError, KeyError, TypeError, cattrs.BaseValidationError) as error:
+            raise _damaged(path, type(error).__name__) from error
+        values |= {key: tuple(values[key]) for key in ("runs", "kept")}
+        return cls(**values, parts={part.key: part for part in parts})
 
     def save(self, state: Path) -> None:
         """Put this manifest in force, atomically and durably: the commit."""
+        fault.point("manifest.before_rename")
+        self.write(state / NAME)
+        fault.point("manifest.after_rename")
+
+    def write(self, path: Path) -> None:
+        """Write it to a file, atomically and durably."""
         document = {
+            "checksum": _BLANK,
             "format": FORMAT,
-            "sink": self.sink,
-            "location": self.location,
-            "token": self.token,
-            "run": self.run,
+            **{key: getattr(self, key) for key in _PLAIN},
             "parts": [_converter().unstructure(part) for part in self],
         }
-        write_atomically(state / NAME, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        write_atomically(path, _sealed(orjson.dumps(document, option=orjson.OPT_INDENT_2)))
+
+
+_PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")
+
+
+def _sealed(data: bytes) -> bytes:
+    """The document with its checksum at its place: of all its bytes, the place left blank."""
+    head, tail = data[:_CHECKSUM_AT], data[_CHECKSUM_AT + len(_BLANK) :]
+    digest = hashlib.sha256(head + _BLANK.encode() + tail).hexdigest()
+    return head + digest.encode() + tail
+
+
+def _damaged(path: Path, what: str) -> DatasetError:
+    return DatasetError(
+        f"the manifest is damaged ({what})",
+        where=str(path),
+        remedy="restore it with `harvest verify DATASET --repair`",
+    )
 
 
 def part_key(source: str, partition: Partition) -> str:

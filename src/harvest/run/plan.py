@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import attrs
@@ -14,6 +15,7 @@ from harvest.errors import SourceError
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
 
+from .durable import checksum
 from .fingerprint import fingerprint
 from .manifest import Manifest, Part, part_key, part_stem, read_part
 from .text import printable
@@ -56,10 +58,15 @@ class Planned:
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """All partitions of a run, and for each sink the parts that they take the place of."""
+    """All partitions of a run, and for each sink the parts that it loses.
+
+    replaced: keys of parts whose place others take; dropped: keys of parts whose input is gone, if
+        these are to be dropped.
+    """
 
     partitions: tuple[Planned, ...]
     replaced: tuple[frozenset[str], ...]
+    dropped: tuple[frozenset[str], ...]
 
     @property
     def to_read(self) -> tuple[Planned, ...]:
@@ -80,28 +87,46 @@ def make_plan(
     run: str,
     force: bool = False,
     limit: int | None = None,
+    drop_deleted: bool = False,
+    only: Mapping[str, tuple[str, str]] | None = None,
+    drop: frozenset[str] = frozenset(),
 ) -> Plan:
     """Compare what the sources list with what the datasets hold.
 
+    drop_deleted: parts of these locations that are no longer listed leave the dataset.
+    only: keys of the partitions that are wanted, each with its source and origin; None for all.
+        Where a key is not listed any more, all partitions of its origin are wanted.
+    drop: keys of parts that leave the datasets in any case.
     Raises SourceError when a partition is listed twice.
     """
     planned: list[Planned] = []
     seen: dict[str, str] = {}
     for use, partition in listed:
-        part = _describe(use, partition, run=run, limit=limit)
-        if part.key in seen:
+        key = part_key(use.source.name, partition)
+        if key in seen:
             raise SourceError(
                 "the same input is listed twice",
-                where=part.origin,
+                where=seen[key],
                 remedy="name each location once",
             )
-        seen[part.key] = part.origin
-        planned.append(_decide(use, partition, part, sinks, manifests, force=force))
+        seen[key] = printable(partition.origin)
+    cut_anew = {place for key, place in (only or {}).items() if key not in seen}
+    for (use, partition), key in zip(listed, seen, strict=True):
+        place = (use.source.name, seen[key])
+        if only is None or key in only or place in cut_anew:
+            part = _describe(use, partition, run=run, limit=limit)
+            planned.append(_decide(use, partition, part, sinks, manifests, force=force))
     planned.sort(key=lambda p: p.part.order)
-    return Plan(
-        partitions=tuple(planned),
-        replaced=tuple(_replaced(manifest, planned) for manifest in manifests),
-    )
+    replaced = [_replaced(manifest, planned, set(seen)) for manifest in manifests]
+    dropped = [drop & manifest.parts.keys() for manifest in manifests]
+    if drop_deleted:
+        uses = {id(use): use for use, _ in listed}.values()
+        places = [place for use in uses for place in _place(use)]
+        dropped = [
+            _gone(manifest, places, seen) - taken
+            for manifest, taken in zip(manifests, replaced, strict=True)
+        ]
+    return Plan(partitions=tuple(planned), replaced=tuple(replaced), dropped=tuple(dropped))
 
 
 def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:
@@ -152,11 +177,11 @@ def _decide(
     read_for, staged_for, held_by = [], [], []
     for number, (sink, manifest) in enumerate(zip(sinks, manifests, strict=True)):
         held = manifest.parts.get(part.key)
-        if not force and held is not None and held.stem == part.stem and not held.failed:
+        if not force and held is not None and held.stem == part.stem and held.settled:
             held_by.append(number)
             continue
         staged = None if force else read_part(sink.state / STAGING / part.stem / DONE)
-        if staged is not None and _complete(sink, staged) and not staged.failed:
+        if staged is not None and staged.settled and _complete(sink, staged):
             staged_for.append(number)
         else:
             read_for.append(number)
@@ -171,22 +196,50 @@ def _decide(
 
 
 def _complete(sink: Sink, staged: Part) -> bool:
-    """Whether every file of a staged part is there in full."""
+    """Whether every file of a staged part is there as it was written."""
     directory = sink.state / STAGING / staged.stem
     files = [*staged.files, *([staged.rejects] if staged.rejects else [])]
     for file in files:
         path = directory / file.path
         if not path.is_file() or path.stat().st_size != file.size_bytes:
             return False
+        if checksum(path) != file.sha256:
+            return False
     return True
 
 
-def _replaced(manifest: Manifest, planned: Iterable[Planned]) -> frozenset[str]:
+def _replaced(manifest: Manifest, planned: Iterable[Planned], keys: set[str]) -> frozenset[str]:
     """Keys of held parts of the same inputs that the sources now cut into other partitions."""
     now = {(p.part.source, p.part.origin) for p in planned if p.partition.inputs}
-    keys = {p.part.key for p in planned}
     return frozenset(
         part.key
         for part in manifest
         if (part.source, part.origin) in now and part.key not in keys and not part.live
+    )
+
+
+def _place(use: SourceUse) -> Iterator[tuple[str, str]]:
+    """A source's name with its location as origins may spell it."""
+    location = use.source.location
+    yield (use.source.name, location)
+    path = Path(location).expanduser()
+    if path.exists():
+        yield (use.source.name, printable(str(path.absolute())))
+        yield (use.source.name, printable(str(path.resolve())))
+
+
+def _gone(
+    manifest: Manifest, places: Sequence[tuple[str, str]], listed: Container[str]
+) -> frozenset[str]:
+    """Keys of held parts of these places that are listed there no more."""
+
+    def within(part: Part) -> bool:
+        return any(
+            part.source == source
+            and (part.origin == place or part.origin.startswith(place.rstrip("/") + "/"))
+            for source, place in places
+        )
+
+    return frozenset(
+        part.key for part in manifest if part.key not in listed and not part.live and within(part)
     )

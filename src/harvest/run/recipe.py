@@ -33,6 +33,7 @@ from harvest.plugins.manager import suggestion
 __all__ = ["Endpoint", "Recipe", "load_recipe", "parse_setting"]
 
 ON_ERROR = ("reject", "fail")
+DELETED = ("keep", "drop")
 
 
 @attrs.frozen
@@ -53,6 +54,8 @@ class Recipe:
     settings: plugin name -> key -> value.
     workers: None for as many as make sense on this machine.
     max_rejects, limit: None for no bound.
+    deleted: what becomes of rows whose input is gone: keep or drop.
+    keep_runs: earlier states that the dataset keeps; None for as many as it did before.
     """
 
     sources: tuple[Endpoint, ...] = ()
@@ -63,11 +66,15 @@ class Recipe:
     on_error: str = "reject"
     max_rejects: int | None = None
     limit: int | None = None
+    deleted: str = "keep"
+    keep_runs: int | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
             raise ConfigError(f"on-error {self.on_error!r} is unknown", remedy="use reject or fail")
-        for name, least in (("workers", 1), ("max_rejects", 0), ("limit", 1)):
+        if self.deleted not in DELETED:
+            raise ConfigError(f"deleted {self.deleted!r} is unknown", remedy="use keep or drop")
+        for name, least in (("workers", 1), ("max_rejects", 0), ("limit", 1), ("keep_runs", 0)):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -89,7 +96,7 @@ class Recipe:
         blank = Recipe()
         run = {
             name.replace("_", "-"): getattr(self, name)
-            for name in ("engine", "workers", "on_error", "max_rejects", "limit")
+            for name in (key.replace("-", "_") for key in _RUN_KEYS)
             if getattr(self, name) is not None and getattr(self, name) != getattr(blank, name)
         }
         if run:
@@ -110,6 +117,8 @@ _RUN_KEYS = {
     "on-error": str,
     "max-rejects": int,
     "limit": int,
+    "deleted": str,
+    "keep-runs": int,
 }
 
 

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
-import os
-import secrets
-import socket
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import attrs
-import orjson
 
-from harvest.errors import (
-    DatasetError,
-    ExitCode,
-    HarvestError,
-    SourceError,
-    TooManyRejects,
-    UsageError,
-)
+from harvest.errors import DatasetError, ExitCode, SourceError, TooManyRejects
+from harvest.plugins.engine import Engine
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
+from harvest.toolkit import fault
 
 from . import interrupt
 from .account import Account, account_of
-from .commit import commit, recover
-from .lock import locked
-from .manifest import Manifest, Part, plain, read_part
-from .plan import Plan, Planned, SourceUse, list_partitions, make_plan
+from .commit import Commit, Staged, drop_staged
+from .manifest import Manifest, Part, read_part
+from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
-from .text import printable
-from .work import DONE, STAGING, Progress, Task, TaskResult, harvest_partition
+from .record import describe_run
+from .target import Target, manifest_of, new_run_id, storage_errors, writing
+from .work import DONE, STAGING, Progress, Task, TaskResult, clear_places, harvest_partition
 
 __all__ = ["Observer", "RunResult", "execute"]
 
@@ -57,13 +47,17 @@ class RunResult:
 
     run: its id, None when nothing was committed; plan: what it set out to do.
     parts: the partitions it read (or found staged); skipped: those it left as they were.
+    dropped: parts that left the dataset because their input is gone.
+    scripts: of a dry run, the batch scripts that its engine would submit.
     """
 
     run: str | None
     plan: Plan
     parts: tuple[Part, ...]
     skipped: tuple[Part, ...]
+    dropped: tuple[Part, ...] = ()
     dry: bool = False
+    scripts: tuple[str, ...] = ()
 
     @property
     def account(self) -> Account:
@@ -81,93 +75,132 @@ class RunResult:
         return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
 
 
+@attrs.frozen(kw_only=True)
+class Job:
+    """What a run has to do, its sources and sinks made.
+
+    listed: the partitions that the sources list.
+    force: read what is unchanged too; only: the keys of those to read, each with its source and
+        origin, None for all; drop: keys of parts that leave the datasets in any case.
+    wait_s: how long to wait for another run on a dataset to end.
+    action: what the record of the run calls it.
+    keep_state: whether the state before is one to go back to; not if it was damaged.
+    """
+
+    recipe: Recipe
+    plugins: PluginManager
+    uses: Sequence[SourceUse]
+    listed: Listed
+    sinks: Sequence[Sink]
+    force: bool = False
+    only: Mapping[str, tuple[str, str]] | None = None
+    drop: frozenset[str] = frozenset()
+    wait_s: float = 0
+    action: str = "run"
+    keep_state: bool = True
+    observer: Observer = attrs.field(factory=Observer)
+
+    def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
+        """Compare what is listed with what the datasets hold."""
+        plan = make_plan(
+            self.listed,
+            self.sinks,
+            manifests,
+            run=run,
+            force=self.force,
+            limit=self.recipe.limit,
+            drop_deleted=self.recipe.deleted == "drop",
+            only=self.only,
+            drop=self.drop,
+        )
+        fault.point("run.planned")
+        self.observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
+        return plan
+
+
 def execute(
     recipe: Recipe,
     plugins: PluginManager,
     *,
     force: bool = False,
     dry_run: bool = False,
+    wait_s: float = 0,
     observer: Observer | None = None,
 ) -> RunResult:
     """Carry out a recipe.
 
+    wait_s: how long to wait for another run on a dataset to end.
     Raises UsageError for a recipe that names what is not there, HarvestError for everything that
     stops the run; then no dataset has changed.
     """
-    observer = observer or Observer()
     uses = prepare_sources(recipe, plugins)
     sinks = prepare_sinks(recipe, plugins)
-    run = _new_run_id()
     for sink in sinks:
         sink.check()
-    listed = list_partitions(uses)
+    job = Job(
+        recipe=recipe,
+        plugins=plugins,
+        uses=uses,
+        listed=list_partitions(uses),
+        sinks=sinks,
+        force=force,
+        wait_s=wait_s,
+        observer=observer or Observer(),
+    )
+    if dry_run:
+        plan = job.plan([manifest_of(sink) for sink in sinks], new_run_id())
+        scripts = _engine(job).scripts([_task(job, planned) for planned in plan.to_read])
+        return RunResult(
+            run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
+        )
+    return carry_out(job)
+
+
+def carry_out(job: Job) -> RunResult:
+    """Read, stage and commit; raises as :func:`execute`."""
+    run = new_run_id()
     with contextlib.ExitStack() as stack:
-        if not dry_run:
-            for sink in sinks:
-                _make_state(sink)
-                stack.enter_context(locked(sink.state))
-        manifests = [_manifest(sink) for sink in sinks]
-        if not dry_run:
-            for sink, manifest in zip(sinks, manifests, strict=True):
-                recover(sink, manifest)
-        plan = make_plan(listed, sinks, manifests, run=run, force=force, limit=recipe.limit)
-        observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
-        if dry_run:
-            return RunResult(run=None, plan=plan, parts=(), skipped=(), dry=True)
-        work = _Work(recipe, plugins, sinks, manifests, plan, run, observer)
-        try:
+        targets = [stack.enter_context(writing(sink, wait_s=job.wait_s)) for sink in job.sinks]
+        plan = job.plan([target.manifest for target in targets], run)
+        work = _Work(job, targets, plan, run)
+        places = " or ".join(str(sink.location) for sink in job.sinks)
+        with storage_errors(places, work.standing):
             return work.carry_out()
-        except OSError as error:
-            raise HarvestError(
-                error.strerror or str(error),
-                where=printable(str(error.filename)) if error.filename else None,
-                remedy=work.standing(),
-            ) from error
 
 
 class _Work:
     """Reading, staging and committing one plan."""
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        plugins: PluginManager,
-        sinks: Sequence[Sink],
-        manifests: Sequence[Manifest],
-        plan: Plan,
-        run: str,
-        observer: Observer,
-    ):
-        self.recipe = recipe
-        self.plugins = plugins
-        self.sinks = sinks
-        self.manifests = manifests
+    def __init__(self, job: Job, targets: Sequence[Target], plan: Plan, run: str):
+        self.job = job
+        self.recipe = job.recipe
+        self.targets = targets
+        self.sinks = [target.sink for target in targets]
+        self.manifests = [target.manifest for target in targets]
         self.plan = plan
         self.run = run
-        self.observer = observer
+        self.observer = job.observer
         self.started = datetime.now(UTC)
         self.committed: list[Sink] = []
         # per sink: key -> staged part
-        self.staged: list[dict[str, Part]] = [{} for _ in sinks]
+        self.staged: list[dict[str, Part]] = [{} for _ in targets]
 
     def carry_out(self) -> RunResult:
+        try:
+            return self._carry_out()
+        except BaseException:
+            for target in self.targets:
+                target.drop_unfinished()
+            raise
+
+    def _carry_out(self) -> RunResult:
         self._take_staged()
         self._read()
         parts = self._one_per_partition()
         self._refuse(parts)
-        interrupt.check()
-        for number, (sink, manifest) in enumerate(zip(self.sinks, self.manifests, strict=True)):
-            staged, replaced = self.staged[number], self.plan.replaced[number]
-            if staged or replaced:
-                commit(
-                    sink,
-                    manifest,
-                    staged=staged,
-                    replaced=replaced,
-                    run=self.run,
-                    record=self._record(sink, parts, replaced),
-                )
-                self.committed.append(sink)
+        for number in range(len(self.sinks)):
+            interrupt.check()
+            self._commit(number, parts)
         skipped = tuple(
             self.manifests[p.held_by[0]].parts[p.part.key]
             for p in self.plan.partitions
@@ -178,12 +211,43 @@ class _Work:
             plan=self.plan,
             parts=tuple(parts.values()),
             skipped=skipped,
+            dropped=self._dropped(),
         )
+
+    def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
+        """Put the work for one sink in force."""
+        sink, manifest = self.sinks[number], self.manifests[number]
+        staged = {key: attrs.evolve(p, run=self.run) for key, p in self.staged[number].items()}
+        gone = self.plan.replaced[number] | self.plan.dropped[number]
+        if not (staged or gone):
+            drop_staged(sink.state, manifest)
+            return
+        if self.recipe.keep_runs is not None:
+            manifest = attrs.evolve(manifest, keep_runs=self.recipe.keep_runs)
+        commit = Commit(
+            sink,
+            manifest,
+            staged={k: Staged(p, sink.state / STAGING / p.stem) for k, p in staged.items()},
+            replaced=gone,
+            run=self.run,
+            record=self._record(sink, parts, number),
+            keep_state=self.job.keep_state,
+        )
+        self.targets[number].commit(commit, lambda: self.committed.append(sink))
+
+    def _dropped(self) -> tuple[Part, ...]:
+        """Parts that left some dataset because their input is gone, each once."""
+        found: dict[str, Part] = {}
+        for manifest, keys in zip(self.manifests, self.plan.dropped, strict=True):
+            found.update({key: manifest.parts[key] for key in keys})
+        return tuple(sorted(found.values(), key=lambda part: part.order))
 
     def standing(self) -> str:
         """What a run that cannot go on has already put in force."""
         if not self.committed:
             return "nothing of this run was committed"
+        if len(self.committed) == len(self.sinks):
+            return "everything was committed; the next run removes what is left of the old state"
         done = ", ".join(str(sink.location) for sink in self.committed)
         return f"it was committed to {done} alone; run again to complete the others"
 
@@ -205,6 +269,8 @@ class _Work:
         todo = self.plan.to_read
         if not todo:
             return
+        for number, sink in enumerate(self.sinks):
+            clear_places(sink.state, {p.part.stem for p in todo if number in p.read_for})
         numbers = {p.part.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(part.rejected for parts in self.staged for part in parts.values())
@@ -220,12 +286,9 @@ class _Work:
         if self.recipe.limit is not None:
             yield from self._limited(todo, self.recipe.limit)
             return
-        engine = self.plugins.engine(self.recipe.engine)(
-            workers=self.recipe.workers, **self.recipe.settings.get(self.recipe.engine, {})
-        )
-        yield from engine.map(
+        yield from _engine(self.job).map(
             harvest_partition,
-            [self._task(planned) for planned in todo],
+            [_task(self.job, planned) for planned in todo],
             size_bytes=sum(p.partition.size_bytes for p in todo),
             on_progress=self.observer.progressed,
         )
@@ -237,19 +300,10 @@ class _Work:
             rows = left.setdefault(planned.part.source, limit)
             if rows <= 0:
                 continue
-            task = attrs.evolve(self._task(planned), limit=rows)
+            task = attrs.evolve(_task(self.job, planned), limit=rows)
             result = harvest_partition(task, self.observer.progressed)
             left[planned.part.source] -= result.parts[0].written
             yield result
-
-    def _task(self, planned: Planned) -> Task:
-        return Task(
-            source=planned.use.source,
-            partition=planned.partition,
-            targets=tuple((self.sinks[number], planned.part) for number in planned.read_for),
-            on_error=self.recipe.on_error,
-            max_rejects=self.recipe.max_rejects,
-        )
 
     def _check_rejects(self, rejected: int) -> None:
         most = self.recipe.max_rejects
@@ -290,65 +344,36 @@ class _Work:
                     return str(row["reason"])
         return "cannot be read"
 
-    def _record(self, sink: Sink, parts: Mapping[str, Part], replaced: frozenset[str]) -> bytes:
-        account = account_of(parts.values(), ())
-        redacted = [
-            {"name": use.source.name, "location": use.source.redact(use.source.location)}
-            for use in _uses_of(self.plan)
-        ]
-        document = {
-            "run": self.run,
-            "started": self.started.isoformat(),
-            "ended": datetime.now(UTC).isoformat(),
-            "user": _user(),
-            "host": socket.gethostname(),
-            "sources": redacted,
-            "sink": {"name": sink.name, "location": sink.location},
-            "plugins": sorted({part.plugin for part in parts.values()}),
-            "engine": self.recipe.engine,
-            "limit": self.recipe.limit,
-            "partitions": len(parts),
-            "replaced": len(replaced),
-            "account": plain(list(account.sources.values())),
-        }
-        return orjson.dumps(document, option=orjson.OPT_INDENT_2)
-
-
-def _uses_of(plan: Plan) -> list[SourceUse]:
-    """The sources of a plan, each once."""
-    return list({id(p.use): p.use for p in plan.partitions}.values())
-
-
-def _manifest(sink: Sink) -> Manifest:
-    manifest = Manifest.load(sink.state)
-    if manifest is None:
-        return Manifest(sink=sink.name, location=str(sink.location))
-    if manifest.sink != sink.name:
-        raise UsageError(
-            f"the dataset there was written by sink {manifest.sink!r}, not {sink.name!r}",
-            where=str(sink.location),
-            remedy=f"use --sink {manifest.sink}:..., or another location",
+    def _record(self, sink: Sink, parts: Mapping[str, Part], number: int) -> bytes:
+        return describe_run(
+            run=self.run,
+            action=self.job.action,
+            started=self.started,
+            recipe=self.recipe,
+            sink=sink,
+            uses=self.job.uses,
+            parts=parts.values(),
+            replaced=len(self.plan.replaced[number]),
+            dropped=len(self.plan.dropped[number]),
+            force=self.job.force,
         )
-    return manifest
 
 
-def _make_state(sink: Sink) -> None:
-    try:
-        (sink.state / STAGING).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HarvestError(
-            f"the dataset cannot be written: {error.strerror}",
-            where=str(error.filename or sink.location),
-            remedy="check the sink's location and its permissions",
-        ) from error
+def _engine(job: Job) -> Engine:
+    """The engine that the recipe names, with its settings."""
+    recipe = job.recipe
+    engine: Engine = job.plugins.engine(recipe.engine)(
+        workers=recipe.workers, **recipe.settings.get(recipe.engine, {})
+    )
+    engine.recipe = recipe
+    return engine
 
 
-def _new_run_id() -> str:
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # an account without a name
-        return str(os.getuid())
+def _task(job: Job, planned: Planned) -> Task:
+    return Task(
+        source=planned.use.source,
+        partition=planned.partition,
+        targets=tuple((job.sinks[number], planned.part) for number in planned.read_for),
+        on_error=job.recipe.on_error,
+        max_rejects=job.recipe.max_rejects,
+    )

@@ -4,15 +4,21 @@
 in another one, or on another machine that sees the same files.  When it returns, the partition's
 directory in staging is complete and durable and holds ``_part.json``; a directory without that
 file is unfinished work, whatever else it holds.
+
+A partition may be attempted twice at a time: a worker that was given up for lost may live on.
+Each attempt therefore works in a directory of its own, and the first that is complete is put in
+place, by one rename; the others are thrown away.
 """
 
 from __future__ import annotations
 
 import errno
+import os
+import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +29,12 @@ from harvest.model import RecordType
 from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.sink import PartFile, PartWriter, Sink
 from harvest.plugins.source import Partition, Source
+from harvest.toolkit import fault
 
 from . import interrupt
 from .durable import checksum, fsync_directory, fsync_file
 from .fingerprint import fingerprint
-from .manifest import Part, write_part
+from .manifest import Part, read_part, write_part
 from .rejects import RejectWriter
 from .rows import typed_tables
 from .text import printable
@@ -35,13 +42,24 @@ from .text import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DONE", "STAGING", "Progress", "Task", "TaskResult", "harvest_partition"]
+__all__ = [
+    "DONE",
+    "STAGING",
+    "Progress",
+    "Task",
+    "TaskResult",
+    "clear_places",
+    "harvest_partition",
+    "remove_tree",
+]
 
 STAGING = "staging"
+ATTEMPTS = "attempts"
 DONE = "_part.json"
 REJECTS = "_rejects.parquet"
 
 _REPORT_EVERY_S = 0.2
+_REMOVALS = 20
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 
@@ -94,7 +112,11 @@ class _Reading:
     def __init__(self, task: Task, report: Callable[[Progress], None] | None):
         self.task = task
         self.meter = _Meter(report)
-        self.directories = [sink.state / STAGING / part.stem for sink, part in task.targets]
+        self.places = [sink.state / STAGING / part.stem for sink, part in task.targets]
+        attempt = secrets.token_hex(6)
+        self.directories = [
+            place.parent / ATTEMPTS / f"{place.name}-{attempt}" for place in self.places
+        ]
 
     def run(self) -> TaskResult:
         for directory in self.directories:
@@ -103,7 +125,8 @@ class _Reading:
             stage = _Stage(self.task, self.directories, Path(tmp))
             try:
                 outcome = self._read(stage)
-                parts = stage.finish(outcome)
+                staged = stage.finish(outcome)
+                parts = tuple(map(_put_in_place, staged, self.directories, self.places))
             except BaseException:
                 stage.abort()
                 for directory in self.directories:
@@ -122,11 +145,13 @@ class _Reading:
         limited = failed = False
         left = task.limit
         before = fingerprint(task.partition.inputs)
+        fault.point("partition.begun")
         try:
             for kind, table in _guarded(task.source, task.partition, ctx):
                 interrupt.check()
                 piece = table if left is None else table.slice(0, left)
                 stage.write(kind, piece)
+                fault.point("partition.rows")
                 rows[kind.name] = rows.get(kind.name, 0) + piece.num_rows
                 self.meter.rows(piece.num_rows)
                 if left is not None:
@@ -134,15 +159,30 @@ class _Reading:
                     if left <= 0:
                         limited = True
                         break
-        except SourceError as error:
+        except (SourceError, PluginError) as error:
+            reason = error.message
+            if isinstance(error, PluginError):
+                if self._unchanged(before):
+                    raise
+                reason = "the input changed while it was read"
             if task.on_error == "fail":
                 raise
             failed, rows = True, {}
             ctx = stage.restart(self.meter.bytes)
-            ctx.reject(b"", error.message)
-        if fingerprint(task.partition.inputs) != before:
+            ctx.reject(b"", reason)
+        fault.point("partition.read")
+        changed = not self._unchanged(before)
+        if changed:
             ctx.note("the input changed while it was read; the next run reads it again")
-        return _Outcome(ctx, rows, failed=failed, limited=limited)
+        return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
+
+    def _unchanged(self, before: str) -> bool:
+        """Whether the inputs are still as they were when reading began, and when it was planned."""
+        partition = self.task.partition
+        planned = self.task.targets[0][1].fingerprint
+        if partition.inputs and partition.fingerprint is None and planned != before:
+            return False
+        return fingerprint(partition.inputs) == before
 
 
 @attrs.frozen
@@ -151,6 +191,7 @@ class _Outcome:
     rows: dict[str, int]
     failed: bool = attrs.field(kw_only=True)
     limited: bool = attrs.field(kw_only=True)
+    changed: bool = attrs.field(kw_only=True)
 
     def account(self, task: Task) -> int:
         """Input units read; raises PluginError when they do not add up."""
@@ -239,10 +280,7 @@ class _Stage:
         parts = []
         for index, (_, blank) in enumerate(self.task.targets):
             directory = self.directories[index]
-            files = tuple(
-                _describe(directory, path, record_type, rows)
-                for path, record_type, rows in self.writers[index].close()
-            )
+            files = _describe_all(directory, self.writers[index].close())
             rejects = None
             if self.rejects[index].close():
                 name = REJECTS
@@ -259,9 +297,12 @@ class _Stage:
                 notes=tuple(printable(note.text) for note in ctx.notes),
                 failed=outcome.failed,
                 limited=outcome.limited,
+                changed=outcome.changed,
             )
             fsync_directory(directory)
+            fault.point("partition.staged")
             write_part(directory / DONE, part)
+            fault.point("partition.done")
             parts.append(part)
         return tuple(parts)
 
@@ -299,6 +340,17 @@ def _guarded(
         yield item
 
 
+def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:
+    """The files that a writer names; one that is named for several record types is read once."""
+    known: dict[str, PartFile] = {}
+    files = []
+    for path, record_type, rows in written:
+        if path not in known:
+            known[path] = _describe(directory, path, record_type, rows)
+        files.append(attrs.evolve(known[path], record_type=record_type, rows=rows))
+    return tuple(files)
+
+
 def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
     full = directory / path
     fsync_file(full)
@@ -313,8 +365,52 @@ def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFi
     )
 
 
+def _put_in_place(part: Part, attempt: Path, place: Path) -> Part:
+    """Make an attempt the partition's staged part, unless another was faster: then take that."""
+    while True:
+        try:
+            attempt.rename(place)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            faster = read_part(place / DONE)
+            if faster is None:  # left by a version without attempts, and never finished
+                remove_tree(place)
+                continue
+            shutil.rmtree(attempt)
+            return faster
+        fsync_directory(place.parent)
+        fault.point("partition.placed")
+        return part
+
+
+def clear_places(state: Path, stems: Collection[str]) -> None:
+    """Remove what is staged of partitions that are to be read again; before any is attempted."""
+    with os.scandir(state / STAGING) as entries:
+        for entry in entries:
+            if entry.name in stems:
+                remove_tree(Path(entry.path))
+
+
+def remove_tree(directory: Path) -> None:
+    """Remove a directory, though a worker that was given up for lost may still write in it."""
+    for left in reversed(range(_REMOVALS)):
+        try:
+            shutil.rmtree(directory)
+        except FileNotFoundError:
+            if not directory.exists():
+                return
+            if not left:
+                raise
+        except OSError as error:
+            if not left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        else:
+            return
+
+
 def _fresh(directory: Path) -> None:
-    """An empty directory in place of whatever a killed run left there."""
+    """An empty directory in place of what was written of an unreadable partition."""
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(parents=True)

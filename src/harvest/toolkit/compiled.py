@@ -17,7 +17,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final
 
-__all__ = ["CHOICES", "WORTH_BYTES", "available", "kernel", "wanted"]
+__all__ = ["CHOICES", "WORTH_BYTES", "available", "inlined", "kernel", "wanted"]
 
 CHOICES: Final = ("auto", "numba", "arrow")
 """What a setting ``kernel`` may be: chosen by size, always compiled, never compiled."""
@@ -57,3 +57,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:  # numba finds no directory for its cache that is writable
         compiled = numba.njit(function, nogil=True)
     return compiled  # type: ignore[no-any-return]
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function into each kernel that calls it, as part of that kernel.
+
+    For helpers in the file of their kernels: what is kept on disk is compiled anew when that file
+    changes, and not when another one does.
+    """
+    import numba
+
+    return numba.njit(function, forceinline=True)  # type: ignore[no-any-return]

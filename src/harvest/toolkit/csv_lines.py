@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import attrs
 import polars as pl
@@ -16,6 +17,8 @@ import polars as pl
 __all__ = ["Block", "blocks", "header"]
 
 BLOCK_BYTES = 4 * 1024 * 1024
+LONGEST_LINE = 1024 * 1024
+"""Bytes of a line; a longer one is no line of a table, and is rejected by its beginning."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -60,8 +63,22 @@ def blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
                 block, count = _block(data, columns, number)
                 number += count
                 yield block
+            if len(rest) > LONGEST_LINE:
+                reason = f"longer than {LONGEST_LINE} bytes"
+                nothing = _block(b"", columns, number)[0].frame
+                yield Block(nothing, [(number, rest[:LONGEST_LINE], reason)], 0, len(rest))
+                number, rest = number + 1, _behind_line(file)
         if rest:
             yield _block(rest, columns, number)[0]
+
+
+def _behind_line(file: IO[bytes]) -> bytes:
+    """What was read behind the end of the line in which the file stands."""
+    while piece := file.read(BLOCK_BYTES):
+        _, newline, behind = piece.partition(b"\n")
+        if newline:
+            return behind
+    return b""
 
 
 def _block(data: bytes, columns: Sequence[str], first: int) -> tuple[Block, int]:

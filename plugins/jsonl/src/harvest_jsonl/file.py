@@ -18,6 +18,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetError, PartFile, PartWriter, Publication, RecordType, Sink, UsageError
+from harvest.toolkit import fault
 
 from .codecs import codec_of
 from .pieces import PieceWriter
@@ -81,6 +82,7 @@ class JsonlFile(Sink):
             for key, files in publication.parts.items():
                 staged = publication.staged.get(key)
                 final[key] = [self._append(out, file, staged) for file in files]
+                fault.point("file.spliced")
             out.flush()
             os.fsync(out.fileno())
         _fsync_directory(self.state)
@@ -100,10 +102,13 @@ class JsonlFile(Sink):
     def finish(self, publication: Publication) -> None:
         """Rename the commit's file into place; remove others that were never committed."""
         following = self._next(publication.token)
+        fault.point("file.before_rename")
         if following.exists():
             following.replace(self.path)
             _fsync_directory(self.root)
+        fault.point("file.after_rename")
         for left in self.state.glob("next-*"):
+            fault.point("file.remove")
             left.unlink()
 
     def _next(self, token: str) -> Path:

@@ -1,0 +1,146 @@
+"""Mending a dataset: restoring its manifest, reading again just what is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from harvest.errors import DatasetError
+from harvest.plugins.manager import PluginManager, manager
+from harvest.run.again import Again, read_again
+from harvest.run.lock import locked
+from harvest.run.manifest import HISTORY, NAME, Manifest
+from harvest.run.runner import RunResult
+from harvest.run.target import writing
+
+from .dataset import Dataset, open, states_of  # noqa: A004
+from .verify import inspect
+
+__all__ = ["Repair", "problem_of_manifest", "repair", "replay"]
+
+
+@attrs.frozen(kw_only=True)
+class Repair:
+    """What was wrong and what was done about it.
+
+    found: problems before; left: problems that remain; restored: whether the manifest was.
+    result: of the run that read damaged parts again, if one did.
+    gone: inputs of damaged parts that are no longer there, with the reason.
+    """
+
+    found: list[str]
+    left: list[str]
+    restored: bool
+    result: RunResult | None
+    gone: tuple[tuple[str, str], ...]
+
+
+def repair(
+    location: Path,
+    *,
+    plugins: PluginManager | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    deleted: str = "keep",
+    wait_s: float = 0,
+) -> Repair:
+    """Mend the dataset at a location.
+
+    settings: plugin name -> key -> value, for what is not kept with the dataset (secrets).
+    deleted: ``drop`` takes damaged parts whose input is gone out of the dataset.
+    Raises DatasetError when there is no copy of a damaged manifest, or a run's record is missing.
+    """
+    plugins = plugins or manager()
+    path = location.expanduser().absolute()
+    found = _restore_manifest(path, wait_s)
+    restored = bool(found)
+    dataset = open(path, plugins=plugins)
+    problems = inspect(dataset)
+    found += [problem.text for problem in problems]
+    keys = {key for problem in problems for key in problem.parts}
+    again = Again(result=None, gone=())
+    if keys:
+        again = read_again(
+            dataset.sink,
+            [part for part in dataset.manifest if part.key in keys],
+            plugins,
+            action="repair",
+            settings=settings,
+            drop_gone=deleted == "drop",
+            keep_state=False,
+            wait_s=wait_s,
+        )
+    elif problems:
+        with writing(dataset.sink, wait_s=wait_s):
+            pass  # removes what a run that was cut short has left
+    return Repair(
+        found=found,
+        left=open(path, plugins=plugins).verify() if problems else [],
+        restored=restored,
+        result=again.result,
+        gone=tuple((part.origin, reason) for part, reason in again.gone),
+    )
+
+
+def _restore_manifest(path: Path, wait_s: float) -> list[str]:
+    """Put a copy in the place of a manifest that is damaged or missing; what was wrong with it."""
+    for state in states_of(path):
+        try:
+            Manifest.load(state)
+        except DatasetError as error:
+            with locked(state, wait_s=wait_s):
+                copy = _newest_copy(state)
+                if copy is None:
+                    raise DatasetError(
+                        f"{error.message}, and there is no copy of it that is whole",
+                        where=error.where,
+                        remedy="restore it from a backup, or harvest into a new directory",
+                    ) from error
+                copy.write(state / NAME)
+            return [f"{error.where}: {error.message}"]
+    return []
+
+
+def _newest_copy(state: Path) -> Manifest | None:
+    found = []
+    for path in (state / HISTORY).glob("*.json"):
+        try:
+            copy = Manifest.read(path)
+        except DatasetError:  # damaged too: an older one is better than none
+            continue
+        if copy is not None:
+            found.append(copy)
+    return max(found, key=lambda copy: len(copy.runs), default=None)
+
+
+def problem_of_manifest(path: Path) -> str | None:
+    """What is wrong with the manifest of the dataset at a location, if it cannot be opened."""
+    for state in states_of(path.expanduser().absolute()):
+        try:
+            Manifest.load(state)
+        except DatasetError as error:
+            return f"{error.where}: {error.message}"
+    return None
+
+
+def replay(
+    dataset: Dataset,
+    *,
+    source: str | None = None,
+    reason: str | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    wait_s: float = 0,
+) -> Again:
+    """Read again the partitions that have rejects: of a source, of a reason that holds a text."""
+    parts = [
+        part
+        for part in dataset.manifest
+        if part.rejected
+        and source in (None, part.source)
+        and (reason is None or any(reason in r["reason"] for r in dataset.rejects_of(part)))
+    ]
+    return read_again(
+        dataset.sink, parts, dataset.plugins, action="replay", settings=settings, wait_s=wait_s
+    )

@@ -1,0 +1,72 @@
+"""Fault points: named steps at which a test can kill a run, or make the storage fail.
+
+    fault.point("commit.published")
+
+does nothing unless the environment variable ``HARVEST_FAULT`` names the step::
+
+    HARVEST_FAULT=NAME[:N[:WHAT]]
+
+Then the N-th pass (from 1, in each process) does WHAT:
+
+- ``kill`` (the default): SIGKILL for the whole process group, as when a node is lost;
+- ``die``: SIGKILL for this process alone, as from the kernel's memory killer;
+- ``int``, ``term`` or ``stop``: SIGINT, SIGTERM or SIGSTOP for the whole process group;
+- the name of an error number such as ``ENOSPC``: an OSError as a file system raises it.
+
+It is an aid for tests; a program that is not told to fail pays for one comparison.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+__all__ = ["VARIABLE", "point"]
+
+VARIABLE = "HARVEST_FAULT"
+
+_SIGNALS = {
+    "kill": signal.SIGKILL,
+    "int": signal.SIGINT,
+    "term": signal.SIGTERM,
+    "stop": signal.SIGSTOP,
+}
+
+
+class _Fault:
+    """What the environment asks for."""
+
+    def __init__(self, text: str):
+        name, _, rest = text.partition(":")
+        count, _, what = rest.partition(":")
+        self.name = name
+        self.left = int(count or 1)
+        self.what = what or "kill"
+        if self.what not in (*_SIGNALS, "die") and not hasattr(errno, self.what):
+            raise ValueError(f"{VARIABLE}: {self.what!r} is neither a way to die nor an errno")
+
+    def passed(self, name: str) -> None:
+        if name != self.name:
+            return
+        self.left -= 1
+        if self.left == 0:
+            self._strike()
+
+    def _strike(self) -> None:
+        if self.what == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif self.what in _SIGNALS:
+            os.killpg(os.getpgid(0), _SIGNALS[self.what])
+        else:
+            number = getattr(errno, self.what)
+            raise OSError(number, os.strerror(number), f"<fault point {self.name}>")
+
+
+_fault = _Fault(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
+
+
+def point(name: str) -> None:
+    """Pass a named step of the protocol."""
+    if _fault is not None:
+        _fault.passed(name)

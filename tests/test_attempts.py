@@ -1,0 +1,144 @@
+"""A partition that is attempted twice at a time, as when a lost worker lives on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import attrs
+import pytest
+from clusters import eventually
+from harvest_paced import PacedSource
+
+from harvest.plugins.manager import manager
+from harvest.run.manifest import Part, read_part
+from harvest.run.work import DONE, STAGING, Task, clear_places, harvest_partition, remove_tree
+
+
+@pytest.fixture
+def task(tmp_path):
+    """A partition whose reading halts until the file ``go`` exists, for two sinks."""
+    (tmp_path / "a.txt").write_text(f"one\nhold {tmp_path / 'go'}\ntwo\n")
+    source = PacedSource(str(tmp_path / "a.txt"))
+    (partition,) = source.plan()
+    sinks = [manager().sink(name)(str(tmp_path / name)) for name in ("jsonl", "parquet")]
+    for sink in sinks:
+        (sink.state / STAGING).mkdir(parents=True)
+    return Task(
+        source=source, partition=partition, targets=tuple((sink, blank_part()) for sink in sinks)
+    )
+
+
+def blank_part() -> Part:
+    return Part(
+        key="0" * 16, stem=f"a-{'0' * 16}-{'0' * 12}", source="paced", partition="a.txt",
+        origin="a.txt", fingerprint="f", plugin="harvest-paced 1.0", config="c", files=(), rows={},
+        read=0, filtered={}, folded={}, rejected=0, rejects=None, notes=(), run="r",
+    )  # fmt: skip
+
+
+def staged(task: Task) -> list[list[str]]:
+    """The names in each sink's staging directory that are no attempt's."""
+    return [
+        sorted(p.name for p in (sink.state / STAGING).iterdir() if p.name != "attempts")
+        for sink, _ in task.targets
+    ]
+
+
+def attempts(task: Task) -> list[Path]:
+    return list((task.targets[0][0].state / STAGING / "attempts").glob("a-*"))
+
+
+def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_path):
+    # given an attempt that halts in the middle
+    slow_results = []
+    slow = threading.Thread(target=lambda: slow_results.append(harvest_partition(task)))
+    slow.start()
+    eventually(lambda: attempts(task), "the first attempt has begun")
+
+    # when another one overtakes it: the halt is behind its first line
+    quick_thread_results = []
+    quick = threading.Thread(target=lambda: quick_thread_results.append(harvest_partition(task)))
+    quick.start()
+    eventually(lambda: len(attempts(task)) == 2, "the second attempt has begun")
+    (tmp_path / "go").touch()
+    slow.join()
+    quick.join()
+
+    # then both tell of the same staged part, it is there once, and nothing else is left
+    assert slow_results == quick_thread_results
+    stem = blank_part().stem
+    assert staged(task) == [[stem], [stem]]
+    assert attempts(task) == []
+    for (sink, _), part in zip(task.targets, slow_results[0].parts, strict=True):
+        assert read_part(sink.state / STAGING / stem / DONE) == part
+        assert part.rows == {"paced.line": 3}
+
+
+def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path):
+    (tmp_path / "go").touch()
+    first = harvest_partition(task)
+    sink, part = task.targets[0]
+    done = sink.state / STAGING / part.stem / DONE
+    before = done.stat()
+    # as if the input had changed since: the late one read something else
+    (tmp_path / "a.txt").write_text("other\n")
+
+    late = harvest_partition(task)
+
+    assert late == first
+    assert (done.stat().st_ino, done.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path):
+    (tmp_path / "go").touch()
+    first = harvest_partition(task)
+    broken = attrs.evolve(task, on_error="fail")
+    (tmp_path / "a.txt").write_text("bad\n")
+
+    with pytest.raises(Exception, match="the line is bad"):
+        harvest_partition(broken)
+
+    sink, part = task.targets[0]
+    assert read_part(sink.state / STAGING / part.stem / DONE) == first.parts[0]
+    assert attempts(task) == []
+
+
+def test_what_is_to_be_read_again_is_cleared_before(task, tmp_path):
+    (tmp_path / "go").touch()
+    harvest_partition(task)
+    (tmp_path / "a.txt").write_text("other\n")
+    for sink, part in task.targets:
+        clear_places(sink.state, {part.stem})
+
+    again = harvest_partition(task)
+
+    assert [part.rows for part in again.parts] == [{"paced.line": 1}] * 2
+
+
+def test_a_directory_in_which_a_lost_worker_still_writes_is_removed(tmp_path):
+    """It fills the directory again while it is emptied, until its own part of it is gone."""
+    directory = tmp_path / "attempts"
+    (directory / "a" / "b").mkdir(parents=True)
+    begun = threading.Event()
+
+    def write_on() -> None:
+        number = 0
+        try:
+            while True:
+                (directory / "a" / "b" / str(number)).touch()
+                number += 1
+                if number == 500:
+                    begun.set()
+        except FileNotFoundError:
+            begun.set()
+
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    begun.wait()
+
+    remove_tree(directory)
+
+    writer.join()
+    assert not directory.exists()
+    remove_tree(directory)  # gone already: as well

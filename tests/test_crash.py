@@ -1,0 +1,213 @@
+"""Real harvests of every source into every form of dataset, killed at any instant.
+
+A dataset with two commits behind it is harvested a third time.  That run adds, replaces, drops and
+rejects; it is killed, at each fault point or at a random instant, and then run again.  Afterwards
+the datasets must equal those of a run that nobody disturbed.  HARVEST_KILLS sets how many random
+instants are tried, HARVEST_SEED which.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import crash
+import pytest
+import small_inputs
+from crash import Place
+
+KILLS = int(os.environ.get("HARVEST_KILLS", "40"))
+SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
+LIVES = 4
+"""Kills of one dataset before a run is let through."""
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: Any) -> Place:
+    """Datasets with two commits, and inputs that have changed since."""
+    folder = tmp_path_factory.mktemp("crash")
+    place = Place(folder / "base", folder / "inputs")
+    small_inputs.write(place.inputs, 2)
+    place.harvest()
+    small_inputs.write(place.inputs, 1)
+    place.harvest()
+    small_inputs.write(place.inputs, 2)
+    return place
+
+
+@pytest.fixture(scope="module")
+def expected(base: Place, tmp_path_factory: Any) -> dict[str, Any]:
+    """What the third run makes of them when it is left alone."""
+    place = base.copy(tmp_path_factory.mktemp("undisturbed") / "D")
+    result = place.harvest()
+    kinds = result.account.sources
+    assert set(kinds) == set(small_inputs.MAKERS)
+    assert all(account.balanced and account.partitions for account in kinds.values())
+    assert result.dropped
+    assert result.account.rejected
+    return crash.contents(place)
+
+
+def complete(place: Place, expected: dict[str, Any], **options: Any) -> None:
+    """Run again, undisturbed; then everything must be as if nothing had happened."""
+    crash.check_readable(place)
+    before = crash.finished(place)
+    result = place.harvest(**options)
+    crash.check_nothing_read_twice(before, result)
+    crash.check_equal(place, expected)
+
+
+# --- at every named step --------------------------------------------------------------------------
+
+PER_DATASET = ("commit.", "manifest.", "tidy.", "kept.", "history.")
+"""Steps that a run passes once or more for each of its three datasets."""
+
+AFTER_A_KILL = ("recover.move_back", "file.remove")
+"""Steps that only a run after a killed one passes."""
+
+ELSEWHERE = ("rollback.",)
+"""Steps of other commands, which test_history.py kills."""
+
+
+def passes() -> list[tuple[str, int]]:
+    return [
+        (name, number)
+        for name in crash.fault_points()
+        if name not in AFTER_A_KILL and not name.startswith(ELSEWHERE)
+        for number in ((1, 2, 3) if name.startswith(PER_DATASET) else (1,))
+    ]
+
+
+@pytest.mark.parametrize(("point", "number"), passes())
+def test_a_kill_at_a_fault_point(
+    point: str, number: int, base: Place, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = base.copy(tmp_path / "D")
+    workers = 2 if point.startswith("partition.") else 1
+
+    assert crash.killed_at(place.start(workers=workers, HARVEST_FAULT=f"{point}:{number}"))
+
+    complete(place, expected)
+
+
+@pytest.mark.parametrize("point", [*AFTER_A_KILL, "recover.begun", "recover.finished"])
+def test_a_kill_of_the_run_that_follows_a_killed_one(
+    point: str, base: Place, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = base.copy(tmp_path / "D")
+    # the last dataset is published but not committed
+    assert crash.killed_at(place.start(workers=1, HARVEST_FAULT="commit.published:3"))
+    if point == "recover.move_back":
+        place = base.copy(tmp_path / "E")
+        assert crash.killed_at(place.start(workers=1, HARVEST_FAULT="commit.published:2"))
+
+    assert crash.killed_at(place.start(workers=1, HARVEST_FAULT=f"{point}:1"))
+
+    complete(place, expected)
+
+
+# --- at random instants ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def working_time(base: Place, tmp_path_factory: Any) -> float:
+    """Seconds that a run works, from its first lock to its end."""
+    place = base.copy(tmp_path_factory.mktemp("timing") / "D")
+    process = place.start()
+    crash.wait_for_lock(process, place.states()[0])
+    begun = time.monotonic()
+    assert not crash.killed_at(process)
+    return time.monotonic() - begun
+
+
+@pytest.mark.parametrize("life", range(-(-KILLS // LIVES)))
+def test_kills_at_random_instants(
+    life: int, base: Place, expected: dict[str, Any], working_time: float, tmp_path: Path
+) -> None:
+    rng = random.Random(f"{SEED} {life}")
+    print(f"HARVEST_SEED={SEED}")
+    place = base.copy(tmp_path / "D")
+    kills = 0
+    while kills < min(LIVES, KILLS - life * LIVES):
+        instant = rng.uniform(0, working_time)
+        process = place.start()
+        crash.wait_for_lock(process, place.states()[0])
+        time.sleep(instant)
+        crash.kill_group(process)
+        if crash.killed_at(process):
+            print(f"killed {instant:.3f} s after the lock of {working_time:.3f}")
+            crash.check_readable(place)
+            kills += 1
+        else:  # it was through already: that life is over, begin another
+            crash.check_equal(place, expected)
+            place = base.copy(tmp_path / f"D{rng.random()}")
+
+    complete(place, expected)
+
+
+# --- asked to stop, and workers that are lost -----------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+@pytest.mark.parametrize(
+    "point", ["run.planned", "partition.rows", "partition.done", "commit.published", "commit.kept"]
+)
+def test_a_run_that_is_asked_to_stop(
+    point: str, number: signal.Signals, base: Place, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = base.copy(tmp_path / "D")
+    what = {signal.SIGINT: "int", signal.SIGTERM: "term"}[number]
+
+    process = place.start(HARVEST_FAULT=f"{point}:1:{what}")
+    _, said = process.communicate(timeout=120)
+
+    assert process.returncode == 130, said
+    *progress, last = said.splitlines()
+    assert last == "harvest: interrupted; what was committed before is unharmed, run again to go on"
+    assert all(" partitions, " in line for line in progress)  # on a machine that is slow
+    # no process of it is left, no work half done, and readers of the directories see one state
+    crash.wait_until_gone(process)
+    for state in place.states():
+        assert all((d / "_part.json").exists() for d in (state / "staging").iterdir())
+    assert crash.contents_seen(place) == crash.contents_seen(base)
+    complete(place, expected)
+
+
+@pytest.mark.parametrize("what", ["int", "term"])
+def test_a_run_that_is_asked_to_stop_when_all_is_committed(
+    what: str, base: Place, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = base.copy(tmp_path / "D")
+
+    process = place.start(workers=1, HARVEST_FAULT=f"manifest.after_rename:3:{what}")
+    _, said = process.communicate(timeout=120)
+
+    assert process.returncode == 3, said  # done, with rejects
+    crash.check_equal(place, expected)
+
+
+@pytest.mark.parametrize("point", ["partition.begun:2", "partition.staged:1"])
+def test_a_worker_that_the_memory_killer_takes(
+    point: str, base: Place, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = base.copy(tmp_path / "D")
+
+    process = place.start(HARVEST_FAULT=f"{point}:die")
+    _, said = process.communicate(timeout=120)
+
+    assert process.returncode == 1, said
+    assert "a worker process was killed" in said
+    assert "finished partitions are kept" in said
+    assert crash.contents_seen(place) == crash.contents_seen(base)
+    complete(place, expected)
+
+
+def test_every_fault_point_is_in_the_page_on_reliability() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reliability.md").read_text()
+    table = page.partition("| point | step |")[2]
+    assert sorted(set(re.findall(r"`([a-z_]+\.[a-z_]+)`", table))) == crash.fault_points()

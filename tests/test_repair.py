@@ -1,0 +1,327 @@
+"""Damaged files and manifests, and rejects after a fix: named, and nothing else is read again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import attrs
+import crash
+import polars as pl
+import pytest
+from datasets import FORMS, Small, dump
+from typer.testing import CliRunner
+
+from harvest.cli.app import app
+from harvest.dataset.repair import repair
+from harvest.errors import DatasetError
+from harvest.run.durable import checksum
+
+
+@pytest.fixture(params=sorted(FORMS))
+def small(tmp_path: Path, request: Any) -> Small:
+    """Three dumps, in two commits."""
+    small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))
+    small.harvest()
+    small.write(c=dump(4, 5))
+    small.harvest()
+    return small
+
+
+def flip(path: Path, at: int = -20) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x20
+    path.write_bytes(data)
+
+
+DAMAGES = {
+    "a flipped bit": flip,
+    "cut off": lambda path: os.truncate(path, path.stat().st_size - 5),
+    "emptied": lambda path: os.truncate(path, 0),
+    "longer": lambda path: path.write_bytes(b"{}\n" + path.read_bytes()),
+    "removed": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named_and_just_its_inputs_are_read_again(
+    damage: str, small: Small
+) -> None:
+    path = small.files()[-1]
+    rows, rejects = small.jobs(), list(small.open().rejects())
+    whole = {part.key for part in small.manifest()}
+    DAMAGES[damage](path)
+
+    problems = small.open().verify()
+    assert problems
+    assert all(str(path) in problem for problem in problems)
+    done = repair(small.location)
+
+    assert done.left == []
+    assert done.result is not None
+    assert small.jobs() == rows
+    assert list(small.open().rejects()) == rejects
+    assert {part.key for part in small.manifest()} == whole
+    assert small.open().verify() == []
+    # of the files that lie apart, one was damaged: the inputs of others were left alone
+    if len(small.files()) > 1:
+        assert len(done.result.parts) < len(whole)
+    assert small.open().runs()[-1]["action"] == "repair"
+    # nobody can go back to the damaged state
+    assert small.manifest().runs[1] not in small.manifest().kept
+
+
+def test_damage_in_one_piece_of_a_consolidated_file_costs_that_piece(tmp_path: Path) -> None:
+    small = Small(tmp_path, "file").write(a=dump(1, 2), b=dump(3), c=dump(4))
+    small.harvest()
+    before = small.seen()
+    data = small.location.read_bytes()
+    small.location.write_bytes(data.replace(b'"job 3"', b'"jab 3"'))
+
+    (problem,) = small.open().verify()
+    assert "bytes" in problem
+    done = repair(small.location)
+
+    assert done.result is not None
+    assert [Path(part.origin).name for part in done.result.parts] == ["b.txt"]
+    assert small.seen() == before
+
+
+def test_a_shared_file_is_named_once_and_all_its_inputs_are_read_again(tmp_path: Path) -> None:
+    small = Small(tmp_path).write(a=dump(1), b=dump(2), c=dump(3))
+    small.harvest()
+    (path,) = small.files()
+    flip(path, 30)
+
+    (problem,) = small.open().verify()
+    assert problem == f"{path}: its content has changed (checksum)"
+    assert repair(small.location).left == []
+    assert small.jobs() == [1, 2, 3]
+
+
+def test_a_damaged_file_of_rejects_is_named_and_mended(small: Small) -> None:
+    (path,) = (small.state / "rejects").iterdir()
+    rejects = list(small.open().rejects())
+    flip(path)
+
+    assert small.open().verify() == [f"{path}: its content has changed (checksum)"]
+    done = repair(small.location)
+    assert done.left == []
+    assert list(small.open().rejects()) == rejects
+
+
+def edit(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"rows"', b'"raws"', 1))
+
+
+MANIFEST_DAMAGES = {**DAMAGES, "edited": edit, "a flipped digit": lambda path: flip(path, 40)}
+
+
+@pytest.mark.parametrize("damage", MANIFEST_DAMAGES)
+def test_a_damaged_manifest_stops_everything_and_is_restored_from_its_copy(
+    damage: str, small: Small
+) -> None:
+    path = small.state / "manifest.json"
+    whole, seen = path.read_bytes(), small.seen()
+    MANIFEST_DAMAGES[damage](path)
+
+    # nothing is done with it: a run that took the dataset for empty would remove its files
+    for attempt in (small.open, small.harvest):
+        with pytest.raises(DatasetError, match=r"manifest is (damaged|missing)") as caught:
+            attempt()
+        assert "harvest verify DATASET --repair" in str(caught.value)
+    done = repair(small.location)
+
+    assert done.restored
+    assert done.result is None
+    assert path.read_bytes() == whole
+    assert small.seen() == seen
+    assert small.open().verify() == []
+
+
+def test_a_manifest_without_a_whole_copy_is_said_to_be_lost(small: Small) -> None:
+    for path in (small.state / "manifest.json", *(small.state / "history").iterdir()):
+        flip(path)
+    with pytest.raises(DatasetError, match="there is no copy of it that is whole"):
+        repair(small.location)
+
+
+def test_an_older_copy_of_the_manifest_is_better_than_none(small: Small) -> None:
+    # given that the manifest and its copy are damaged, but not that of the state before
+    runs = small.manifest().runs
+    flip(small.state / "manifest.json")
+    flip(small.state / "history" / f"{runs[-1]}.json")
+
+    assert repair(small.location).restored
+
+    assert small.open().verify() == []
+    small.harvest()
+    assert small.jobs() == [1, 2, 3, 4, 5]
+
+
+def test_what_cannot_be_read_again_is_said_and_dropped_only_when_told(small: Small) -> None:
+    # given damage in the rows of an input that is gone
+    part = next(part for part in small.manifest() if part.origin.endswith("c.txt"))
+    (file,) = part.files
+    (small.inputs / "c.txt").unlink()
+    if file.offset is None:
+        (small.location / file.path).unlink()
+    else:
+        with small.location.open("r+b") as stream:
+            stream.seek(file.offset + 15)
+            stream.write(b"#")
+
+    done = repair(small.location)
+    assert [Path(origin).name for origin, _ in done.gone] == ["c.txt"]
+    assert done.left
+    assert done.result is None
+
+    done = repair(small.location, deleted="drop")
+    assert done.left == []
+    assert small.jobs() == [1, 2, 3]
+    assert small.open().verify() == []
+
+
+def test_a_file_that_does_not_belong_is_named(tmp_path: Path) -> None:
+    small = Small(tmp_path).write(a=dump(1), b=dump(2))
+    small.harvest()
+    (path,) = small.files()
+    shutil.copy(path, path.with_name("copy.parquet"))
+
+    (problem,) = small.open().verify()
+    assert str(path.with_name("copy.parquet")) in problem
+    assert "is no part of the dataset" in problem
+
+
+def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path) -> None:
+    small = Small(tmp_path, "jsonl").write(a=dump(1))
+    small.harvest()
+    before = small.seen()
+    small.write(b=dump(2))
+    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
+    assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.published"))
+
+    (problem,) = small.open().verify()
+    assert "left by a run that was cut short" in problem
+    assert repair(small.location).left == []
+    assert small.seen() == before
+
+
+def test_a_schema_that_does_not_fit_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given files whose bytes are right, but whose column has another type than declared
+    small = Small(tmp_path).write(a=dump(1))
+    small.harvest()
+    (path,) = small.files()
+    frame = pl.read_parquet(path).with_columns(pl.lit("text").alias("submit_time"))
+    _replace(small, path, frame)
+
+    (problem,) = small.open().verify()
+    assert path.name in problem
+    assert "cannot be read as declared" in problem
+
+
+def test_a_row_too_many_is_named(tmp_path: Path) -> None:
+    small = Small(tmp_path).write(a=dump(1, 2))
+    small.harvest()
+    (path,) = small.files()
+    _replace(small, path, pl.read_parquet(path).head(1))
+
+    (problem,) = small.open().verify()
+    assert "has 1 rows of slurm.job, the manifest says 2" in problem
+    assert repair(small.location).left == []
+    assert small.jobs() == [1, 2]
+
+
+def _replace(small: Small, path: Path, frame: pl.DataFrame) -> None:
+    """Put other rows in a file, and have the manifest name their bytes."""
+    frame.write_parquet(path)
+    (part,) = small.manifest()
+    (file,) = part.files
+    size, digest = path.stat().st_size, checksum(path)
+    file = attrs.evolve(file, size_bytes=size, sha256=digest)
+    manifest = attrs.evolve(small.manifest(), parts={part.key: attrs.evolve(part, files=(file,))})
+    manifest.write(small.state / "manifest.json")
+
+
+def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
+    small = Small(tmp_path, "jsonl").write(a=dump(1), b=dump(2, damaged=1))
+    small.harvest()
+
+    def command(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(
+            app, ["verify", str(small.location), *words], standalone_mode=False
+        )
+        return done.return_value, done.stdout
+
+    assert command() == (0, "all well: 2 files, 2 rows\n")
+    small.files()[0].unlink()
+    flip(small.state / "manifest.json")
+    code, text = command()
+    assert code == 1
+    assert "the manifest is damaged" in text
+    code, text = command("--repair", "--json")
+    assert code == 0
+    told = json.loads(text)
+    assert told["manifest_restored"]
+    assert [Path(origin).name for origin in told["read_again"]] == ["a.txt"]
+    small.files()[0].unlink()
+    (small.inputs / "a.txt").unlink()
+    code, text = command("--repair")
+    assert code == 1
+    assert "cannot be read again: its input is no longer there; --deleted drop takes" in text
+    code, text = command("--repair", "--deleted", "drop")
+    assert (code, text.splitlines()[-1]) == (0, "all well: 1 files, 1 rows")
+
+
+# --- rejects, after a fix -------------------------------------------------------------------------
+
+
+def test_replay_reads_just_the_inputs_with_rejects_and_says_what_remains(small: Small) -> None:
+    small.write(a=dump(1, 2, damaged=2), b=dump(3, damaged=1))
+    small.harvest()
+
+    def replay(*words: str) -> tuple[int, Any]:
+        done = CliRunner().invoke(
+            app, ["rejects", str(small.location), "--replay", "--json", *words],
+            standalone_mode=False,
+        )  # fmt: skip
+        return done.return_value, json.loads(done.stdout)
+
+    code, told = replay("--reason", "no such reason")
+    assert (code, told["read_again"], told["rejects"]) == (3, [], 3)
+    small.write(a=dump(1, 2, 7))
+    code, told = replay("--source", "slurm")
+    assert [Path(origin).name for origin in told["read_again"]] == ["a.txt", "b.txt"]
+    assert (code, told["rejects_before"], told["rejects"]) == (3, 3, 1)
+    small.write(b=dump(3))
+    code, told = replay()
+    assert [Path(origin).name for origin in told["read_again"]] == ["b.txt"]
+    assert (code, told["rejects"]) == (0, 0)
+    assert small.jobs() == [1, 2, 7, 3, 4, 5]
+    assert small.open().runs()[-1]["action"] == "replay"
+    # what is in force needs no further run
+    assert small.harvest().run is None
+
+
+def test_replay_may_change_a_setting(tmp_path: Path) -> None:
+    small = Small(tmp_path).write(a=dump(1))
+    path = small.inputs / "a.txt"
+    path.write_text("1|job|ann|COMPLETED|0:0|00:00:05|2024-04-19T10:00:00\n")
+    small.write(b=dump(2))
+    small.harvest()
+    assert small.jobs() == [2]
+    columns = "JobID,JobName,User,State,ExitCode,Elapsed,Start"
+
+    done = CliRunner().invoke(
+        app,
+        ["rejects", str(small.location), "--replay", "-o", f"slurm.columns={columns}"],
+        standalone_mode=False,
+    )
+
+    assert done.return_value == 0, done.stdout
+    assert small.jobs() == [1, 2]
