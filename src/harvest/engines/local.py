@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from harvest.errors import HarvestError, UsageError
+from harvest.errors import HarvestError
 from harvest.plugins.engine import Engine
 
 __all__ = ["LocalEngine", "available_cores"]
@@ -36,12 +36,7 @@ class LocalEngine(Engine):
     is large enough for.
     """
 
-    def __init__(self, workers: int | None = None, **options: Any):
-        super().__init__(workers, **options)
-        if options:
-            raise UsageError(
-                f"engine 'local' has no setting {next(iter(options))!r}", remedy="it has none"
-            )
+    name = "local"
 
     def map(
         self,

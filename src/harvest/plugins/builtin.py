@@ -14,13 +14,23 @@ harvest_api = 1
 
 @hookimpl
 def harvest_engines() -> Iterable[EngineSpec]:
-    """The engine that needs nothing but this machine."""
+    """This machine, a Dask cluster, or Slurm jobs."""
     return [
         EngineSpec(
             name="local",
             doc="this process, or worker processes on this machine",
             factory="harvest.engines.local:LocalEngine",
-        )
+        ),
+        EngineSpec(
+            name="dask",
+            doc="a Dask cluster: a running one, one on this machine, or one in Slurm jobs",
+            factory="harvest.engines.dask:DaskEngine",
+        ),
+        EngineSpec(
+            name="slurm",
+            doc="an array of Slurm batch jobs",
+            factory="harvest.engines.slurm:SlurmEngine",
+        ),
     ]
 
 

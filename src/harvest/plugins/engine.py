@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from .settings import structure
+from .source import NoConfig
 
 __all__ = ["Engine"]
 
@@ -15,12 +18,21 @@ R = TypeVar("R")
 class Engine(abc.ABC):
     """Runs a picklable function over partitions and gives results as they are done.
 
+    name: what users type after ``--engine``, and before a setting of it.
+    Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
     workers: how many at once; None for as many as make sense.
+    recipe: the ``Recipe`` of the run that it works for, set by the run; None without one.
+
+    Raises ConfigError for a setting that is unknown or does not fit.
     """
 
-    def __init__(self, workers: int | None = None, **options: Any):
+    name: ClassVar[str]
+    Config: ClassVar[type] = NoConfig
+
+    def __init__(self, workers: int | None = None, **settings: Any):
         self.workers = workers
-        self.options = options
+        self.config: Any = structure(self.Config, settings, plugin=self.name)
+        self.recipe: Any = None
 
     @abc.abstractmethod
     def map(
@@ -36,6 +48,15 @@ class Engine(abc.ABC):
         size_bytes: of all inputs together, to choose how many workers are worth starting.
         on_progress: called in this process with what a running task reports.
 
+        A task may be attempted again when its worker is lost, even while the lost one lives on.
         When the iterator is closed early, tasks not yet begun are dropped and running ones
-        stopped.  Raises HarvestError when workers are lost.
+        stopped, where the engine has them in its hands.  Raises HarvestError when workers are
+        lost for good.
         """
+
+    def scripts(self, tasks: Sequence[Any]) -> Sequence[str]:
+        """What ``map`` would submit to a batch system, as text; nothing is written.
+
+        Engines that submit nothing have none.
+        """
+        return ()

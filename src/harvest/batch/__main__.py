@@ -1,0 +1,23 @@
+"""``python -m harvest.batch status|wait|cancel DIRECTORY``."""
+
+from __future__ import annotations
+
+import sys
+
+from harvest.errors import HarvestError
+from harvest.run.text import printable_line
+
+
+def main() -> int:
+    """Call a command; errors become one line and an exit code."""
+    from .app import app
+
+    try:
+        return int(app(standalone_mode=False) or 0)
+    except HarvestError as error:
+        print(f"harvest: {printable_line(str(error))}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Commands over a batch's directory: how far it is, wait for it, cancel it."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from harvest.errors import ExitCode
+
+from .batch import Batch
+from .status import JobStatus
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Follow batch jobs that harvest submitted.", no_args_is_help=True)
+
+FAILURES_SHOWN = 10
+
+DirectoryArgument = Annotated[
+    Path, typer.Argument(metavar="DIRECTORY", help="As named when the jobs were submitted.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("status")
+def status(directory: DirectoryArgument, json: JsonOption = False) -> int:
+    """Tell how far each job is, and why commands failed. Ends with 1 when one did."""
+    return _tell(Batch.open(directory).status(), json=json)
+
+
+@app.command("wait")
+def wait(directory: DirectoryArgument, json: JsonOption = False) -> int:
+    """Wait until all jobs have ended, then tell how. Ends with 1 when a command failed."""
+    return _tell(Batch.open(directory).wait(), json=json)
+
+
+@app.command("cancel")
+def cancel(directory: DirectoryArgument) -> int:
+    """Cancel the jobs that have not ended."""
+    Batch.open(directory).cancel()
+    return ExitCode.DONE
+
+
+def _tell(jobs: list[JobStatus], *, json: bool) -> int:
+    if json:
+        print(jsonlib.dumps([_document(job) for job in jobs], indent=2))
+    else:
+        for job in jobs:
+            _print(job)
+    return ExitCode.FAILED if any(job.failed for job in jobs) else ExitCode.DONE
+
+
+def _document(job: JobStatus) -> dict[str, Any]:
+    return {
+        "name": job.name,
+        "job_ids": list(job.job_ids),
+        "log": str(job.log),
+        **job.counts,
+        "commands": [attrs.asdict(command) for command in job.commands],
+    }
+
+
+def _print(job: JobStatus) -> None:
+    from harvest.run.text import printable_line
+
+    counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
+    ids = ", ".join(map(str, job.job_ids))
+    print(f"{printable_line(job.name)} (Slurm job {ids}): {counts}")
+    for command in job.failed[:FAILURES_SHOWN]:
+        where = f" on {command.host}" if command.host else ""
+        print(f"  command {command.number} failed{where}: {printable_line(command.reason)}")
+    if len(job.failed) > FAILURES_SHOWN:
+        print(f"  and {len(job.failed) - FAILURES_SHOWN} more")
+    if job.failed:
+        print(f"  what they printed: {printable_line(str(job.log))}")
+    reasons = {c.reason for c in job.commands if c.state == "pending" and c.reason}
+    if reasons:
+        print(f"  waiting for: {printable_line(', '.join(sorted(reasons)))}")

@@ -1,0 +1,256 @@
+"""Jobs that belong together, in one directory: write, submit, watch, cancel."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from harvest.errors import UsageError
+from harvest.run.text import printable_line
+
+from . import slurm
+from .files import JOB, LOG, SCRIPT, STATE, SUBMITTED, Submission, write
+from .job import Job, safe_name
+from .script import render
+from .status import JobFiles, JobStatus, job_status
+
+__all__ = ["Batch", "Script"]
+
+FIRST_PAUSE_S: Final = 1.0
+LONGEST_PAUSE_S: Final = 15.0
+PAUSE_GROWS: Final = 1.5
+"""Between questions to Slurm: short at first, and kind to a controller that many ask."""
+
+COMMANDS_SHOWN: Final = 20
+
+PATIENCE_S: Final = 600.0
+"""How long Slurm's commands may fail before a wait is given up."""
+
+
+@attrs.frozen(kw_only=True)
+class Script:
+    """A job as it would be submitted.
+
+    job: its label; text: of the script; submit: the command that submits it, where ``<NAME>``
+    stands for the job id of another job; commands: the command lines that its tasks run.
+    As text it is all of them, for a terminal to show.
+    """
+
+    job: str
+    text: str
+    submit: str
+    commands: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"# {printable_line(self.submit)}", *self.text.splitlines(), "", "# it runs"]
+        lines += [f"#   {printable_line(command)}" for command in self.commands[:COMMANDS_SHOWN]]
+        if len(self.commands) > COMMANDS_SHOWN:
+            lines.append(f"#   and {len(self.commands) - COMMANDS_SHOWN} more")
+        return "\n".join(lines) + "\n"
+
+
+class Batch:
+    """Jobs that belong together; their files lie in one directory that all nodes see.
+
+    Anybody who may read the directory may ask for their status, from any shell.
+    """
+
+    def __init__(self, directory: Path | str):
+        self.directory = Path(directory).expanduser().absolute()
+
+    @classmethod
+    def open(cls, directory: Path | str) -> Batch:
+        """The batch that was submitted from ``directory``.
+
+        Raises UsageError where there is none.
+        """
+        batch = cls(directory)
+        if not any(True for _ in batch._places()):
+            raise UsageError(
+                "no batch was submitted from here",
+                where=str(batch.directory),
+                remedy="give the directory that was named when it was submitted",
+            )
+        return batch
+
+    def scripts(self, *jobs: Job) -> list[Script]:
+        """What ``submit`` would do with these jobs; nothing is written."""
+        self._check(jobs)
+        return [
+            Script(
+                job=job.label,
+                text=render(job, self.directory / job.label),
+                submit=shlex.join(
+                    ["sbatch", "--parsable", f"--chdir={self.directory / job.label}"]
+                    + ([f"--dependency={_dependency(job, _placeholder)}"] if _waits(job) else [])
+                    + [str(self.directory / job.label / SCRIPT)]
+                ),
+                commands=tuple(shlex.join(words) for words in job.commands),
+            )
+            for job in jobs
+        ]
+
+    def submit(self, *jobs: Job) -> list[int]:
+        """Write and submit jobs, those that others wait for first; gives Slurm's job ids.
+
+        Raises UsageError where Slurm's commands are missing or the batch has a job of the same
+        name; SlurmError when Slurm refuses one, after those already submitted are cancelled.
+        """
+        self._check(jobs)
+        for job in jobs:
+            if (self.directory / job.label).exists():
+                raise UsageError(
+                    f"the batch has a job {job.label!r} already",
+                    where=str(self.directory),
+                    remedy="choose another directory for this batch",
+                )
+        for job in jobs:
+            place = self.directory / job.label
+            for folder in (place, place / STATE, place / LOG):
+                folder.mkdir(mode=0o700, parents=True)
+            (place / SCRIPT).write_text(render(job, place), encoding="utf-8")
+            write(place / JOB, job.document())
+        ids: dict[str, int] = {}
+        try:
+            for job in jobs:
+                tasks = range(job.tasks) if job.is_array else None
+                wanted = _dependency(job, lambda name: str(ids[name])) if _waits(job) else None
+                ids[job.label] = self._submit(job.label, tasks, array=None, dependency=wanted)
+        except BaseException:
+            if ids:
+                self.cancel()
+            raise
+        return list(ids.values())
+
+    def resubmit(self, name: str, commands: Iterable[int]) -> int:
+        """Submit the tasks of these commands of a job again; gives the new job id.
+
+        name: of a job that was submitted and of which nothing is active any more.
+        Commands of a task that ended well are not repeated.
+        """
+        label = safe_name(name)
+        job = JobFiles(self.directory / label)
+        if not job.submissions:
+            raise UsageError(f"no job {label!r} was submitted", where=str(self.directory))
+        if job.submissions[0].tasks is None:
+            return self._submit(label, None, array=None, dependency=None)
+        tasks = sorted({number // job.per_task for number in commands})
+        limit = f"%{job.array_limit}" if job.array_limit else ""
+        array = ",".join(map(str, tasks)) + limit
+        return self._submit(label, tasks, array=array, dependency=None)
+
+    def _submit(
+        self, label: str, tasks: Sequence[int] | None, *, array: str | None, dependency: str | None
+    ) -> int:
+        place = self.directory / label
+        job_id, cluster = slurm.submit(place / SCRIPT, place, array=array, dependency=dependency)
+        told = None if tasks is None else tuple(tasks)
+        submissions = [*JobFiles(place).submissions, Submission(job_id, cluster, told)]
+        write(place / SUBMITTED, [attrs.asdict(submission) for submission in submissions])
+        return job_id
+
+    def status(self) -> list[JobStatus]:
+        """How far each job is, in the order of their submission.
+
+        Raises SlurmError when Slurm does not answer.
+        """
+        jobs = self._jobs()
+        submissions = [submission for job in jobs for submission in job.submissions]
+        known = slurm.queued(submissions)
+        unknown = [
+            submission
+            for job in jobs
+            for submission in job.submissions
+            if any(task not in known for task in job.latest().values())
+        ]
+        accounted = slurm.ended(unknown) if unknown else {}
+        return [job_status(job, known, accounted) for job in jobs]
+
+    def wait(
+        self,
+        *,
+        timeout_s: float | None = None,
+        on_poll: Callable[[list[JobStatus]], None] | None = None,
+    ) -> list[JobStatus]:
+        """Wait until no job is active; gives the last status.
+
+        timeout_s: give up waiting after so long; the jobs go on, and the status tells so.
+        on_poll: called with each status on the way.
+        Failures of Slurm's commands are borne for ten minutes; then SlurmError is raised.
+        """
+        answered = time.monotonic()
+        until = math.inf if timeout_s is None else answered + timeout_s
+        pause = FIRST_PAUSE_S
+        ended = False
+        while True:
+            late = time.monotonic() >= until
+            try:
+                found = self.status()
+                answered = time.monotonic()
+            except slurm.SlurmError:
+                if late or time.monotonic() - answered > PATIENCE_S:
+                    raise
+            else:
+                if on_poll is not None:
+                    on_poll(found)
+                active = any(job.active for job in found)
+                # a last word may take a moment to be seen from another node
+                if late or (not active and (ended or not any(job.wordless for job in found))):
+                    return found
+                ended = not active
+            time.sleep(max(0.0, min(pause, until - time.monotonic())))
+            pause = min(pause * PAUSE_GROWS, LONGEST_PAUSE_S)
+
+    def cancel(self) -> None:
+        """Cancel all jobs that have not ended."""
+        slurm.cancel(submission for job in self._jobs() for submission in job.submissions)
+
+    def _places(self) -> Iterable[Path]:
+        if not self.directory.is_dir():
+            return []
+        return (
+            entry for entry in sorted(self.directory.iterdir()) if (entry / SUBMITTED).is_file()
+        )
+
+    def _jobs(self) -> list[JobFiles]:
+        jobs = [JobFiles(place) for place in self._places()]
+        return sorted(jobs, key=lambda job: job.submissions[0].job_id)
+
+    def _check(self, jobs: Sequence[Job]) -> None:
+        seen: set[str] = set()
+        for job in jobs:
+            for name in (*job.after_ok, *job.after_any):
+                if safe_name(name) not in seen:
+                    raise UsageError(
+                        f"job {job.name!r} waits for {name!r}, which does not come before it",
+                        remedy="name a job given earlier in the same call",
+                    )
+            if job.label in seen:
+                raise UsageError(
+                    f"two jobs of the batch are called {job.label!r}",
+                    remedy="give each a name of its own",
+                )
+            seen.add(job.label)
+
+
+def _waits(job: Job) -> bool:
+    return bool(job.after_ok or job.after_any)
+
+
+def _placeholder(name: str) -> str:
+    return f"<{name}>"
+
+
+def _dependency(job: Job, id_of: Callable[[str], str]) -> str:
+    """What sbatch's ``--dependency`` gets."""
+    return ",".join(
+        ":".join((kind, *(id_of(safe_name(name)) for name in names)))
+        for kind, names in (("afterok", job.after_ok), ("afterany", job.after_any))
+        if names
+    )

@@ -1,0 +1,105 @@
+"""What a batch job's task runs: its commands, one after the other, with their states kept.
+
+``python -m harvest.batch.element DIRECTORY``; the task's number comes from Slurm's environment.
+A command that ended well in an earlier attempt of the task is not run again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from harvest.errors import ExitCode
+
+from .files import JOB, STATE, read, write
+
+__all__ = ["main"]
+
+
+class _Task:
+    """One array task while it runs."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        self.job = read(directory / JOB)
+        self.number = int(os.environ.get("SLURM_ARRAY_TASK_ID", "0"))
+        self.child: subprocess.Popen[bytes] | None = None
+        self.stopped = False
+
+    def run(self) -> int:
+        """Run the commands; the exit code of the first that failed, or 0."""
+        signal.signal(signal.SIGTERM, self._stop)
+        per_task = self.job["per_task"]
+        first = self.number * per_task
+        worst = 0
+        for number in range(first, min(first + per_task, len(self.job["commands"]))):
+            path = self.directory / STATE / f"{number}.json"
+            before = read(path)
+            if before is not None and before["exit_code"] == 0:
+                continue
+            code = self._command(number, path)
+            worst = worst or code
+            if self.stopped:
+                break
+        return worst
+
+    def _command(self, number: int, path: Path) -> int:
+        words = self.job["commands"][number]
+        state = {
+            "state": "running",
+            "exit_code": None,
+            "signal": None,
+            "job_id": os.environ.get("SLURM_JOB_ID"),
+            "restart": int(os.environ.get("SLURM_RESTART_COUNT", "0")),
+            "host": socket.gethostname(),
+            "started": _now(),
+            "ended": None,
+        }
+        write(path, state)
+        try:
+            self.child = subprocess.Popen(words, cwd=self.job["cwd"], stdin=subprocess.DEVNULL)
+        except OSError as error:
+            print(f"harvest: {words[0]!r} cannot be run: {error}", file=sys.stderr)
+            code = 127
+        else:
+            if self.stopped:
+                self._forward(signal.SIGTERM)
+            code = self.child.wait()
+        ended: dict[str, Any] = {"state": "ended", "ended": _now()}
+        ended["exit_code"] = code if code >= 0 else None
+        ended["signal"] = -code if code < 0 else None
+        write(path, state | ended)
+        return code if code >= 0 else 128 - code
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.stopped = True
+        self._forward(number)
+
+    def _forward(self, number: int) -> None:
+        if self.child is not None and self.child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.child.send_signal(number)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def main() -> int:
+    """Run the task that Slurm's environment names."""
+    if len(sys.argv) != 2:
+        print("usage: python -m harvest.batch.element DIRECTORY", file=sys.stderr)
+        return ExitCode.USAGE
+    return _Task(Path(sys.argv[1])).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

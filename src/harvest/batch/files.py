@@ -1,0 +1,66 @@
+"""The files of a batch: ``<directory>/<label>/`` for each of its jobs.
+
+| path | holds |
+|---|---|
+| ``script.sh`` | what sbatch got |
+| ``job.json`` | name, working directory and command lines |
+| ``submitted.json`` | each submission: Slurm's job id and, of an array, the tasks in it |
+| ``state/<number>.json`` | how far the command of that number is, written by its task |
+| ``log/`` | what the tasks printed |
+
+JSON is written in ASCII, so that names that are no text survive.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from harvest.errors import DatasetError
+from harvest.run.durable import write_atomically
+
+__all__ = ["JOB", "LOG", "SCRIPT", "STATE", "SUBMITTED", "Submission", "read", "write"]
+
+JOB: Final = "job.json"
+LOG: Final = "log"
+SCRIPT: Final = "script.sh"
+STATE: Final = "state"
+SUBMITTED: Final = "submitted.json"
+
+
+@attrs.frozen
+class Submission:
+    """One submission of a job.
+
+    job_id: Slurm's; cluster: the cluster's name where sbatch told one, else "".
+    tasks: numbers of the array tasks in it; None for a job that is no array.
+    """
+
+    job_id: int
+    cluster: str
+    tasks: tuple[int, ...] | None
+
+
+def write(path: Path, document: Any) -> None:
+    """Replace a JSON file, atomically."""
+    write_atomically(path, json.dumps(document).encode("ascii"))
+
+
+def read(path: Path) -> Any:
+    """The content of a JSON file; None where there is none.
+
+    Raises DatasetError for one that is damaged.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise DatasetError(
+            f"no valid JSON: {error}",
+            where=str(path),
+            remedy="remove the batch's directory and submit again",
+        ) from error

@@ -1,0 +1,128 @@
+"""A job: one command line, or an array of them, and what must have ended before it begins."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from harvest.errors import UsageError
+
+from .options import Options
+
+__all__ = ["ARRAY_TASKS", "Job", "python", "safe_name"]
+
+ARRAY_TASKS: Final = 1_000
+"""Most tasks of one array; Slurm's default MaxArraySize allows 1,001."""
+
+_LABEL_LENGTH: Final = 60
+
+
+def python(module: str, *arguments: str) -> tuple[str, ...]:
+    """The command line that runs a module with this interpreter.
+
+    The working directory is kept off the module path: it may hold anybody's files.
+    """
+    return (sys.executable, "-P", "-m", module, *arguments)
+
+
+def _argvs(commands: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    made = []
+    for command in commands:
+        words = () if isinstance(command, str) else tuple(command)
+        if not words or not all(isinstance(w, str) and "\0" not in w for w in words):
+            raise UsageError(
+                f"{command!r} is no command line",
+                where="batch job",
+                remedy="give each command as a sequence of words",
+            )
+        made.append(words)
+    return tuple(made)
+
+
+def _names(value: Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@attrs.frozen(kw_only=True)
+class Job:
+    """Commands that Slurm runs, each once.
+
+    name: shown by Slurm, in its safe form :attr:`label`; names the job within its batch.
+    commands: command lines as sequences of words, run without a shell.  Several make an array.
+    options: what each array task asks of the cluster.
+    after_ok, after_any: names of jobs of the same batch that must have ended well, or ended at
+        all, before this one begins.  It is cancelled when that can no longer be.
+    per_task: commands that one array task runs, one after the other; by default as few as keep
+        the array within 1,000 tasks.
+    array_limit: array tasks that run at once, at most.
+    cwd: absolute directory that the commands run in; by default that of the caller.
+    requeue: whether Slurm may begin a task again when its node fails or it is preempted; commands
+        of the task that ended well are then not repeated.
+
+    Raises UsageError for a job that cannot be.
+    """
+
+    name: str
+    commands: tuple[tuple[str, ...], ...] = attrs.field(converter=_argvs)
+    options: Options = attrs.field(factory=Options)
+    after_ok: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    after_any: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    per_task: int = attrs.field()
+    array_limit: int | None = None
+    cwd: str = attrs.field(factory=lambda: str(Path.cwd()), converter=str)
+    requeue: bool = True
+
+    @per_task.default
+    def _few(self) -> int:
+        return max(1, -(-len(self.commands) // ARRAY_TASKS))
+
+    def __attrs_post_init__(self) -> None:
+        if not self.commands:
+            raise UsageError("a job needs a command", where=f"batch job {self.name!r}")
+        if self.per_task < 1 or self.tasks > ARRAY_TASKS:
+            raise UsageError(
+                f"{len(self.commands)} commands, {self.per_task} to a task, make {self.tasks} "
+                "array tasks",
+                where=f"batch job {self.name!r}",
+                remedy=f"choose per_task so that there are 1 to {ARRAY_TASKS}",
+            )
+        if self.array_limit is not None and self.array_limit < 1:
+            raise UsageError(
+                f"array_limit {self.array_limit} lets nothing run", where=f"batch job {self.name!r}"
+            )
+
+    @property
+    def label(self) -> str:
+        """The name as Slurm and the file system get it: letters, digits and ``.``, ``_``, ``-``."""
+        return safe_name(self.name)
+
+    @property
+    def tasks(self) -> int:
+        """How many array tasks there are."""
+        return -(-len(self.commands) // max(1, self.per_task))
+
+    @property
+    def is_array(self) -> bool:
+        """Whether Slurm gets an array, rather than a single job."""
+        return self.tasks > 1
+
+    def document(self) -> dict[str, Any]:
+        """What the job's tasks read when they begin."""
+        return {
+            "name": self.name,
+            "cwd": self.cwd,
+            "per_task": self.per_task,
+            "array_limit": self.array_limit,
+            "commands": [list(words) for words in self.commands],
+        }
+
+
+def safe_name(name: str) -> str:
+    """A name made safe; see :attr:`Job.label`."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", name).lstrip("-._")
+    return safe[:_LABEL_LENGTH] or "job"

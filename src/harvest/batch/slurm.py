@@ -1,0 +1,153 @@
+"""Slurm's own commands, called without a shell: sbatch, squeue, sacct, scancel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from harvest.errors import HarvestError, UsageError
+
+from .files import Submission
+
+__all__ = ["SlurmError", "Task", "TaskState", "cancel", "ended", "queued", "submit"]
+
+_TIMEOUT_S: Final = 120.0
+
+_WAITING: Final = frozenset(
+    (
+        "CONFIGURING", "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD",
+        "SPECIAL_EXIT",
+    )
+)  # fmt: skip
+_RUNNING: Final = frozenset(
+    ("COMPLETING", "RESIZING", "RUNNING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
+)
+
+
+class SlurmError(HarvestError):
+    """A command of Slurm's failed; it may well succeed when tried again."""
+
+
+@attrs.frozen
+class TaskState:
+    """What Slurm says of a task: its state in Slurm's word, and the reason where it gives one."""
+
+    state: str
+    reason: str = ""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it is to begin, for the first time or again."""
+        return self.state in _WAITING
+
+    @property
+    def active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.waiting or self.state in _RUNNING
+
+
+Task = tuple[int, int | None]
+"""A job id and, of an array, the task's number."""
+
+
+def submit(
+    script: Path, directory: Path, *, array: str | None, dependency: str | None
+) -> tuple[int, str]:
+    """Submit a script, to be started in ``directory``; the job's id and its cluster's name."""
+    options = ["--parsable", f"--chdir={directory}"]
+    if array is not None:
+        options.append(f"--array={array}")
+    if dependency is not None:
+        options += [f"--dependency={dependency}", "--kill-on-invalid-dep=yes"]
+    told = _call(["sbatch", *options, str(script)]).strip()
+    number, _, cluster = told.partition(";")
+    if not number.isdigit():
+        raise SlurmError(f"sbatch gave no job id but {told!r}", remedy="see sbatch's configuration")
+    return int(number), cluster
+
+
+def queued(submissions: Iterable[Submission]) -> dict[Task, TaskState]:
+    """The tasks that Slurm still knows, those that ended some minutes ago among them."""
+    found: dict[Task, TaskState] = {}
+    for cluster, ids in _by_cluster(submissions).items():
+        text = _call(
+            ["squeue", *_on(cluster), "--noheader", "--all", "--array", "--states=all",
+             f"--user={os.getuid()}", "--format=%F|%K|%T|%r"]
+        )  # fmt: skip
+        for line in text.splitlines():
+            words = line.strip().split("|", 3)
+            if len(words) == 4 and words[0].isdigit() and int(words[0]) in ids:
+                task = int(words[1]) if words[1].isdigit() else None
+                found[int(words[0]), task] = TaskState(words[2], words[3])
+    return found
+
+
+def ended(submissions: Iterable[Submission]) -> dict[Task, TaskState]:
+    """How tasks ended, by Slurm's accounting; empty on a cluster that keeps none."""
+    found: dict[Task, TaskState] = {}
+    for cluster, ids in _by_cluster(submissions).items():
+        try:
+            text = _call(
+                ["sacct", *_on(cluster), "--noheader", "--parsable2", "--allocations",
+                 f"--jobs={','.join(map(str, sorted(ids)))}", "--format=JobID,State"]
+            )  # fmt: skip
+        except (SlurmError, UsageError):  # no accounting, or none of it for us
+            continue
+        for line in text.splitlines():
+            name, _, state = line.partition("|")
+            job, _, task = name.partition("_")
+            if job.isdigit() and (not task or task.isdigit()):
+                # "CANCELLED by 1000"
+                found[int(job), int(task) if task else None] = TaskState(state.split(" ")[0])
+    return found
+
+
+def cancel(submissions: Iterable[Submission]) -> None:
+    """Cancel all that has not ended; what has ended is left alone."""
+    for cluster, ids in _by_cluster(submissions).items():
+        _call(["scancel", *_on(cluster), "--quiet", *map(str, sorted(ids))])
+
+
+def _by_cluster(submissions: Iterable[Submission]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for submission in submissions:
+        found.setdefault(submission.cluster, set()).add(submission.job_id)
+    return found
+
+
+def _on(cluster: str) -> list[str]:
+    return [f"--clusters={cluster}"] if cluster else []
+
+
+def _call(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{command[0]} is not on the PATH",
+            remedy="run this where Slurm's commands are, such as a login node, "
+            "or use another engine",
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise SlurmError(
+            f"{command[0]} did not answer within {_TIMEOUT_S:.0f} s", remedy="try again"
+        ) from error
+    if done.returncode != 0:
+        told = done.stderr.decode("utf-8", "backslashreplace").strip() or "without a word"
+        raise SlurmError(
+            f"{command[0]} ended with status {done.returncode}: {told}",
+            remedy="see the message; check partition, account and limits",
+        )
+    return done.stdout.decode("utf-8", "backslashreplace")

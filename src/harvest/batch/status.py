@@ -1,0 +1,166 @@
+"""How far jobs are: what Slurm says of their tasks, and what their commands wrote themselves.
+
+The tasks' own files tell what Slurm forgets minutes after a job's end; Slurm tells of what could
+not write any more: killed tasks, lost nodes, jobs that still wait.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from .files import JOB, LOG, STATE, SUBMITTED, Submission, read
+from .slurm import Task, TaskState
+
+__all__ = ["CommandStatus", "JobFiles", "JobStatus", "job_status"]
+
+
+@attrs.frozen(kw_only=True)
+class CommandStatus:
+    """How far one command is.
+
+    number: its place among the job's commands, from 0.
+    state: ``pending``, ``running``, ``done`` or ``failed``.
+    active: whether its task is still in Slurm's hands.
+    exit_code, signal: how it ended, where it could tell.
+    reason: why it waits or failed, in words; "" where there is nothing to say.
+    host: where it ran last.
+    """
+
+    number: int
+    state: str
+    active: bool
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    host: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class JobStatus:
+    """How far a job is.
+
+    name: the job's; job_ids: Slurm's id of each submission; commands: how far each is.
+    log: directory of what its tasks printed, in files ``<job id>_<task>.out``.
+    """
+
+    name: str
+    job_ids: tuple[int, ...]
+    commands: tuple[CommandStatus, ...]
+    log: Path
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Commands by state: pending, running, done, failed."""
+        found = Counter(command.state for command in self.commands)
+        return {state: found[state] for state in ("pending", "running", "done", "failed")}
+
+    @property
+    def active(self) -> bool:
+        """Whether anything of it is still in Slurm's hands."""
+        return any(command.active for command in self.commands)
+
+    @property
+    def wordless(self) -> bool:
+        """Whether a command failed without having written how."""
+        return any(command.exit_code is None and command.signal is None for command in self.failed)
+
+    @property
+    def failed(self) -> tuple[CommandStatus, ...]:
+        """The commands that failed."""
+        return tuple(command for command in self.commands if command.state == "failed")
+
+
+class JobFiles:
+    """The files of one job, read."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        job = read(directory / JOB) or {}
+        self.name: str = job.get("name", directory.name)
+        self.per_task: int = job.get("per_task", 1)
+        self.array_limit: int | None = job.get("array_limit")
+        self.count: int = len(job.get("commands", ()))
+        self.submissions = [
+            Submission(s["job_id"], s["cluster"], None if s["tasks"] is None else tuple(s["tasks"]))
+            for s in read(directory / SUBMITTED) or ()
+        ]
+
+    def latest(self) -> dict[int, Task]:
+        """The last submission of each array task, by its number."""
+        found: dict[int, Task] = {}
+        for submission in self.submissions:
+            if submission.tasks is None:
+                found[0] = (submission.job_id, None)
+            else:
+                found.update({task: (submission.job_id, task) for task in submission.tasks})
+        return found
+
+
+def job_status(
+    job: JobFiles, known: Mapping[Task, TaskState], accounted: Mapping[Task, TaskState]
+) -> JobStatus:
+    """A job's status from its files, Slurm's queue and Slurm's accounting."""
+    latest = job.latest()
+    states = job.directory / STATE
+    # listed, not tried one by one: a network file system remembers for long what was not there
+    written = {entry.name for entry in os.scandir(states)}
+    commands = []
+    for number in range(job.count):
+        task = latest.get(number // job.per_task)
+        name = f"{number}.json"
+        told = read(states / name) if name in written else None
+        queued = known.get(task) if task is not None else None
+        ended = accounted.get(task) if task is not None else None
+        commands.append(_command(number, told, queued, ended, submitted=task is not None))
+    return JobStatus(
+        name=job.name,
+        job_ids=tuple(submission.job_id for submission in job.submissions),
+        commands=tuple(commands),
+        log=job.directory / LOG,
+    )
+
+
+def _command(
+    number: int,
+    told: dict[str, Any] | None,
+    queued: TaskState | None,
+    ended: TaskState | None,
+    *,
+    submitted: bool,
+) -> CommandStatus:
+    active = queued is not None and queued.active
+    host = told["host"] if told else ""
+    if told and told["exit_code"] == 0:
+        return CommandStatus(number=number, state="done", active=active, exit_code=0, host=host)
+    if queued is not None and active:
+        if queued.waiting or told is None:
+            reason = "" if queued.reason == "None" else queued.reason
+            return CommandStatus(number=number, state="pending", active=True, reason=reason)
+        if told["state"] == "running":
+            return CommandStatus(number=number, state="running", active=True, host=host)
+    if told and told["state"] == "ended":
+        how = f"signal {told['signal']}" if told["signal"] else f"exit code {told['exit_code']}"
+        return CommandStatus(
+            number=number, state="failed", active=active, exit_code=told["exit_code"],
+            signal=told["signal"], reason=how, host=host,
+        )  # fmt: skip
+    if not submitted:
+        return CommandStatus(number=number, state="pending", active=False, reason="not submitted")
+    return CommandStatus(
+        number=number, state="failed", active=False, reason=_end(queued or ended), host=host
+    )
+
+
+def _end(told: TaskState | None) -> str:
+    """What became of a task that left no word of its own."""
+    if told is not None and told.state == "COMPLETED":
+        return "its task ended, but left no word here: do all nodes see this directory?"
+    if told is not None and not told.active:
+        return f"its task ended as {told.state}"
+    return "its task is gone from the queue and left no word (killed, or its node lost)"

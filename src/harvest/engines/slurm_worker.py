@@ -1,0 +1,58 @@
+"""What one array task of the engine ``slurm`` runs: its partitions, staged one by one.
+
+``python -m harvest.engines.slurm_worker FOLDER NUMBER``.  Partitions that an earlier attempt of the
+task staged are left as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from harvest.errors import ExitCode, HarvestError
+from harvest.run import interrupt
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Work; exit code 0 when all is staged, 1 when an error was kept, another when interrupted."""
+    folder, number = Path(sys.argv[1]), int(sys.argv[2])
+    cpus = int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
+    # before anything heavy is imported
+    os.environ.setdefault("POLARS_MAX_THREADS", str(cpus))
+    os.environ.setdefault("OMP_NUM_THREADS", str(cpus))
+    interrupt.install()
+    try:
+        return _work(folder, number, cpus)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+def _work(folder: Path, number: int, cpus: int) -> int:
+    from harvest.run.work import harvest_partition
+
+    from .local import LocalEngine
+    from .slurm_spec import is_staged, read_tasks, write_error
+
+    try:
+        todo = [task for task in read_tasks(folder, number) if not is_staged(task)]
+        for result in LocalEngine(workers=cpus).map(harvest_partition, todo):
+            print(f"harvest: staged {result.source}: {result.origin}", flush=True)
+            interrupt.check()
+    except (MemoryError, HarvestError, OSError) as error:
+        print(f"harvest: {error}", file=sys.stderr)
+        if isinstance(error, MemoryError) or isinstance(error.__cause__, BrokenProcessPool):
+            return ExitCode.FAILED  # it may do better when it is begun again
+        write_error(folder, number, error)
+        return ExitCode.FAILED
+    except Exception as error:
+        write_error(folder, number, error)
+        raise
+    return ExitCode.DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,469 @@
+"""The engine ``slurm``: what its jobs are told, and whole harvests on a real Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from datetime import date, datetime, time, timedelta, timezone
+from pathlib import Path
+
+import attrs
+import pytest
+from clusters import eventually, rows_files
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.engines.slurm import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine, _chunks
+from harvest.engines.slurm_plain import from_json, to_json
+from harvest.engines.slurm_spec import is_staged, read_error, read_tasks, write_error, write_tasks
+from harvest.errors import (
+    ConfigError,
+    DatasetError,
+    HarvestError,
+    PluginError,
+    SourceError,
+    TooManyRejects,
+    UsageError,
+)
+from harvest.plugins.manager import manager
+from harvest.plugins.source import Partition
+from harvest.run.manifest import Manifest
+from harvest.run.work import SourceRejected, Task
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples" / "dask-run"
+QUICK = ("-o", "slurm.memory=300M", "-o", "slurm.time=5")
+
+# --- what jobs are told
+
+any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
+single = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), any_text, st.binary(),
+    st.datetimes(timezones=st.one_of(st.none(), st.just(timezone(timedelta(hours=5))))),
+    st.dates(), st.times(), st.timedeltas(),
+)  # fmt: skip
+hashable = st.one_of(st.integers(), any_text, st.binary(), st.tuples(any_text, st.dates()))
+plain_values = st.recursive(
+    single,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(hashable, inner, max_size=3),
+        st.sets(hashable, max_size=3),
+        st.frozensets(hashable, max_size=3),
+    ),
+    max_leaves=8,
+)
+
+
+def types_of(value):
+    """The types in a value, at every depth, in order."""
+    if isinstance(value, dict):
+        return dict, [(types_of(k), types_of(v)) for k, v in value.items()]
+    if isinstance(value, (list, tuple)):
+        return type(value), [types_of(item) for item in value]
+    return type(value)
+
+
+@given(plain_values)
+def test_plain_values_pass_through_json_unchanged(value):
+    text = json.dumps(to_json(value))
+    assert text.isascii()
+    back = from_json(json.loads(text))
+    assert back == value
+    assert types_of(back) == types_of(value)
+
+
+@pytest.mark.parametrize(
+    "value", [object(), lambda: 1, Manifest(sink="s", location="l"), {1: {2j}}]
+)
+def test_other_values_are_refused_by_name(value):
+    with pytest.raises(PluginError, match="cannot be sent to a batch job"):
+        to_json(value)
+
+
+def test_times_and_paths_keep_their_types():
+    values = [datetime(2024, 1, 2), date(2024, 1, 2), time(1, 2), Path("/a b")]
+    assert from_json(json.loads(json.dumps(to_json(values)))) == values
+
+
+def example_tasks(folder: Path, limit: int = 50) -> list[Task]:
+    """Tasks of several sources and sinks, as a run makes them, with settings that are not plain."""
+    from harvest.run.plan import list_partitions, make_plan
+    from harvest.run.prepare import prepare_sinks, prepare_sources
+    from harvest.run.recipe import Endpoint, Recipe
+
+    ncem = folder / "ncem"
+    ncem.mkdir()
+    (ncem / "data_scan0000000001_module0.data").write_bytes(b"1")
+    recipe = Recipe(
+        sources=(Endpoint("mofka-dask", str(EXAMPLE)), Endpoint("ncem", str(ncem))),
+        sinks=(
+            Endpoint("parquet", str(folder / "p q")),
+            Endpoint("jsonl", str(folder / "caf\udce9.jsonl.gz")),
+        ),
+        settings={
+            "mofka-dask": {"timezone": "America/Chicago"},
+            "ncem": {"clock_offset.nersc": "-27ms"},
+            "jsonl": {"level": 3},
+        },
+        max_rejects=7,
+    )
+    uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
+    manifests = [Manifest(sink=sink.name, location=sink.location) for sink in sinks]
+    plan = make_plan(list_partitions(uses), sinks, manifests, run="R")
+    return [
+        Task(
+            source=planned.use.source,
+            partition=planned.partition,
+            targets=tuple((sinks[number], planned.part) for number in planned.read_for),
+            max_rejects=recipe.max_rejects,
+        )
+        for planned in plan.to_read[:limit]
+    ]
+
+
+def test_tasks_reach_a_job_as_they_were(tmp_path):
+    tasks = example_tasks(tmp_path)
+    assert {task.source.name for task in tasks} == {"mofka-dask", "ncem"}
+
+    write_tasks(tmp_path / "tasks", [tasks[:3], tasks[3:]])
+    back = read_tasks(tmp_path / "tasks", 0) + read_tasks(tmp_path / "tasks", 1)
+
+    assert len(back) == len(tasks)
+    for mine, theirs in zip(tasks, back, strict=True):
+        assert theirs.partition == mine.partition
+        assert types_of(dict(theirs.partition.options)) == types_of(dict(mine.partition.options))
+        assert (type(theirs.source), theirs.source.location) == (
+            type(mine.source),
+            mine.source.location,
+        )
+        assert theirs.source.config == mine.source.config
+        assert [part for _, part in theirs.targets] == [part for _, part in mine.targets]
+        assert [(type(s), s.location, s.config, s.state) for s, _ in theirs.targets] == [
+            (type(s), s.location, s.config, s.state) for s, _ in mine.targets
+        ]
+        assert (theirs.on_error, theirs.max_rejects) == (mine.on_error, mine.max_rejects)
+        assert not is_staged(theirs)
+
+
+def test_what_jobs_are_told_is_for_the_user_alone(tmp_path):
+    """Settings and locations may hold a password."""
+    write_tasks(tmp_path / "tasks", [example_tasks(tmp_path, limit=1)])
+    assert (tmp_path / "tasks").stat().st_mode & 0o077 == 0
+
+
+def test_a_job_with_another_version_of_a_plugin_refuses(tmp_path):
+    write_tasks(tmp_path / "tasks", [example_tasks(tmp_path, limit=1)])
+    path = tmp_path / "tasks" / "run.json"
+    document = json.loads(path.read_text())
+    assert "hpc-harvest-mofka-dask" in dict(document["versions"])
+    document["versions"] = [["hpc-harvest-mofka-dask", "0.0.1"], ["hpc-harvest-not-there", "1"]]
+    path.write_text(json.dumps(document))
+
+    with pytest.raises(UsageError) as caught:
+        read_tasks(tmp_path / "tasks", 0)
+
+    assert "hpc-harvest-mofka-dask is" in str(caught.value)
+    assert "0.0.1 here" in str(caught.value)
+    assert "hpc-harvest-not-there is not installed there" in str(caught.value)
+
+
+def test_a_source_that_jobs_could_not_find_is_refused(tmp_path, demo_plugins):
+    source = demo_plugins.source("demo")(str(tmp_path))
+    tasks = example_tasks(tmp_path, limit=1)
+    with pytest.raises(UsageError, match="there is no source 'demo'"):
+        write_tasks(tmp_path / "tasks", [[attrs.evolve(tasks[0], source=source)]])
+
+
+ERRORS = [
+    HarvestError("found", where="here", remedy="do"), UsageError("u"), ConfigError("c", where="x"),
+    SourceError("s"), DatasetError("d"), PluginError("p", remedy="r"), TooManyRejects("t"),
+    SourceRejected("the line is bad", where="f, record 2"), OSError(28, "No space left", "/x y"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_what_stopped_a_job_is_raised_as_it_was(tmp_path, error):
+    write_error(tmp_path, 3, error)
+    back = read_error(tmp_path, 3)
+    assert type(back) is type(error)
+    assert str(back) == str(error)
+    assert vars(back) == vars(error)
+    assert read_error(tmp_path, 4) is None
+
+
+def test_errors_of_other_kinds_keep_their_exit_code_or_are_defects(tmp_path):
+    class MineAlone(TooManyRejects):
+        """An error that a plugin derived."""
+
+    write_error(tmp_path, 0, MineAlone("too many"))
+    assert type(read_error(tmp_path, 0)) is TooManyRejects
+    write_error(tmp_path, 1, ZeroDivisionError("division by zero"))
+    assert "unexpected ZeroDivisionError" in str(read_error(tmp_path, 1))
+
+
+# --- how partitions are shared out
+
+
+def sized(size: int) -> Task:
+    partition = Partition(id="p", origin="/p", size_bytes=size)
+    return Task(source=None, partition=partition, targets=())
+
+
+@given(
+    st.lists(st.integers(0, 3 * BYTES_WORTH_A_JOB), min_size=1, max_size=40),
+    st.integers(1, 60),
+    st.one_of(st.none(), st.integers(1, 50)),
+)
+def test_every_partition_is_in_one_array_task_and_their_number_is_bounded(sizes, times, per_job):
+    tasks = [sized(size) for size in sizes] * times
+
+    chunks = _chunks(tasks, per_job)
+
+    assert [id(task) for chunk in chunks for task in chunk] == [id(task) for task in tasks]
+    assert all(chunks)
+    assert len(chunks) <= 1000
+    if per_job is not None and len(tasks) <= 1000 * per_job:
+        assert all(len(chunk) == per_job for chunk in chunks[:-1])
+
+
+def test_small_partitions_share_an_array_task_and_large_ones_do_not():
+    assert len(_chunks([sized(1000)] * 100, None)) == 1
+    assert len(_chunks([sized(BYTES_WORTH_A_JOB)] * 100, None)) == 100
+    assert len(_chunks([sized(0)] * 100, None)) == 100, "of unknown size"
+    assert len(_chunks([sized(0)] * 10_000, None)) <= 1000
+    assert len(_chunks([sized(1000)] * 10_001, 1)) <= 1000
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"partition": "a b"}, "batch option 'partition': 'a b' does not fit"),
+        ({"time": "1 hour"}, "batch option 'time'"),
+        ({"memory": "4 GB"}, "batch option 'memory'"),
+        ({"extra": "--wrap=rm"}, "--wrap is set by harvest itself"),
+        ({"tasks_per_job": "0"}, "slurm.tasks_per_job: 0 does not fit"),
+        ({"retries": -1}, "slurm.retries: -1 does not fit"),
+        ({"partitions": "x"}, "has no setting 'partitions'; did you mean 'partition'"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(setting, message):
+    with pytest.raises(ConfigError) as caught:
+        SlurmEngine(**setting)
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_without_slurm_nothing_happens_but_a_clear_error(tmp_path, anywhere):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text("one\n")
+    anywhere.env["PATH"] = str(tmp_path)
+
+    told = anywhere.run("run", "-s", "paced:in", "-k", "jsonl:out", "--engine", "slurm", code=2)
+
+    assert "sbatch is not on the PATH" in told
+    assert rows_files(tmp_path / "out") == {}
+    # and the next run, with another engine, is not disturbed
+    anywhere.run("run", "-s", "paced:in", "-k", "jsonl:out")
+
+
+def test_every_setting_is_in_the_page_on_engines():
+    from harvest.engines.dask_cluster import DaskConfig
+
+    page = (ROOT / "docs" / "engines.md").read_text()
+    for name, config in (("slurm", SlurmConfig), ("dask", DaskConfig)):
+        for field in attrs.fields(config):
+            assert field.metadata["doc"]
+            assert f"`{name}.{field.name}`" in page, f"{name}.{field.name}"
+
+
+# --- on a real Slurm
+
+
+def lines(folder: Path, **files: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def attempts(dataset: Path, stem: str) -> list[Path]:
+    return list((dataset / "_harvest" / "staging" / "attempts").glob(f"{stem}-*"))
+
+
+def batches(dataset: Path) -> list[Path]:
+    return sorted((dataset / "_harvest" / "batch").glob("*"))
+
+
+def queue(on_slurm) -> dict[str, str]:
+    """State of each job or array task in the queue."""
+    told = on_slurm.slurm("squeue", "-h", "-r", "-o", "%F_%K %T").splitlines()
+    return dict(line.split() for line in told if "COMPLETING" not in line)
+
+
+def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm, tmp_path):
+    # given four files, two of which are read slowly, and names that a shell would act on
+    folder = tmp_path / "in; touch PWNED '$(touch PWNED)' \"`touch PWNED`\"\n#SBATCH -t 0"
+    go = tmp_path / "go"
+    lines(
+        folder,
+        a="one\ntwo\nbad\n",
+        b=f"three\nhold {go}\nfour\n",
+        c=f"five\nhold {go}\nsix\n",
+        **{"-d %j \\ $(touch PWNED)": "seven\n"},
+    )
+    out = tmp_path / "%A out; touch PWNED \\ $(touch PWNED) 'x' -rf\n\"y"
+    sinks = ("-k", f"parquet:{out}/p", "-k", f"jsonl:{out}/j", "-k", f"jsonl:{out}/all.jsonl.gz")
+    running = on_slurm.start(
+        "run", "-s", f"paced:{folder}", *sinks, "--engine", "slurm", *QUICK,
+        "-o", "slurm.tasks_per_job=1", "-o", "slurm.env_setup=export GREETING='hello'",
+    )  # fmt: skip
+
+    # when one is killed in the middle and the other is requeued
+    eventually(lambda: attempts(out / "p", "b") and attempts(out / "p", "c"), "both are in work")
+    (job,) = {task.partition("_")[0] for task in queue(on_slurm)}
+    victim, moved = f"{job}_2", f"{job}_3"  # of b and c: partitions are in the order of names
+    on_slurm.slurm("scancel", "--signal=KILL", "--full", victim)
+    on_slurm.slurm("scontrol", "requeue", moved)
+    eventually(lambda: queue(on_slurm).get(moved) != "RUNNING", "the requeued task has stopped")
+    go.touch()
+    told = on_slurm.end(running, code=3)
+
+    # then the data sets are, to the byte, those of a run in one process
+    assert "1 input units could not be read" in told
+    on_slurm.run(
+        "run", "-s", f"paced:{folder}", "-k", "parquet:l/p", "-k", "jsonl:l/j",
+        "-k", "jsonl:l/all.jsonl.gz", code=3,
+    )  # fmt: skip
+    assert rows_files(out) == rows_files(tmp_path / "l")
+    assert len(rows_files(out)) > 5
+    assert not list(tmp_path.rglob("PWNED"))
+    # and nothing of the batch is left
+    assert batches(out / "p") == []
+    assert queue(on_slurm) == {}
+
+
+def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
+    folder = lines(tmp_path / "in", a="one\n", b=f"two\nhold {tmp_path / 'go'}\n", c="bad\nthree\n")
+    (folder / "caf\udce9").write_text("four\n")
+    out = tmp_path / "out $(touch PWNED)"
+    arguments = ("run", "-s", f"paced:{folder}", "-o", "paced.prefix=> ", "--keep-runs", "3")
+
+    told = on_slurm.run(
+        *arguments, "-k", f"jsonl:{out}", "--engine", "slurm", *QUICK,
+        "-o", "slurm.tasks_per_job=1", "-o", "slurm.wait=false",
+    )  # fmt: skip
+
+    # its last line says how to follow it, from any shell
+    assert "the last one commits" in told
+    (batch,) = batches(out)
+    assert str(batch) in told
+    status = [str(word) for word in ("-P", "-m", "harvest.batch", "status", batch, "--json")]
+
+    def state():
+        done = subprocess.run(
+            [sys.executable, *status], env=on_slurm.env, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        return {job["name"]: job for job in json.loads(done.stdout)}
+
+    # when the task that is held up dies, nobody submits it again
+    eventually(lambda: attempts(out, "b"), "it is in work")
+    eventually(lambda: state()["harvest-stage"]["done"] == 3, "the others are done")
+    stage = state()["harvest-stage"]
+    (number,) = [c["number"] for c in stage["commands"] if c["state"] == "running"]
+    (job,) = stage["job_ids"]
+    assert not (out / "_harvest" / "manifest.json").exists()
+    on_slurm.slurm("scancel", "--signal=KILL", "--full", f"{job}_{number}")
+    (tmp_path / "go").touch()
+
+    # then the last job reads what is missing, and commits
+    eventually(lambda: not queue(on_slurm), "all jobs have ended")
+    found = state()
+    assert (found["harvest-stage"]["done"], found["harvest-stage"]["failed"]) == (3, 1)
+    (last,) = found["harvest-commit"]["commands"]
+    assert last["exit_code"] == 3, Path(found["harvest-commit"]["log"])
+    on_slurm.run(*arguments, "-k", f"jsonl:{tmp_path / 'local'}", code=3)
+    assert rows_files(out) == rows_files(tmp_path / "local")
+    (run,) = json.loads(on_slurm.run("runs", out, "--json"))
+    assert run["account"][0]["read"] == 6
+    assert not list(tmp_path.rglob("PWNED"))
+
+
+def test_what_stops_a_partition_stops_the_run_and_its_jobs(on_slurm, tmp_path):
+    folder = lines(tmp_path / "in", a="bad\nbad\n", b=f"hold {tmp_path / 'never'}\n")
+
+    told = on_slurm.run(
+        "run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "slurm", *QUICK,
+        "-o", "slurm.tasks_per_job=1", "--max-rejects", "1", code=4,
+    )  # fmt: skip
+
+    assert "more than 1 rejects, the last one: the line is bad" in told
+    assert str(folder / "a") in told
+    assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()
+    eventually(lambda: not queue(on_slurm), "the other task is cancelled")
+
+
+def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_path):
+    folder = lines(tmp_path / "in", a="one\n", b="two\n")
+
+    told = on_slurm.run(
+        "run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "slurm", *QUICK,
+        "-o", "slurm.retries=1",
+        "-o", "slurm.env_setup=echo the disk is on fire; kill -KILL $$", code=1,
+    )  # fmt: skip
+
+    assert "was lost 2 times" in told
+    (log, *_) = (tmp_path / "out").rglob("*.out")
+    assert str(log.parent) in told
+    assert "the disk is on fire" in log.read_text()
+
+
+def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, tmp_path):
+    folder = lines(tmp_path / "in", a="one\n", b=f"hold {tmp_path / 'go'}\n")
+    arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out")
+    running = on_slurm.start(*arguments, "--engine", "slurm", *QUICK, "-o", "slurm.tasks_per_job=1")
+    staging = tmp_path / "out" / "_harvest" / "staging"
+    eventually(lambda: list(staging.glob("a-*/_part.json")), "the first is staged")
+    eventually(lambda: attempts(tmp_path / "out", "b"), "the second is in work")
+
+    os.killpg(running.pid, signal.SIGINT)
+
+    on_slurm.end(running, code=130)
+    eventually(lambda: not queue(on_slurm), "its jobs are cancelled")
+    (tmp_path / "go").touch()
+    told = json.loads(on_slurm.run("run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--json"))
+    assert told["record_types"] == {"paced.line": 2}
+
+
+def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
+    lines(tmp_path / "in", a="one\n")
+    arguments = ("run", "-s", "paced:in", "-k", "jsonl:out")
+    on_slurm.run(*arguments)
+
+    told = on_slurm.run(
+        *arguments, "--force", "--engine", "slurm", "-o", "slurm.wait=false", code=2
+    )
+
+    assert "--force cannot be left to a last job" in told
+    assert batches(tmp_path / "out") == []
+
+
+def test_a_real_run_of_dask_is_the_same_on_slurm(on_slurm, tmp_path):
+    arguments = ("run", "-s", f"mofka-dask:{EXAMPLE}")
+    on_slurm.run(*arguments, "-k", "parquet:local")
+
+    on_slurm.run(
+        *arguments, "-k", "parquet:there", "--engine", "slurm", "--workers", "2", *QUICK,
+        "-o", "slurm.tasks_per_job=7", "-o", f"slurm.directory={tmp_path / 'jobs'}",
+    )  # fmt: skip
+
+    assert rows_files(tmp_path / "there") == rows_files(tmp_path / "local")
+    assert len(rows_files(tmp_path / "there")) == 11, "one file for each record type"
