@@ -1,1 +1,32 @@
 """GPFS (IBM Storage Scale) policy lists: every file of a file system, one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .aggregation import aggregate, write_result
+    from .comparing import churn
+    from .converting import convert
+    from .hive import write_hive
+    from .splitting import split
+
+__all__ = ["aggregate", "churn", "convert", "split", "write_hive", "write_result"]
+
+_HOMES = {
+    "aggregate": "aggregation",
+    "churn": "comparing",
+    "convert": "converting",
+    "split": "splitting",
+    "write_hive": "hive",
+    "write_result": "aggregation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # imported when first used: the plugin's declarations cost nothing until then
+    from importlib import import_module
+
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -38,5 +38,6 @@ class GpfsFile(Record):
     pool: str | None = field(doc="Storage pool.")
     fileset: str | None = field(doc="Fileset.")
     mode: str | None = field(doc="Type and permissions, as `ls -l` writes them.")
+    flags: str | None = field(doc="MISC_ATTRIBUTES, a letter each, as the list has them.")
     nlink: int | None = field(doc="Number of hard links.")
     scan_time: datetime | None = field(doc="When the scan was made, where the list tells.")

@@ -1,0 +1,175 @@
+"""``harvest_gpfs.aggregate``: one call from files to a result that says what it was made of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+
+from .bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
+from .choose import AUTO, Choice, available_memory, choose_backend
+from .files import ParquetFile, find, scan
+from .groupings import Setting
+from .groupings import chosen as chosen_groupings
+from .links import IDENTITY
+from .listing import BUDGET, Listing
+from .metrics import DEFAULT
+from .metrics import chosen as chosen_metrics
+from .names import read_names
+from .on_polars import PolarsRows
+from .scans import LATEST, moment, told
+from .steps import Rows
+
+__all__ = ["Result", "aggregate"]
+
+_MEMORY_SHARE = 8
+"""One part of the memory limit in so many may go into finding hard links."""
+
+
+@attrs.frozen(eq=False)
+class Result:
+    """Groups with their metrics, and what they were made of.
+
+    frame: a row for each group, sorted by the groups, nulls last.
+    choice: the backend and why it was taken.
+    scan: the scan that was summed up; root, now: what top-level directories and ages are counted
+    from, None where no grouping asks for it.
+    """
+
+    frame: pl.DataFrame
+    choice: Choice
+    scan: str
+    root: str | None
+    now: str | None
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What it was made of, for people: backend, scan, root, now."""
+        told_facts = {"backend": self.choice.backend, "because": self.choice.reason}
+        told_facts["scan"] = self.scan
+        if self.root is not None:
+            told_facts["root"] = self.root
+        if self.now is not None:
+            told_facts["now"] = self.now
+        return told_facts
+
+
+def aggregate(
+    inputs: str | Path | Sequence[str | Path],
+    by: str | Sequence[str] = ("uid",),
+    metrics: str | Sequence[str] = DEFAULT,
+    *,
+    backend: str = AUTO,
+    scan: str = LATEST,
+    now: str | datetime | None = None,
+    root: str | None = None,
+    top_depth: int = 1,
+    depth: int = 2,
+    sizes: str = SIZES,
+    ages: str = AGES,
+    cold: str | int = 365,
+    small: str | int = "64K",
+    passwd: str | Path | None = None,
+    group: str | Path | None = None,
+    directories: bool = True,
+    address: str | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+) -> Result:
+    """Sum up a scan by groups, exactly, an object with several hard links counted once.
+
+    inputs: a dataset of the sink parquet, Parquet files of ``gpfs.file``, patterns, directories.
+    by: names of groupings (``GROUPINGS``), none for one group of all; metrics: what is counted
+        and summed (``METRICS``).  Both as a list or as text with commas.
+    backend: ``auto``, ``memory``, ``streaming``, ``gpu`` or ``dask``; the result is the same.
+    scan: ``latest``, ``all`` (all rows are parts of one scan), a time or the beginning of one, or
+        the path of a list.
+    now: what ages are counted from; the time of the scan unless given.
+    root: where top-level directories begin; the longest directory that all paths lie in unless
+        given.  top_depth: how many directories below it ``top`` has; depth: how far down
+        ``directory`` goes.
+    sizes, ages: upper ends of the classes ``size_bin``, ``access_age`` and ``modify_age``.
+    cold: how long neither accessed nor modified is cold; small: below which size a file is small.
+    passwd, group: files with the names of users and groups.
+    directories: whether directories take part, or only what they hold.
+    address: of a Dask scheduler; workers: how many processes to start where none is given.
+    memory_limit: bytes that may be used; as ``available_memory`` finds unless given.
+
+    >>> result = aggregate("out", by="uid,top")  # doctest: +SKIP
+    >>> print(result.choice)  # doctest: +SKIP
+    backend streaming: 3.2 GiB of columns, 23.5 GiB of memory, no GPU that can be used
+    >>> result.frame.columns  # doctest: +SKIP
+    ['uid', 'top', 'inodes', 'files', 'directories', 'hard_links', 'size_bytes', 'allocated_bytes']
+    >>> write_result(result, "usage.csv")  # doctest: +SKIP
+
+    An object counts once in every result, at its first path in the order of bytes; ``hard_links``
+    counts its others where they lie.  Results therefore add up to the whole scan.
+
+    Raises UsageError for what does not exist or fits no scan, DatasetError for files that are not
+    of ``gpfs.file``, HarvestError for sums that are too large for an int64.
+    """
+    groupings, measured = chosen_groupings(by), chosen_metrics(metrics)
+    setting = Setting(
+        top_depth=_at_least(top_depth, 1, "top_depth"),
+        depth=_at_least(depth, 0, "depth"),
+        sizes=SizeBins.parse(sizes),
+        ages=AgeBins.parse(ages),
+        cold_days=parse_age(cold),
+        small_below=parse_size(small),
+        user_names=read_names(passwd, "passwd") if passwd is not None else {},
+        group_names=read_names(group, "group") if group is not None else {},
+    )
+    reference = None if now is None else moment(now)
+    files = find(inputs)
+    columns = {*IDENTITY, "path", "kind", "nlink", "scan_time"}
+    columns.update(*(g.columns for g in groupings), *(m.columns for m in measured))
+    size = sum(file.bytes_of(columns) for file in files)
+    memory = available_memory() if memory_limit is None else memory_limit
+    choice = choose_backend(size, backend, memory, address=address)
+    with _rows(files, choice, memory, address, workers) as rows:
+        listing = Listing.of(
+            rows, scan, root=root, now=reference, budget=max(BUDGET, memory // _MEMORY_SHARE)
+        )
+        frame = listing.aggregate(
+            [g.name for g in groupings],
+            [m.name for m in measured],
+            setting,
+            directories=directories,
+        )
+        needs = {g.needs for g in groupings}
+        return Result(
+            frame,
+            choice,
+            listing.scan.label,
+            listing.root if "root" in needs else None,
+            told(listing.now) if "now" in needs else None,
+        )
+
+
+@contextlib.contextmanager
+def _rows(
+    files: Sequence[ParquetFile],
+    choice: Choice,
+    memory: int,
+    address: str | None,
+    workers: int | None,
+) -> Iterator[Rows]:
+    if choice.backend != "dask":
+        yield PolarsRows(scan(files), choice.backend)
+        return
+    from .on_dask import ClusterRows, connected
+
+    with connected(address, workers, memory) as client:
+        yield ClusterRows.over(client, files)
+
+
+def _at_least(number: int, least: int, name: str) -> int:
+    if number < least:
+        raise UsageError(f"{name} is {number}", remedy=f"give {least} or more")
+    return number

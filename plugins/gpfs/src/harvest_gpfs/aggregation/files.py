@@ -1,0 +1,242 @@
+"""Parquet files of ``gpfs.file``: finding them, checking them, reading parts of them."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import attrs
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import harvest
+from harvest import DatasetError, UsageError
+from harvest.model.frames import native_schema, plain_columns, polars_schema
+
+from ..records import GpfsFile
+
+__all__ = ["ParquetFile", "Piece", "find", "no_rows", "pieces", "read", "scan"]
+
+_KIND = harvest.record_type(GpfsFile)
+_REQUIRED = ("inode", "path")
+_TEXT_OVERHEAD = 16
+"""Bytes that a text takes beside its characters."""
+
+
+@attrs.frozen
+class ParquetFile:
+    """A file with rows of ``gpfs.file``.
+
+    rows: how many; groups: the rows of each of its row groups.
+    text_bytes: unpacked bytes of its columns of text.
+    hive: columns that its directories tell (``uid=1000/``) and it does not have itself.
+    """
+
+    path: str
+    rows: int
+    groups: tuple[int, ...]
+    text_bytes: dict[str, int]
+    hive: tuple[tuple[str, str], ...] = ()
+
+    def bytes_of(self, columns: Iterable[str]) -> int:
+        """About how much memory its values in some columns take."""
+        total = 0
+        for name in columns:
+            texts = self.text_bytes.get(name)
+            total += self.rows * 8 if texts is None else self.rows * _TEXT_OVERHEAD + texts
+        return total
+
+
+@attrs.frozen
+class Piece:
+    """Some rows of a file: a unit of distributed work."""
+
+    path: str
+    offset: int
+    rows: int
+    hive: tuple[tuple[str, str], ...] = ()
+
+
+def find(inputs: str | Path | Sequence[str | Path]) -> list[ParquetFile]:
+    """The files that inputs stand for, each once, in the order of the inputs and of names.
+
+    inputs: datasets of the sink parquet, directories (searched at any depth), files, patterns.
+
+    Raises UsageError for an input that has none, DatasetError for a file that is no Parquet file
+    of ``gpfs.file``.
+    """
+    listed = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+    found = [path for item in listed for path in _paths(item)]
+    if not found:
+        raise UsageError("no input", remedy="name a dataset, Parquet files or a directory of them")
+    return [_checked(path) for path in dict.fromkeys(found)]
+
+
+def _paths(item: str | Path) -> list[str]:
+    path = Path(item).expanduser().absolute()
+    if path.is_file():
+        return [str(path)]
+    if path.is_dir():
+        return _committed(path) if (path / "_harvest").is_dir() else _below(path)
+    matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - any text may be given
+    if not matches:
+        raise UsageError("no such file or directory", where=str(path), remedy=_NAME)
+    return [file for match in matches for file in _paths(match)]
+
+
+def _below(path: Path) -> list[str]:
+    found = [
+        str(file)
+        for file in sorted(path.rglob("*.parquet"))
+        # what begins with _ or . is a writer's own, for all readers of Parquet
+        if not any(part[0] in "._" for part in file.relative_to(path).parts)
+    ]
+    if not found:
+        raise UsageError("no *.parquet below this directory", where=str(path), remedy=_NAME)
+    return found
+
+
+_NAME = "name a dataset, Parquet files, a pattern as 'lists/*.parquet', or a directory of them"
+
+
+def _committed(path: Path) -> list[str]:
+    dataset = harvest.open(path)
+    if dataset.sink.name != "parquet":
+        raise UsageError(
+            f"this dataset is written by the sink {dataset.sink.name!r}, not parquet",
+            where=str(path),
+            remedy="use the view gpfs.usage, or harvest into parquet:DIR",
+        )
+    return [str(dataset.sink.root / file.path) for file in dataset.files(_KIND.name)]
+
+
+def _checked(path: str) -> ParquetFile:
+    try:
+        metadata = pq.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
+    except (OSError, pa.ArrowException) as error:
+        raise DatasetError(
+            f"this is no Parquet file: {error}", where=path, remedy="leave it out"
+        ) from error
+    told = dict(part.split("=", 1) for part in Path(path).parent.parts if "=" in part)
+    hive = {
+        name: unquote(text)
+        for name, text in told.items()
+        if name in _KIND.arrow_schema.names and name not in schema.names
+    }
+    missing = [n for n in _REQUIRED if n not in schema.names and n not in hive]
+    if missing:
+        raise DatasetError(
+            f"these are no rows of gpfs.file: there is no column {' and '.join(missing)}",
+            where=path,
+            remedy="name files that harvest wrote",
+        )
+    return ParquetFile(
+        path,
+        metadata.num_rows,
+        tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
+        _text_bytes(metadata, schema),
+        tuple(hive.items()),
+    )
+
+
+def _text_bytes(metadata: Any, schema: pa.Schema) -> dict[str, int]:
+    texts = {
+        field.name
+        for field in schema
+        if pa.types.is_string(field.type)
+        or pa.types.is_large_string(field.type)
+        or pa.types.is_binary(field.type)
+        or pa.types.is_dictionary(field.type)
+    }
+    found = dict.fromkeys(texts, 0)
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        for j in range(group.num_columns):
+            column = group.column(j)
+            if column.path_in_schema in found:
+                found[column.path_in_schema] += column.total_uncompressed_size
+    return found
+
+
+def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
+    """The rows of whole files as a lazy frame of plain columns.
+
+    Columns that a file lacks are null, columns that the record type lacks are left out.
+    """
+    if not files:
+        return no_rows()
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for file in files:
+        alike.setdefault(file.hive, []).append(file.path)
+    return pl.concat([_scan(paths, dict(hive)) for hive, paths in alike.items()])
+
+
+def _scan(paths: list[str], hive: dict[str, str]) -> pl.LazyFrame:
+    """The rows of files whose directories tell the same columns."""
+    native = native_schema(_KIND)
+    frame = pl.scan_parquet(
+        paths,
+        schema=native,
+        missing_columns="insert",
+        extra_columns="ignore",
+        cast_options=pl.ScanCastOptions(
+            integer_cast="upcast",
+            float_cast="upcast",
+            missing_struct_fields="insert",
+            extra_struct_fields="ignore",
+        ),
+        glob=False,
+        hive_partitioning=False,
+    )
+    return frame.select(plain_columns(_KIND)).with_columns(
+        _constant(name, text, paths[0]) for name, text in hive.items()
+    )
+
+
+def _constant(name: str, text: str, path: str) -> pl.Expr:
+    """A column that directories tell."""
+    kind = polars_schema(_KIND)[name]
+    if text == _NO_VALUE:
+        return pl.lit(None, kind).alias(name)
+    try:
+        return pl.lit(pl.Series([text]).cast(kind).item(), kind).alias(name)
+    except pl.exceptions.PolarsError as error:
+        raise DatasetError(
+            f"{name}={text} in the path is no {kind}",
+            where=path,
+            remedy="rename the directory, or write the column into the files",
+        ) from error
+
+
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What a directory is called whose rows have no value."""
+
+
+def no_rows() -> pl.LazyFrame:
+    """The columns of the record type without rows."""
+    return pl.LazyFrame(schema=polars_schema(_KIND))
+
+
+def read(piece: Piece) -> pl.LazyFrame:
+    """The rows of a part of a file."""
+    return scan([piece]).slice(piece.offset, piece.rows)
+
+
+def pieces(files: Sequence[ParquetFile], rows: int) -> list[Piece]:
+    """The files in pieces of about ``rows`` rows, cut between row groups."""
+    found = []
+    for file in files:
+        start = held = 0
+        for group in file.groups:
+            if held and held + group > rows:
+                found.append(Piece(file.path, start, held, file.hive))
+                start, held = start + held, 0
+            held += group
+        if held:
+            found.append(Piece(file.path, start, held, file.hive))
+    return found

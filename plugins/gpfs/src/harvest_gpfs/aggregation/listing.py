@@ -1,0 +1,169 @@
+"""One scan that questions are put to: its rows, and what is found out about them once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+
+from .definition import Aggregation
+from .groupings import Setting
+from .links import first_paths, linked_rows, repeated_inodes
+from .scans import LATEST, Scan, pick, told
+from .steps import Extent, Rows, Scans, Untimed
+
+__all__ = ["Listing", "common_root", "list_scans"]
+
+BUDGET = 256 << 20
+"""Bytes that finding hard links may use unless more are allowed."""
+
+
+def list_scans(rows: Rows) -> list[Scan]:
+    """The scans there are, oldest first; lists that tell no time before them, by name."""
+    timed = rows.reduce(Scans())
+    scans = [
+        Scan(told(time), time, None, count)
+        for time, count in timed.drop_nulls("scan_time").sort("scan_time").iter_rows()
+    ]
+    untimed = []
+    if timed["scan_time"].null_count():
+        found = rows.reduce(Untimed()).sort("origin")
+        untimed = [Scan(origin, None, origin, count) for origin, count in found.iter_rows()]
+    return untimed + scans
+
+
+def common_root(*listings: Rows) -> str:
+    """The longest directory that all paths lie in, with a slash at its end.
+
+    Empty where paths have no directory in common, not even ``/``.  A directory that is listed
+    itself and holds all other paths is the root too.
+    """
+    edges = _edges(listings, None)
+    if edges is None:
+        return "/"
+    common = _common(*edges)
+    if edges[0] == common != edges[1]:
+        # the first path begins all others: is it their directory, or the beginning of a name?
+        others = _edges(listings, common)
+        if others is not None and _common(*others).startswith(common.rstrip("/") + "/"):
+            return common.rstrip("/") + "/"
+    return common[: common.rfind("/") + 1]
+
+
+def _edges(listings: Sequence[Rows], apart_from: str | None) -> tuple[str, str] | None:
+    found = pl.concat([rows.reduce(Extent(apart_from)) for rows in listings])
+    first, last = found["first"].min(), found["last"].max()
+    return None if first is None else (str(first), str(last))
+
+
+def _common(first: str, last: str) -> str:
+    """What two texts begin with; with all texts between them, since these are sorted."""
+    length = next(
+        (place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
+        min(len(first), len(last)),
+    )
+    return first[:length]
+
+
+@attrs.define(slots=False, eq=False)
+class Listing:
+    """The rows of one scan.
+
+    rows: those of this scan; scan: which it is.
+    given_root, given_now: what the user says about them.
+    budget: bytes that finding hard links may use.
+    same_scan: a listing of the same rows, that may have found out some things already.
+    """
+
+    rows: Rows
+    scan: Scan
+    given_root: str | None = None
+    given_now: datetime | None = None
+    budget: int = BUDGET
+    same_scan: Listing | None = None
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        wish: str = LATEST,
+        *,
+        root: str | None = None,
+        now: datetime | None = None,
+        budget: int = BUDGET,
+    ) -> Listing:
+        """The scan that is wished for (see ``scans.pick``)."""
+        scan = pick(list_scans(rows), wish)
+        return cls(rows.of(scan), scan, root, now, budget)
+
+    @cached_property
+    def root(self) -> str:
+        """The directory that top-level directories are counted from, with a slash at its end."""
+        if self.given_root is not None:
+            return self.given_root.rstrip("/") + "/" if self.given_root else ""
+        return self.same_scan.root if self.same_scan else common_root(self.rows)
+
+    @cached_property
+    def now(self) -> datetime:
+        """What ages are counted from: the time given, else that of the scan.
+
+        Raises UsageError where neither is known: the clock would give another result each day.
+        """
+        now = self.given_now or self.scan.time
+        if now is None:
+            raise UsageError(
+                "ages are counted from the time of the scan, which this list does not tell",
+                where=self.scan.label,
+                remedy="give it: now=2026-01-11",
+            )
+        return now
+
+    @cached_property
+    def repeated(self) -> pl.DataFrame:
+        """Inodes with more than one row that may be one of several paths."""
+        if self.same_scan:
+            return self.same_scan.repeated
+        return repeated_inodes(self.rows, self.budget)
+
+    def further_paths(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Rows that are further paths of an object, in portions."""
+        for portion in linked_rows(self.rows, self.repeated, columns, self.budget):
+            yield portion.filter(~first_paths())
+
+    def prepared(self, by: Sequence[str], setting: Setting) -> Setting:
+        """The setting with root and time filled in, where a grouping needs them."""
+        from .groupings import GROUPINGS
+
+        needs = {GROUPINGS[name].needs for name in by}
+        if "root" in needs:
+            covered = self.given_root is None
+            setting = attrs.evolve(setting, root=self.root, covered=covered)
+        return attrs.evolve(setting, now=self.now) if "now" in needs else setting
+
+    def aggregate(
+        self,
+        by: Sequence[str],
+        metrics: Sequence[str],
+        setting: Setting | None = None,
+        *,
+        directories: bool = True,
+    ) -> pl.DataFrame:
+        """The result of an aggregation over this scan, hard links counted once."""
+        task = Aggregation(
+            tuple(by),
+            tuple(metrics),
+            self.prepared(by, setting or Setting()),
+            directories=directories,
+        )
+        partials = [self.rows.reduce(task)]
+        if any(not part.of_path for part in task.parts):
+            partials += [
+                task.surplus(portion.lazy()).collect()
+                for portion in self.further_paths(task.columns)
+            ]
+        return task.result(task.combine([partial.lazy() for partial in partials]).collect())

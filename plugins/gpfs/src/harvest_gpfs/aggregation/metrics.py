@@ -1,0 +1,213 @@
+"""What can be counted and summed, in whole numbers alone.
+
+A metric is made of *parts*: columns that a backend sums (or takes the smallest or largest of) and
+that partial results are combined by in the same way.  Its value is computed from the parts at the
+end.  Sums of bytes are kept in two halves, so that they cannot overflow unseen; heat, a float in
+the list, is cut to whole billionths, since a sum of floats depends on its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+
+__all__ = ["DEFAULT", "HALF", "HEAT_UNIT", "METRICS", "Metric", "Part", "chosen"]
+
+HALF: Final = 1 << 28
+"""Where a number is cut in two: sums of both halves are exact for more than 1e10 rows."""
+
+HEAT_UNIT: Final = 1_000_000_000
+"""Heat is summed in units of 1 / HEAT_UNIT."""
+
+_MOST_HEAT: Final = 2.0**33
+"""Up to this an int64 holds a heat in its units; more, or no finite number, counts as unknown."""
+
+How = Literal["sum", "min", "max"]
+
+
+@attrs.frozen
+class Part:
+    """A column that partial results carry.
+
+    value: of each row, None for 1; how: what is done to the values of a group.
+    of_path: whether every row counts, also a further path of an inode that is counted already.
+    dtype: of the column.
+    """
+
+    name: str
+    value: Callable[[], pl.Expr] | None = None
+    how: How = "sum"
+    of_path: bool = False
+    dtype: pl.DataType = attrs.field(factory=pl.Int64)
+
+    def nothing(self) -> pl.Expr:
+        """What changes no sum, no smallest and no largest value."""
+        return pl.lit(0 if self.how == "sum" else None, self.dtype).alias(self.name)
+
+    def aggregate(self) -> pl.Expr:
+        """Over the rows of a group."""
+        if self.value is None:
+            return pl.len().cast(pl.Int64).alias(self.name)
+        value = self.value()
+        return self._reduced(value.cast(pl.Int64) if self.how == "sum" else value)
+
+    def combined(self) -> pl.Expr:
+        """Over partial results of the same group."""
+        return self._reduced(pl.col(self.name))
+
+    def _reduced(self, values: pl.Expr) -> pl.Expr:
+        return {"sum": values.sum, "min": values.min, "max": values.max}[self.how]().alias(
+            self.name
+        )
+
+
+@attrs.frozen
+class Metric:
+    """A column of a result.
+
+    columns: of the record type, that its parts are computed from.
+    halves: the name of a sum that is carried in two halves, which the value is made of.
+    """
+
+    name: str
+    doc: str
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    value: Callable[[], pl.Expr]
+    halves: str | None = None
+
+
+_PATHS = Part("paths", of_path=True)
+_INODES = Part("inodes")
+
+
+def _plain(name: str, doc: str, columns: tuple[str, ...], part: Part) -> Metric:
+    return Metric(name, doc, columns, (part,), lambda: pl.col(part.name))
+
+
+def _kind(name: str, kind: str | None, doc: str) -> Metric:
+    part = Part(name, lambda: pl.col("kind").eq_missing(pl.lit(kind, pl.String)))
+    return _plain(name, doc, ("kind",), part)
+
+
+def _sum(name: str, doc: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
+    """A sum of whole numbers: null in a group of which no object tells one."""
+    parts = (
+        Part(f"{name}/high", lambda: value() // HALF),
+        Part(f"{name}/low", lambda: value() % HALF),
+        _known(name, value),
+        _INODES,
+    )
+    return Metric(name, doc, columns, parts, lambda: _whole(name), halves=name)
+
+
+def _known(name: str, value: Callable[[], pl.Expr]) -> Part:
+    return Part(f"{name}/known", lambda: value().is_not_null())
+
+
+def _whole(name: str) -> pl.Expr:
+    told = (pl.col(f"{name}/known") > 0) | (pl.col("inodes") == 0)
+    return pl.when(told).then(pl.col(f"{name}/high") * HALF + pl.col(f"{name}/low"))
+
+
+def _unknown(name: str, doc: str, of: str) -> Metric:
+    parts = (_known(of, lambda: pl.col(of)), _INODES)
+    return Metric(name, doc, (of,), parts, lambda: pl.col("inodes") - pl.col(f"{of}/known"))
+
+
+def _edge(name: str, doc: str, column: str, how: How) -> Metric:
+    dtype = pl.Float64() if column == "heat" else pl.Datetime("us", "UTC")
+    return _plain(name, doc, (column,), Part(name, lambda: pl.col(column), how, True, dtype))
+
+
+def _heat() -> pl.Expr:
+    heat = pl.col("heat")
+    return pl.when(heat.is_finite() & (heat.abs() < _MOST_HEAT)).then(heat)
+
+
+def _heat_units() -> pl.Expr:
+    return (_heat() * HEAT_UNIT).cast(pl.Int64)
+
+
+def _warm() -> pl.Expr:
+    return _heat() > 0
+
+
+def _warm_bytes() -> pl.Expr:
+    return pl.when(_warm()).then(pl.col("size_bytes")).when(_heat().is_not_null()).then(0)
+
+
+_ALL = (
+    _plain("paths", "paths listed", ("inode",), _PATHS),
+    _plain("inodes", "objects, each once however many paths it has", ("inode",), _INODES),
+    _kind("files", "file", "objects that are files"),
+    _kind("directories", "directory", "objects that are directories"),
+    _kind("symlinks", "symlink", "objects that are symbolic links"),
+    _kind("others", "other", "objects of another kind, such as sockets"),
+    _kind("unknown_kind", None, "objects whose kind the list does not tell"),
+    Metric(
+        "hard_links",
+        "further paths of objects that are counted at their first path",
+        ("inode",),
+        (_PATHS, _INODES),
+        lambda: pl.col("paths") - pl.col("inodes"),
+    ),
+    _sum(
+        "size_bytes",
+        "logical size of the objects; null where none tells it",
+        ("size_bytes",),
+        lambda: pl.col("size_bytes"),
+    ),
+    _sum(
+        "allocated_bytes",
+        "allocated size of the objects; null where none tells it",
+        ("allocated_bytes",),
+        lambda: pl.col("allocated_bytes"),
+    ),
+    _unknown("unknown_size", "objects whose size the list does not tell", "size_bytes"),
+    _unknown("unknown_allocated", "objects whose allocated size is not told", "allocated_bytes"),
+    _plain(
+        "with_heat",
+        "objects whose heat the list tells",
+        ("heat",),
+        _known("heat", _heat),
+    ),
+    _plain("warm", "objects with a heat above zero", ("heat",), Part("warm", _warm)),
+    _sum(
+        "warm_bytes",
+        "logical size of the objects with a heat above zero",
+        ("heat", "size_bytes"),
+        _warm_bytes,
+    ),
+    _sum(
+        "heat_units",
+        f"sum of the heat in units of 1/{HEAT_UNIT:,}, each object's cut to whole units",
+        ("heat",),
+        _heat_units,
+    ),
+    _edge("hottest", "largest heat of any path", "heat", "max"),
+    _edge("oldest_access_time", "of any path", "access_time", "min"),
+    _edge("newest_access_time", "of any path", "access_time", "max"),
+    _edge("oldest_modify_time", "of any path", "modify_time", "min"),
+    _edge("newest_modify_time", "of any path", "modify_time", "max"),
+)
+
+METRICS: Final = {metric.name: metric for metric in _ALL}
+"""All metrics by name."""
+
+DEFAULT: Final = ("inodes", "files", "directories", "hard_links", "size_bytes", "allocated_bytes")
+"""The metrics of a result unless others are asked for."""
+
+
+def chosen(names: str | Sequence[str]) -> tuple[Metric, ...]:
+    """Metrics by name, from a list or a text with commas; raises UsageError for an unknown one."""
+    listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
+    for name in listed:
+        if name not in METRICS:
+            raise UsageError(f"no metric {name!r}", remedy="there are " + ", ".join(METRICS))
+    return tuple(METRICS[name] for name in dict.fromkeys(listed))

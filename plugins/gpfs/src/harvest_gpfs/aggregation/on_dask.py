@@ -1,0 +1,126 @@
+"""Rows on the workers of a Dask cluster: a partial result per piece, combined in a tree."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+import polars as pl
+
+from harvest import HarvestError
+
+from .files import ParquetFile, Piece, no_rows, pieces, read
+from .scans import Scan
+from .steps import Step
+
+__all__ = ["ClusterRows", "connected"]
+
+PIECE_ROWS: Final = 1_000_000
+"""Rows of a unit of work, about."""
+
+FAN_IN: Final = 8
+"""Partial results that are combined at once."""
+
+
+@attrs.frozen(eq=False)
+class ClusterRows:
+    """Rows of ``gpfs.file`` in Parquet files, asked by the workers of a cluster.
+
+    The files' paths must mean the same on every worker.
+    """
+
+    client: Any
+    units: tuple[Piece, ...]
+    scan: Scan | None = None
+
+    @classmethod
+    def over(cls, client: Any, files: Sequence[ParquetFile]) -> ClusterRows:
+        """The rows of whole files."""
+        return cls(client, tuple(pieces(files, PIECE_ROWS)))
+
+    def of(self, scan: Scan) -> ClusterRows:
+        """The rows of one scan alone."""
+        return attrs.evolve(self, scan=scan)
+
+    def reduce(self, step: Step) -> pl.DataFrame:
+        """The result of a step over all rows.
+
+        Raises HarvestError where workers are lost, as for want of memory.
+        """
+        from distributed import KilledWorker
+        from distributed.scheduler import NoValidWorkerError
+
+        if not self.units:
+            return step.finish(step.partial(no_rows())).collect()
+        submit = self.client.submit
+        # sent to each worker once, not with every task
+        shared = self.client.scatter(step, broadcast=True, hash=False)
+        level = [submit(_partial, shared, unit, self.scan, pure=False) for unit in self.units]
+        while len(level) > 1:
+            level = [
+                submit(_combine, shared, level[start : start + FAN_IN], pure=False)
+                for start in range(0, len(level), FAN_IN)
+            ]
+        try:
+            result: pl.DataFrame = submit(_finish, shared, level[0], pure=False).result()
+        except (KilledWorker, NoValidWorkerError) as error:
+            raise HarvestError(
+                f"the cluster lost its workers: {error}",
+                remedy="give them more memory, or take backend=streaming",
+            ) from error
+        return result
+
+
+def _partial(step: Step, unit: Piece, scan: Scan | None) -> pl.DataFrame:
+    rows = read(unit)
+    return step.partial(rows if scan is None else scan.filter(rows)).collect()
+
+
+def _combine(step: Step, partials: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return step.combine([partial.lazy() for partial in partials]).collect()
+
+
+def _finish(step: Step, partial: pl.DataFrame) -> pl.DataFrame:
+    return step.finish(partial.lazy()).collect()
+
+
+@contextlib.contextmanager
+def connected(address: str | None, workers: int | None, memory: int) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of one on this machine that ends afterwards.
+
+    workers: processes of a scheduler started here; one per CPU unless given.
+    memory: bytes that these may use together.
+    Raises HarvestError where no scheduler answers.
+    """
+    from dask.system import CPU_COUNT
+    from distributed import Client, LocalCluster
+
+    if address is not None:
+        try:
+            client: Any = Client(address, timeout=20)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            raise HarvestError(
+                f"no Dask scheduler answers: {error}",
+                where=address,
+                remedy="write its address as tcp://HOST:PORT",
+            ) from error
+        with client:
+            yield client
+        return
+    count = workers or CPU_COUNT
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=count,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            memory_limit=memory // count,
+            # a worker is one of several processes: each takes one CPU
+            env={"POLARS_MAX_THREADS": "1"},
+        ) as started,
+        Client(started) as client,  # type: ignore[no-untyped-call]
+    ):
+        yield client

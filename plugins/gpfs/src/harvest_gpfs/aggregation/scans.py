@@ -1,0 +1,106 @@
+"""Which scan a row is of, and which one a question is about.
+
+A dataset may hold many scans of a file system, and sums across them would count every file again
+and again.  A scan is told by its ``scan_time``; lists that do not tell it are told by ``origin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import attrs
+import polars as pl
+
+from harvest import DatasetError, UsageError
+
+__all__ = ["ALL", "LATEST", "Scan", "moment", "pick", "told"]
+
+LATEST = "latest"
+ALL = "all"
+
+
+@attrs.frozen
+class Scan:
+    """A scan, or several lists taken for one.
+
+    label: as people name it: its time, else the path of its list, else ``all``.
+    time: when it was made, None where no list tells; of several the newest.
+    origin: the list it is, where it is told by that.
+    rows: how many rows it has.
+    """
+
+    label: str
+    time: datetime | None
+    origin: str | None
+    rows: int
+
+    def filter(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows that are of this scan."""
+        if self.label == ALL:
+            return rows
+        if self.origin is not None:
+            return rows.filter(pl.col("scan_time").is_null(), pl.col("origin") == self.origin)
+        return rows.filter(pl.col("scan_time") == self.time)
+
+
+def told(time: datetime) -> str:
+    """A time as text: ``2026-01-11T00:00:00Z``, with microseconds where there are some."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def moment(text: str | datetime) -> datetime:
+    """A time from ``2026-01-11`` or ``2026-01-11T12:00:00Z``; UTC where no zone is given.
+
+    Raises UsageError for another text.
+    """
+    try:
+        time = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no time", remedy="write 2026-01-11 or 2026-01-11T12:00:00Z"
+        ) from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
+    """The scan that is meant.
+
+    scans: those there are, oldest first, those without a time before all others.
+    wish: ``latest``; ``all``, which takes all rows for parts of one scan; a time, or the beginning
+        of one (``2026-01``); an origin, or its end.
+
+    Raises UsageError for a wish that fits no scan or several, and for ``latest`` where no list
+    tells its time and there are several; DatasetError where there are no rows.
+    """
+    if not scans:
+        raise DatasetError("there are no rows of gpfs.file", remedy="harvest a policy list first")
+    if wish == ALL:
+        times = [scan.time for scan in scans if scan.time is not None]
+        return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
+    if wish == LATEST:
+        if scans[-1].time is None and len(scans) > 1:
+            raise UsageError(
+                f"{len(scans)} lists do not tell when their scan was made, so that the latest is "
+                "not known",
+                remedy=f"scan=all takes them for parts of one scan; else name one:{_names(scans)}",
+            )
+        return scans[-1]
+    fits = [scan for scan in scans if _fits(scan, wish)]
+    if len(fits) == 1:
+        return fits[0]
+    found = "no scan is" if not fits else f"{len(fits)} scans are"
+    raise UsageError(
+        f"{found} {wish!r}", remedy=f"write latest, all, or one of:{_names(fits or scans)}"
+    )
+
+
+def _fits(scan: Scan, wish: str) -> bool:
+    if scan.origin is not None:
+        return scan.origin == wish or scan.origin.endswith("/" + wish.lstrip("/"))
+    return scan.label.startswith(wish.strip().replace(" ", "T"))
+
+
+def _names(scans: Sequence[Scan]) -> str:
+    shown = "".join(f"\n  {scan.label}" for scan in scans[:10])
+    return shown + (f"\n  and {len(scans) - 10} more" if len(scans) > 10 else "")

@@ -1,0 +1,388 @@
+"""The commands ``harvest gpfs ...``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harvest import UsageError
+from harvest.batch import Batch, Job, python
+
+from .submitting import (
+    AccountOption,
+    ArrayLimitOption,
+    CpusOption,
+    DryRunOption,
+    EnvSetupOption,
+    MemoryOption,
+    PartitionOption,
+    PerTaskOption,
+    SbatchOption,
+    Submission,
+    SubmitOption,
+    TimeOption,
+    WaitOption,
+    batches_of,
+    shown,
+)
+
+__all__ = ["app"]
+
+app = typer.Typer(help="GPFS policy lists: split, convert, aggregate.", no_args_is_help=True)
+
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o", "--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."
+    ),
+]
+RootOption = Annotated[
+    str | None,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        help="Where top-level directories begin. [default: what all paths have in common]",
+    ),
+]
+TopDepthOption = Annotated[
+    int, typer.Option("--top-depth", min=1, help="Directories below the root that make one up.")
+]
+
+
+@app.command("split")
+def split_command(
+    path: Annotated[Path, typer.Argument(metavar="LIST", help="The list, plain, .gz or .zst.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the parts go.")],
+    parts: Annotated[int, typer.Option("-n", "--parts", min=1, help="How many.")],
+    compress: Annotated[str, typer.Option(help="Parts: none, gzip or zstd.")] = "none",
+    part: Annotated[
+        int | None, typer.Option("--part", min=1, help="Make this part only.", hidden=True)
+    ] = None,
+    submit: SubmitOption = False,
+    dry_run: DryRunOption = False,
+    wait: WaitOption = True,
+    partition: PartitionOption = None,
+    account: AccountOption = None,
+    time: TimeOption = None,
+    memory: MemoryOption = None,
+    cpus: CpusOption = None,
+    env_setup: EnvSetupOption = None,
+    sbatch: SbatchOption = None,
+    array_limit: ArrayLimitOption = None,
+) -> int:
+    """Split a list into parts of whole lines, each a list of its own.
+
+    Called again after it was cut short, it makes what is missing. With --submit,
+    an array makes the parts, and a last job what is missing then.
+    """
+    from .splitting import split
+
+    if not (submit or dry_run):
+        only = None if part is None else [part]
+        split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
+        return 0
+    from .splitting import Split
+
+    plan = Split.of(path, directory, parts, compress)
+    sent = Submission.of(
+        "split", directory, partition=partition, account=account, time=time, memory=memory,
+        cpus=cpus, env_setup=env_setup, sbatch=sbatch, array_limit=array_limit, wait=wait,
+        dry_run=dry_run,
+    )  # fmt: skip
+    words = (
+        "gpfs", "split", f"--parts={parts}", f"--compress={compress}", "--", str(plan.path),
+        str(plan.directory),
+    )  # fmt: skip
+    last = Job(
+        name="split-last",
+        commands=[python("harvest", *words)],
+        options=sent.options,
+        after_any="split",
+    )
+    # a compressed list can only be gone through from its beginning: one job alone does so
+    each = [python("harvest", "gpfs", "split", f"--part={n}", *words[2:]) for n in _upto(parts)]
+    array = Job(
+        name="split",
+        commands=each if not plan.packed else [python("harvest", *words)],
+        options=sent.options,
+        array_limit=array_limit,
+    )
+    if not dry_run:
+        plan.begin()
+    return sent.send(array, last)
+
+
+@app.command("convert")
+def convert_command(
+    lists: Annotated[
+        list[Path], typer.Argument(metavar="LIST...", help="Lists, or directories of them.")
+    ],
+    target: Annotated[
+        Path, typer.Option("-t", "--to", metavar="DIR", help="Where the Parquet files go.")
+    ],
+    layout: Annotated[
+        str, typer.Option(help="flat: a dataset; hive: sorted files in top=/date=.")
+    ] = "flat",
+    root: RootOption = None,
+    top_depth: TopDepthOption = 1,
+    settings: SettingsOption = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. [default: as many as pay]")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Where lists are read: local, dask, slurm.")
+    ] = None,
+    max_rejects: Annotated[
+        int | None, typer.Option(min=0, help="Convert nothing when there are more rejects.")
+    ] = None,
+    submit: SubmitOption = False,
+    dry_run: DryRunOption = False,
+    wait: WaitOption = True,
+    partition: PartitionOption = None,
+    account: AccountOption = None,
+    time: TimeOption = None,
+    memory: MemoryOption = None,
+    cpus: CpusOption = None,
+    env_setup: EnvSetupOption = None,
+    sbatch: SbatchOption = None,
+    array_limit: ArrayLimitOption = None,
+    per_task: PerTaskOption = None,
+) -> int:
+    """Convert lists to Parquet, the compute nodes' work with --submit.
+
+    Exit codes as for `harvest run`: 3 when there were rejects.
+    """
+    from .converting import convert
+
+    given = _key_values(settings)
+    options: dict[str, Any] = {
+        "layout": layout, "root": root, "top_depth": top_depth, "settings": given,
+        "max_rejects": max_rejects,
+    }  # fmt: skip
+    if not (submit or dry_run):
+        result = convert(lists, target, engine=engine, workers=workers, **options)
+        return _told(result, target)
+    sent = Submission.of(
+        "convert", target if layout == "flat" else target.absolute().parent,
+        partition=partition, account=account, time=time, memory=memory, cpus=cpus,
+        env_setup=env_setup, sbatch=sbatch, array_limit=array_limit, wait=wait, dry_run=dry_run,
+    )  # fmt: skip
+    if layout == "flat":
+        result = convert(
+            lists, target, engine="slurm",
+            engine_settings={**sent.engine_settings, **_given(tasks_per_job=per_task)},
+            workers=array_limit, dry_run=dry_run, **options,
+        )  # fmt: skip
+        return _scripts(result) if dry_run else _told(result, target)
+    words = ["gpfs", "convert", f"--to={target.absolute()}", f"--layout={layout}"]
+    words += [f"--top-depth={top_depth}", *([] if root is None else [f"--root={root}"])]
+    words += [f"--set={text}" for text in settings or ()]
+    words += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
+    words += ["--workers", str(cpus or 1), "--", *(str(item.absolute()) for item in lists)]
+    job = Job(name="convert", commands=[python("harvest", *words)], options=sent.options)
+    return sent.send(job)
+
+
+@app.command("aggregate")
+def aggregate_command(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Datasets, Parquet files or directories of them."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("-t", "--to", metavar="FILE", help="Result: .csv, .parquet or .jsonl."),
+    ],
+    by: Annotated[str, typer.Option(help="Groupings, with commas.")] = "uid",
+    metrics: Annotated[
+        str | None, typer.Option(help="What is counted and summed, with commas.")
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(help="auto, memory, streaming, gpu or dask; the result is the same.")
+    ] = "auto",
+    scan: Annotated[
+        str, typer.Option(help="latest, all, a time or the path of a list.")
+    ] = "latest",
+    now: Annotated[
+        str | None, typer.Option(help="What ages are counted from. [default: the scan's time]")
+    ] = None,
+    root: RootOption = None,
+    top_depth: TopDepthOption = 1,
+    depth: Annotated[int, typer.Option(min=0, help="How far down `directory` goes.")] = 2,
+    passwd: Annotated[Path | None, typer.Option(help="File with the users' names.")] = None,
+    group: Annotated[Path | None, typer.Option(help="File with the groups' names.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, for that backend.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Dask workers started where no address is given.")
+    ] = None,
+    submit: SubmitOption = False,
+    dry_run: DryRunOption = False,
+    wait: WaitOption = True,
+    partition: PartitionOption = None,
+    account: AccountOption = None,
+    time: TimeOption = None,
+    memory: MemoryOption = None,
+    cpus: CpusOption = None,
+    env_setup: EnvSetupOption = None,
+    sbatch: SbatchOption = None,
+) -> int:
+    """Sum up a scan by groups, exactly; hard links count once."""
+    given: dict[str, Any] = {
+        "by": by, "metrics": metrics, "backend": backend, "scan": scan, "now": now, "root": root,
+        "top_depth": top_depth, "depth": depth, "passwd": passwd, "group": group,
+        "address": address, "workers": workers,
+    }  # fmt: skip
+    if not (submit or dry_run):
+        from .aggregation import aggregate, write_result
+
+        if metrics is None:
+            del given["metrics"]
+        result = aggregate(inputs, **given)
+        write_result(result, output)
+        for name, value in result.facts.items():
+            typer.echo(f"{name}: {shown(value)}")
+        typer.echo(f"{len(result.frame)} groups written to {shown(output)}")
+        return 0
+    return _one_job(
+        "aggregate", output, given, [str(Path(item).absolute()) for item in inputs],
+        partition=partition, account=account, time=time, memory=memory, cpus=cpus,
+        env_setup=env_setup, sbatch=sbatch, wait=wait, dry_run=dry_run,
+    )  # fmt: skip
+
+
+@app.command("churn")
+def churn_command(
+    old: Annotated[
+        Path, typer.Argument(metavar="OLD", help="Earlier scan: dataset, Parquet, or list.")
+    ],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Later scan.")],
+    output: Annotated[
+        Path,
+        typer.Option("-t", "--to", metavar="FILE", help="Result: .csv, .parquet or .jsonl."),
+    ],
+    old_scan: Annotated[str, typer.Option(help="Which scan of OLD, if it has several.")] = "latest",
+    new_scan: Annotated[str, typer.Option(help="Which scan of NEW, if it has several.")] = "latest",
+    root: RootOption = None,
+    top_depth: TopDepthOption = 1,
+    settings: SettingsOption = None,
+    scratch: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where lists are converted to.")
+    ] = None,
+    submit: SubmitOption = False,
+    dry_run: DryRunOption = False,
+    wait: WaitOption = True,
+    partition: PartitionOption = None,
+    account: AccountOption = None,
+    time: TimeOption = None,
+    memory: MemoryOption = None,
+    cpus: CpusOption = None,
+    env_setup: EnvSetupOption = None,
+    sbatch: SbatchOption = None,
+) -> int:
+    """Tell what happened between two scans, per top-level directory."""
+    given: dict[str, Any] = {
+        "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
+        "scratch": scratch,
+    }  # fmt: skip
+    if not (submit or dry_run):
+        from .aggregation import write_result
+        from .comparing import churn
+
+        frame = churn(old, new, settings=_key_values(settings), **given)
+        write_result(frame, output)
+        typer.echo(f"{len(frame)} top-level directories written to {shown(output)}")
+        return 0
+    words = [str(old.absolute()), str(new.absolute())]
+    return _one_job(
+        "churn", output, given, words, [f"--set={text}" for text in settings or ()],
+        partition=partition, account=account, time=time, memory=memory, cpus=cpus,
+        env_setup=env_setup, sbatch=sbatch, wait=wait, dry_run=dry_run,
+    )  # fmt: skip
+
+
+@app.command("status")
+def status_command(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The directory that --submit writes to.")
+    ],
+) -> int:
+    """Tell how far the batch jobs of a directory are. Ends with 1 when a job failed."""
+    failed = False
+    for place in batches_of(directory.expanduser().absolute()):
+        typer.echo(shown(place.name))
+        for job in Batch.open(place).status():
+            counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
+            typer.echo(
+                f"  {shown(job.name)} (Slurm job {', '.join(map(str, job.job_ids))}): {counts}"
+            )
+            for command in job.failed[:10]:
+                typer.echo(
+                    f"    command {command.number}: {shown(command.reason)}; see {shown(job.log)}"
+                )
+            failed = failed or bool(job.failed)
+    return 1 if failed else 0
+
+
+def _one_job(
+    name: str,
+    output: Path,
+    given: dict[str, Any],
+    words: Iterable[str],
+    more: Iterable[str] = (),
+    **options: Any,
+) -> int:
+    """Submit the same command, as it stands, as a job."""
+    target = output.expanduser().absolute()
+    for key in ("passwd", "group", "scratch"):
+        if given.get(key) is not None:
+            given[key] = Path(given[key]).absolute()
+    spelled = [
+        f"--{key.replace('_', '-')}={value}" for key, value in given.items() if value is not None
+    ]
+    sent = Submission.of(name, target.parent, **options)
+    command = python("harvest", "gpfs", name, f"--to={target}", *spelled, *more, "--", *words)
+    return sent.send(Job(name=name, commands=[command], options=sent.options))
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """The values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _upto(parts: int) -> range:
+    return range(1, parts + 1)
+
+
+def _echo_path(path: Path) -> None:
+    typer.echo(shown(path))
+
+
+def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
+        given[key.removeprefix("gpfs.")] = value
+    return given
+
+
+def _told(result: Any, target: Path) -> int:
+    """Print a run's account in a few lines; its exit code."""
+    account = result.account
+    for note in result.notes:
+        typer.echo(f"note: {shown(note)}")
+    rows, rejected = account.written, account.rejected
+    typer.echo(f"{rows:,} rows, {rejected:,} rejects; {shown(target)}")
+    return int(result.exit_code)
+
+
+def _scripts(result: Any) -> int:
+    for script in result.scripts:
+        typer.echo(str(script))
+    return 0

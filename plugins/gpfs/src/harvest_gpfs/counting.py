@@ -1,0 +1,129 @@
+"""How many lines of a list lie before a byte range, so that its lines are numbered as the list's.
+
+Lines are counted when a range's turn comes, from where the range before it begins, at the speed
+of memory; so a list whose rows are in the dataset already is not read, and the first range can be
+parsed while the rest is counted.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+__all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "trailer_rows"]
+
+_CHUNK: Final = 1 << 20
+_TRAILER: Final = re.compile(rb"# end rows=(\d{1,18})\s*")
+_NEWLINE: Final = 10
+
+
+@attrs.frozen
+class Before:
+    """What lies before a place of a list.
+
+    lines: how many; remarks: those of them that list no file; at_trailer: lines that list a file
+    up to the last trailer.
+    """
+
+    lines: int = 0
+    remarks: int = 0
+    at_trailer: int = 0
+
+    @property
+    def listed(self) -> int:
+        """Lines that list a file."""
+        return self.lines - self.remarks
+
+
+def is_remark(line: bytes) -> bool:
+    """Whether a line lists no file: empty, a header or trailer, a message of the engine."""
+    return not line or line[:1] in (b"#", b"[")
+
+
+def trailer_rows(line: bytes) -> int | None:
+    """How many lines a trailer says that the list has; None when the line is none."""
+    found = _TRAILER.fullmatch(line)
+    return int(found[1]) if found else None
+
+
+class Counter:
+    """Counts the lines of one list up to the begin of each of its ranges, each line once."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._lock = threading.Lock()
+        self._known: dict[int, Before] = {0: Before()}
+
+    def before(self, place: int) -> Before:
+        """What lies before a place, at which a line begins."""
+        with self._lock:
+            nearest = max(known for known in self._known if known <= place)
+            found = self._known[nearest]
+            for chunk in self._chunks(nearest, place):
+                found = after(found, chunk)
+            self._known[place] = found
+            return found
+
+    def _chunks(self, start: int, stop: int) -> Iterator[bytes]:
+        """Whole lines between two places."""
+        rest = b""
+        with self._path.open("rb", buffering=0) as file:
+            file.seek(start)
+            while start < stop:
+                data = file.read(min(_CHUNK, stop - start))
+                if not data:
+                    break
+                start += len(data)
+                data = rest + data
+                end = data.rfind(b"\n") + 1
+                rest = data[end:]
+                if end:
+                    yield data[:end]
+
+
+def after(before: Before, chunk: bytes) -> Before:
+    """What lies before the end of a chunk of whole lines that follows."""
+    data = np.frombuffer(chunk, np.uint8)
+    ends = data == _NEWLINE
+    first = np.empty_like(ends)
+    first[0], first[1:] = True, ends[:-1]
+    remarks = int(np.count_nonzero(first & ((data == 35) | (data == 91) | ends)))
+    at_trailer = before.at_trailer
+    if remarks and (place := chunk.rfind(b"# end rows=")) >= 0:
+        line = chunk.rfind(b"\n", 0, place) + 1
+        if place == line and trailer_rows(chunk[line : chunk.index(b"\n", line)]) is not None:
+            head = after(Before(before.lines, before.remarks), chunk[:line]) if line else before
+            at_trailer = head.listed
+    return Before(before.lines + int(np.count_nonzero(ends)), before.remarks + remarks, at_trailer)
+
+
+class LinesBefore:
+    """What lies before a range, found out when it is asked for, or when it travels to a worker."""
+
+    def __init__(self, counter: Counter, place: int):
+        self._counter = counter
+        self._place = place
+
+    def value(self) -> Before:
+        """What lies before the range."""
+        return self._counter.before(self._place)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Known, (self.value(),))
+
+
+@attrs.frozen
+class Known:
+    """What lies before a range, already found out."""
+
+    before: Before = Before()
+
+    def value(self) -> Before:
+        """What lies before the range."""
+        return self.before

@@ -1,0 +1,289 @@
+"""Finding the layout of a list in its first lines, helped by settings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import attrs
+
+from harvest import SourceError
+
+from .config import GpfsConfig, keys_of
+from .counting import is_remark
+from .layout import Layout, Show, list_layout, record_layout
+from .reference import Damaged, parse
+from .show import Template, keyed, template
+
+__all__ = ["HEAD_BYTES", "find_layout", "likeness"]
+
+HEAD_BYTES: Final = 1 << 20
+"""How much of a list is looked at."""
+
+LINES: Final = 200
+"""Lines of it that a layout is tried on."""
+
+_LIST: Final = re.compile(rb"(<\d+> )?\d+ \d+ \d+( +)(?:-- |(.+?) -- )", re.DOTALL)
+_RECORD: Final = re.compile(rb"(?:[0-9a-fA-F]+:){4}(?:[^:]*:){4}-?(\d{1,9})!")
+_POOL: Final = re.compile(rb":-?(\d{1,9})!")
+_SHOW: Final = re.compile(rb";-?\d{1,9}!")
+_HEADER: Final = re.compile(rb"#\s*([\w-]+)\s*:\s*(.*?)\s*")
+_DATE: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(-?)([01]\d)\2([0-3]\d)(?!\d)")
+_ESCAPE: Final = re.compile(rb"%[0-9a-fA-F]{2}")
+
+
+@attrs.frozen
+class _Seen:
+    """One line taken apart: what stands around SHOW, SHOW itself, and the path as written."""
+
+    record: bool
+    prefixed: bool
+    gap: bytes
+    show: bytes | None
+    path: bytes
+
+
+def find_layout(
+    head: bytes,
+    config: GpfsConfig,
+    *,
+    where: str,
+    name: str,
+    more: Callable[[], Iterable[bytes]] = tuple,
+) -> Layout | None:
+    """The layout of a list that begins with ``head``; None where that lists no file.
+
+    name: the file's, which may have a date.  more: gives lines from elsewhere in the list, for
+    questions that its first lines leave open.
+    Raises SourceError naming ``where`` when the layout cannot be told.
+    """
+    lines = head.split(b"\n")
+    if len(lines) > 1 or len(head) >= HEAD_BYTES:
+        lines.pop()  # cut, or empty
+    header = _header(lines, where)
+    listed = [line for line in lines if not is_remark(line)]
+    if not listed:
+        if len(head) >= HEAD_BYTES:
+            raise _no_list(where, head)
+        return None
+    tried = listed[:LINES]
+    if len(tried) > 1 and all(line.endswith(b"\r") for line in tried):
+        raise SourceError(
+            "lines end in CR LF, so the last byte of each path is in doubt",
+            where=where,
+            remedy="convert the list to plain line ends (dos2unix)",
+        )
+    seen = [found for found in map(_taken_apart, tried) if found is not None]
+    if not seen:
+        raise _no_list(where, tried[0])
+    layouts = _candidates(seen, config, header)
+    if not layouts:
+        raise SourceError(
+            f"SHOW prints {_text(seen[0].show or b'')}, without keys and without a '# fields:' "
+            "header that names its values",
+            where=where,
+            remedy="name them: -o gpfs.show='FILE_SIZE|USER_ID|...', or the SHOW clause itself",
+        )
+    best = _best(layouts, tried, where, config, more)
+    return attrs.evolve(
+        best,
+        scan_time=_scan_time(config, header, name, where),
+        ends_with_trailer="cdm-policy-listing" in header,
+    )
+
+
+def _no_list(where: str, line: bytes) -> SourceError:
+    return SourceError(
+        f"no policy list: {_text(line)} is neither INODE GENERATION SNAPSHOT SHOW -- PATH nor of "
+        "the record format",
+        where=where,
+        remedy="check the location",
+    )
+
+
+def _text(raw: bytes) -> str:
+    return repr(raw[:80].decode("utf-8", "backslashreplace"))
+
+
+def _header(lines: Sequence[bytes], where: str) -> dict[str, str]:
+    """The ``# key: value`` lines at the top; a line without colon is a key by its first word."""
+    header: dict[str, str] = {}
+    for line in lines:
+        if not is_remark(line):
+            break
+        if found := _HEADER.fullmatch(line):
+            header.setdefault(found[1].decode().lower(), found[2].decode("utf-8", "replace"))
+        elif line.startswith(b"#") and (words := line[1:].split()):
+            header.setdefault(words[0].decode("utf-8", "replace"), "")
+    if header.get("times", "utc").lower() not in ("utc", "gmt", "z"):
+        raise SourceError(
+            f"its header says that times are in {header['times']!r}",
+            where=where,
+            remedy="lists with times in UTC, as the policy engine writes them, can be read",
+        )
+    return header
+
+
+def _taken_apart(line: bytes) -> _Seen | None:
+    if found := _LIST.match(line):
+        return _Seen(False, found[1] is not None, found[2], found[3], line[found.end() :])
+    if found := _RECORD.match(line):
+        end = found.end() + int(found[1])
+        path = line[found.end() : end]
+        if pool := _POOL.match(line, end):
+            end = pool.end() + int(pool[1])
+            show = _SHOW.match(line, end)
+            if show or end == len(line):
+                return _Seen(True, False, b"", line[show.end() :] if show else None, path)
+    return None
+
+
+def _candidates(seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str]) -> list[Layout]:
+    """Layouts that the lines may have, the likeliest first."""
+    keys = keys_of(config)
+    made: Template | None = None
+    if config.show is not None:
+        made = template(config.show)
+    elif "fields" in header:
+        try:
+            made = template(header["fields"])
+        except ValueError:
+            made = None
+    shows = [found.show for found in seen if found.show]
+    # the policy engine encodes blanks with all else
+    encoded = [bool(_ESCAPE.search(show)) and b" " not in show for show in shows]
+    escaped = config.escape != "none" and sum(encoded) * 2 > len(encoded)
+    ways: Counter[tuple[bool, bool, bytes, Show | None, bytes]] = Counter()
+    for found in seen:
+        around = (found.record, found.prefixed, found.gap)
+        if found.show is None:
+            ways[*around, None if found.record else (), b""] += 1
+        elif made is not None:
+            for way in made.written():
+                ways[*around, *way] += 1
+        elif (pair := keyed(found.show)) is not None:
+            ways[*around, *pair] += 1
+    layouts = []
+    for (record, prefixed, gap, show, end), _ in ways.most_common(12):
+        if record:
+            layouts.append(record_layout(show, end, keys, escaped=escaped))
+        else:
+            layouts.append(
+                list_layout(
+                    show or (), end + b" ", keys, prefixed=prefixed, gap=gap, escaped=escaped
+                )
+            )
+    if config.escape == "auto":
+        percent, sure = _percent(seen, escaped)
+    else:
+        percent, sure = config.escape == "percent", True
+    return [attrs.evolve(one, path_escaped=percent, path_escape_sure=sure) for one in layouts]
+
+
+def _best(
+    layouts: Sequence[Layout],
+    lines: Sequence[bytes],
+    where: str,
+    config: GpfsConfig,
+    more: Callable[[], Iterable[bytes]],
+) -> Layout:
+    """The layout that reads most lines; a layout that reads none is refused with a reason."""
+    best, most, reason = layouts[0], 0, ""
+    for layout in layouts:
+        count = 0
+        for line in lines:
+            try:
+                parse(layout, line)
+                count += 1
+            except Damaged as error:
+                reason = reason or str(error)
+        if count > most:
+            best, most = layout, count
+        if most * 2 > len(lines):
+            break
+    if most == 0:
+        raise SourceError(
+            f"none of the first {len(lines)} lines can be read, the first one because: {reason}",
+            where=where,
+            remedy=(
+                "correct gpfs.show, gpfs.keys or gpfs.escape"
+                if config.show or config.keys or config.escape != "auto"
+                else "tell what SHOW prints by gpfs.show, or what keys mean by gpfs.keys"
+            ),
+        )
+    if not best.path_escape_sure:
+        seen = [found for found in map(_taken_apart, more()) if found is not None]
+        percent, sure = _percent(seen, best.escaped)
+        best = attrs.evolve(best, path_escaped=percent, path_escape_sure=sure)
+    return best
+
+
+_PLAIN: Final = re.compile(rb"(?:[A-Za-z0-9_.~/-]|%[0-9A-F]{2})*")
+_NEVER_ESCAPED: Final = re.compile(rb"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
+
+
+def _percent(seen: Sequence[_Seen], escaped: bool) -> tuple[bool, bool]:
+    """Whether paths are percent-encoded, and whether the lines tell.
+
+    They are where SHOW is, or the slash.  Otherwise they are when nothing in them would be encoded
+    and is not, or is and would not be; without any percent sign that tells nothing.
+    """
+    paths = [found.path for found in seen]
+    if escaped or sum(path.startswith((b"%2F", b"%2f")) for path in paths) * 2 > len(paths):
+        return True, True
+    if not all(_PLAIN.fullmatch(path) and not _NEVER_ESCAPED.search(path) for path in paths):
+        return False, True
+    some = any(b"%" in path for path in paths)
+    return some, some
+
+
+def _scan_time(
+    config: GpfsConfig, header: dict[str, str], name: str, where: str
+) -> datetime | None:
+    if config.scan_time is not None:
+        return _utc(config.scan_time)
+    if header.get("generated"):
+        try:
+            return _utc(datetime.fromisoformat(header["generated"]))
+        except ValueError:
+            raise SourceError(
+                f"its header says 'generated: {header['generated']}', which is no date and time",
+                where=where,
+                remedy="tell when the scan was made by gpfs.scan_time",
+            ) from None
+    for found in _DATE.finditer(name):
+        try:
+            return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def likeness(head: bytes) -> tuple[float, str] | None:
+    """How much a file's beginning looks like a policy list, and by what; None if not at all."""
+    lines = head.split(b"\n")
+    if len(lines) > 1:
+        lines.pop()
+    listed = [line for line in lines if not is_remark(line)][:LINES]
+    if lines[0].startswith(b"# cdm-policy-listing"):
+        return 0.95, "header of a policy listing"
+    seen = [found for found in map(_taken_apart, listed) if found is not None]
+    if not listed or len(seen) * 10 < len(listed) * 9:
+        return None
+    try:
+        layout = find_layout(head, GpfsConfig(), where="", name="")
+    except SourceError:
+        rooted = all(found.record or found.path.startswith((b"/", b"%2F")) for found in seen)
+        return (0.8, "lines of a policy list, whose SHOW needs gpfs.show") if rooted else None
+    if layout is None:
+        return None
+    form = "record format" if layout.record else "policy list"
+    shown = [step.name for step in layout.steps[3:]]
+    return 0.95, f"{form} with {len(shown)} values" if shown else form

@@ -1,0 +1,144 @@
+"""Names of many lines at once: escapes undone, bytes that are not UTF-8 shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .reference import shown
+from .vectors import Flags, Ints
+
+__all__ = ["readable", "spans", "unescaped"]
+
+_HEX = np.full(256, 255, np.uint8)
+_HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
+_HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
+
+
+def spans(data: Any, start: Ints, stop: Ints) -> pa.Array:
+    """Pieces of a buffer as an array; none begins before the one before it ends."""
+    marks = np.empty(2 * len(start) + 1, np.int32)
+    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, stop, len(data)
+    # pieces and what lies between them share the buffer; every second one is wanted
+    both = pa.Array.from_buffers(
+        pa.binary(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
+    )
+    return both.take(pa.array(np.arange(0, 2 * len(start), 2)))
+
+
+def unescaped(names: pa.Array, *, percent: bool) -> tuple[pa.Array, Flags]:
+    """The bytes that escaped names stand for, and which are damaged (those are not to be used)."""
+    return _percent(names) if percent else _backslash(names)
+
+
+def _percent(names: pa.Array) -> tuple[pa.Array, Flags]:
+    offsets, encoded = _contents(names)
+    data = np.zeros(len(encoded) + 2, np.uint8)
+    data[:-2] = encoded
+    places = np.flatnonzero(data == ord("%"))
+    high, low = _HEX[data[places + 1]], _HEX[data[places + 2]]
+    value = (high << 4) | low
+    near_end = np.zeros(len(data), bool)  # where an escape would go on in the next name
+    for back in (1, 2):
+        last = offsets[1:] - back
+        near_end[last[last >= offsets[:-1]]] = True
+    wrong = (high > 15) | (low > 15) | (value == 0) | near_end[places]
+    damaged = _with(places[wrong], offsets)
+    if damaged.any():
+        places, value = places[~wrong], value[~wrong]
+    data[places] = value
+    kept = np.ones(len(data), bool)
+    kept[-2:] = False
+    kept[places + 1] = False
+    kept[places + 2] = False
+    out = data[kept]
+    moved = offsets - 2 * np.searchsorted(places, offsets)
+    damaged |= _with(np.flatnonzero(out == 0), moved)
+    return _binary(moved, out), damaged
+
+
+def _contents(names: pa.Array) -> tuple[Ints, Any]:
+    """Where each name begins and the last one ends, and the bytes of all."""
+    _, offsets_buffer, buffer = names.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int32, len(names) + 1, names.offset * 4)
+    first, last = int(offsets[0]), int(offsets[-1])
+    data = (
+        np.frombuffer(buffer, np.uint8, last - first, first)
+        if last > first
+        else np.empty(0, np.uint8)
+    )
+    return offsets.astype(np.int64) - first, data
+
+
+def _with(places: Ints, offsets: Ints) -> Flags:
+    """Which names have a byte at one of these places."""
+    found = np.zeros(len(offsets) - 1, bool)
+    found[np.searchsorted(offsets, places, "right") - 1] = True
+    return found
+
+
+def _backslash(names: pa.Array) -> tuple[pa.Array, Flags]:
+    damaged = pc.match_substring(names, b"\0").to_numpy(zero_copy_only=False)
+    escaped = pc.match_substring(names, b"\\").to_numpy(zero_copy_only=False)
+    some = np.flatnonzero(escaped & ~damaged)
+    if not len(some):
+        return names, damaged
+    # pairs of backslashes are set aside, so that what follows them is not taken for an escape
+    part = pc.replace_substring(names.take(pa.array(some)), b"\\\\", b"\0")
+    part = pc.replace_substring(part, b"\\n", b"\n")
+    damaged[some] = pc.match_substring(part, b"\\").to_numpy(zero_copy_only=False)
+    return _replaced(names, some, pc.replace_substring(part, b"\0", b"\\")), damaged
+
+
+def readable(names: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """Names as text, and their bytes where the text differs; None where it never does."""
+    offsets, data = _contents(names)
+    some = np.flatnonzero(_with(np.flatnonzero(data > 127), offsets))
+    wrong = some[_not_utf8(names.take(pa.array(some)))] if len(some) else some
+    if not len(wrong):
+        return names.cast(pa.string()), None
+    part = names.take(pa.array(wrong))
+    shown_names = pa.array([shown(name)[0].encode() for name in part.to_pylist()], pa.binary())
+    where = np.full(len(names), len(names), np.int64)
+    where[wrong] = np.arange(len(wrong))
+    raw = part.take(pa.array(where, mask=where == len(names)))
+    return _replaced(names, wrong, shown_names).cast(pa.string()), raw
+
+
+# the second byte of a character, where not all of 0x80 to 0xBF may follow the first
+_SECOND = ((0xE0, 0xA0, 0xBF), (0xED, 0x80, 0x9F), (0xF0, 0x90, 0xBF), (0xF4, 0x80, 0x8F))
+
+
+def _not_utf8(names: pa.Array) -> Ints:
+    """Places of the names that are not UTF-8.
+
+    A byte must be one that continues a character just where one before it asks for that.
+    """
+    marked = pc.binary_join_element_wise(names, b"", b"\0\0\0")  # none asks beyond its end
+    offsets, data = _contents(marked)
+    asked = np.zeros(len(data) + 3, bool)
+    for size, least in ((1, 0xC2), (2, 0xE0), (3, 0xF0)):
+        asked[size : size + len(data)] |= data >= least
+    wrong = asked[: len(data)] != ((data & 0xC0) == 0x80)
+    wrong |= (data == 0xC0) | (data == 0xC1) | (data > 0xF4)
+    second = np.append(data[1:], 0)
+    for lead, low, high in _SECOND:
+        wrong |= (data == lead) & ((second < low) | (second > high))
+    return np.unique(np.searchsorted(offsets, np.flatnonzero(wrong), "right") - 1)
+
+
+def _replaced(names: pa.Array, some: Ints, others: pa.Array) -> pa.Array:
+    """The names with some of them replaced."""
+    order = np.arange(len(names))
+    order[some] = len(names) + np.arange(len(some))
+    return pa.concat_arrays([names, others]).take(pa.array(order))
+
+
+def _binary(offsets: Any, data: Any) -> pa.Array:
+    narrow = np.ascontiguousarray(offsets, np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(offsets) - 1, [None, pa.py_buffer(narrow), pa.py_buffer(data)]
+    )

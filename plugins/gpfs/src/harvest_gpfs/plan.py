@@ -1,0 +1,116 @@
+"""Which lists a location has, and the ranges in which they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from harvest import Partition, SourceError, file_partition
+
+from .counting import Counter, LinesBefore
+from .layout import LONGEST_LINE
+from .streams import compression
+
+__all__ = ["lists_of", "partitions"]
+
+_PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
+_PACKED: Final = (".gz", ".zst")
+
+
+def partitions(location: Path, range_bytes: int) -> Iterator[Partition]:
+    """The partitions of a list or of a directory of lists.
+
+    range_bytes: size from which a plain list is read in several ranges.
+    Raises SourceError when there is nothing to read, or not all parts of a list.
+    """
+    if not location.exists():
+        raise SourceError(
+            "no such file or directory", where=str(location), remedy="check the location"
+        )
+    files = lists_of(location) if location.is_dir() else [location]
+    if not files:
+        raise SourceError(
+            "the directory holds no list", where=str(location), remedy="check the location"
+        )
+    if location.is_dir():
+        _check_parts(location, files)
+    for file in files:
+        yield from _ranges(file, range_bytes)
+
+
+def lists_of(directory: Path) -> list[Path]:
+    """The files directly below a directory, but hidden ones."""
+    return sorted(p for p in directory.iterdir() if p.is_file() and not p.name.startswith("."))
+
+
+def _check_parts(directory: Path, files: Sequence[Path]) -> None:
+    """All parts of each list that was split must be there, and nothing twice."""
+    seen: dict[str, str] = {}
+    parts: dict[tuple[str, int], set[int]] = {}
+    for file in files:
+        name = file.name.removesuffix(file.suffix) if file.suffix in _PACKED else file.name
+        if name in seen:
+            raise SourceError(
+                f"the same list is there twice, as {seen[name]} and {file.name}",
+                where=str(directory),
+                remedy="keep one of them, or name the lists one by one",
+            )
+        seen[name] = file.name
+        if found := _PART.fullmatch(name):
+            parts.setdefault((found["name"], int(found["count"])), set()).add(int(found["number"]))
+    for (name, count), there in sorted(parts.items()):
+        missing = sorted(set(range(1, count + 1)) - there)
+        beyond = sorted(number for number in there if not 1 <= number <= count)
+        if beyond:
+            raise SourceError(
+                f"{name} has a part {beyond[0]} of {count}",
+                where=str(directory),
+                remedy="parts are numbered from 1; check their names",
+            )
+        if missing:
+            listed = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
+            raise SourceError(
+                f"{len(missing)} of the {count} parts of {name} are missing: {listed}",
+                where=str(directory),
+                remedy="bring them back, or name the parts that are there one by one",
+            )
+
+
+def _ranges(path: Path, range_bytes: int) -> Iterable[Partition]:
+    """A list as one partition, or as several ranges that begin where lines do."""
+    with path.open("rb") as file:
+        packed = compression(file.read(4)) is not None
+    size = path.stat().st_size
+    bounds = [0, size] if packed else _bounds(path, size, range_bytes)
+    if len(bounds) <= 2:
+        return [file_partition(path, id=path.name, options={"packed": packed})]
+    counter = Counter(path)
+    origin = str(path)
+    return [
+        Partition(
+            id=f"{path.name}@{start:014d}",
+            origin=origin,
+            inputs=(origin,),
+            start=start,
+            stop=stop,
+            size_bytes=stop - start,
+            options={"before": LinesBefore(counter, start), "last": stop == size},
+        )
+        for start, stop in pairwise(bounds)
+    ]
+
+
+def _bounds(path: Path, size: int, range_bytes: int) -> list[int]:
+    """Where ranges of about this size begin, and the end of the last one."""
+    bounds = [0]
+    with path.open("rb", buffering=0) as file:
+        for place in range(range_bytes, size, range_bytes):
+            file.seek(place - 1)
+            after = file.read(LONGEST_LINE).find(b"\n") + 1
+            begin = place - 1 + after
+            if after and bounds[-1] < begin < size:
+                bounds.append(begin)
+    return [*bounds, size]

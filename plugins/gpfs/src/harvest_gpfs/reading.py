@@ -1,0 +1,169 @@
+"""Reading the lines of a list, or of a range of one: rows, rejects and remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import ReadContext
+
+from .blocks import BLOCK_BYTES, Rest, blocks
+from .counting import Before, is_remark, trailer_rows
+from .layout import LONGEST_LINE, Layout
+from .program import Parsed
+from .reference import Damaged, Row, parse
+from .streams import Stream
+from .table import TableMaker, merged
+
+__all__ = ["Parser", "Reading"]
+
+_ROWS_TOGETHER: Final = 8_192
+"""Rows of single lines that are made into one table."""
+
+_NOTED_MESSAGES: Final = 5
+
+
+class Parser(Protocol):
+    """Turns blocks of lines into columns."""
+
+    def parse(self, data: Any, start: int, stop: int) -> Parsed:
+        """Columns of the first lines between two places of a buffer of whole lines."""
+
+
+class Reading:
+    """What was read of a list so far; ``tables`` goes through it.
+
+    before: what lies before the first line to be read.
+    to_end: whether the list's end is read, and not just a range before it.
+    """
+
+    def __init__(
+        self, layout: Layout, parser: Parser, ctx: ReadContext, before: Before, *, to_end: bool
+    ):
+        self._layout = layout
+        self._parser = parser
+        self._ctx = ctx
+        self._maker = TableMaker(layout)
+        self._lines = before.lines
+        self._remarks = before.remarks
+        self._at_trailer = before.at_trailer
+        self._trailers = 0
+        self._messages = 0
+        self._to_end = to_end
+        self._complete = True
+        self._doubtful = not layout.path_escape_sure
+
+    def tables(self, stream: Stream, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.Table]:
+        """The rows of all lines, some ten thousand a table."""
+        for item in blocks(stream, block_bytes):
+            if isinstance(item, Rest):
+                self._rest(item, stream.trouble)
+            else:
+                place = 0
+                while place < item.stop:
+                    parsed = self._parser.parse(item.data, place, item.stop)
+                    yield self._table(parsed, item.data)
+                    place = parsed.stop
+            self._ctx.advance(stream.consumed)
+            stream.consumed = 0
+        self._ctx.read(0)
+        if stream.trouble and self._complete:
+            self._incomplete(b"", stream.trouble)
+        if self._to_end and self._complete:
+            self._check_end()
+
+    def _table(self, parsed: Parsed, data: Any) -> pa.Table:
+        """All rows of a batch, those of odd lines among them."""
+        first = self._lines + 1
+        tables = [self._maker.table(parsed, first)]
+        rows: list[tuple[int, Row]] = []
+        for odd in parsed.odd:
+            number = first + odd.line
+            row = self._odd(data[odd.start : odd.stop].tobytes(), number)
+            if row is not None:
+                rows.append((number, row))
+            if len(rows) == _ROWS_TOGETHER:
+                tables.append(self._maker.rows(rows))
+                rows = []
+        if rows:
+            tables.append(self._maker.rows(rows))
+        self._lines += parsed.count
+        self._ctx.read(parsed.count)
+        table = merged(tables) if len(tables) > 1 else tables[0]
+        if self._doubtful and pc.any(pc.match_substring(table.column("path"), "%")).as_py():
+            self._doubtful = False
+            self._ctx.note(
+                "nothing in the list tells whether '%' in its paths is itself or begins an escape; "
+                "it was taken as itself: set gpfs.escape"
+            )
+        return self._maker.finished(table)
+
+    def _odd(self, raw: bytes, number: int) -> Row | None:
+        """The row of a line that the parser left, if it has one."""
+        if is_remark(raw):
+            self._remark(raw, number)
+            return None
+        try:
+            return parse(self._layout, raw)
+        except Damaged as error:
+            self._reject(raw, str(error), number)
+            return None
+
+    def _remark(self, raw: bytes, number: int) -> None:
+        """A line that lists no file; ``number`` is its own."""
+        due = trailer_rows(raw)
+        listed = number - 1 - self._remarks
+        self._remarks += 1
+        if due is not None:
+            self._trailers += 1
+            found, self._at_trailer = listed - self._at_trailer, listed
+            if found != due:
+                what = "it is incomplete" if found < due else "it has more than it should"
+                self._reject(
+                    raw, f"the list has {found} lines where its trailer says {due}: {what}", number
+                )
+            else:
+                self._ctx.folded(1, "trailer")
+        elif not raw:
+            self._ctx.folded(1, "blank line")
+        elif raw.startswith(b"["):
+            self._ctx.folded(1, "message of the policy engine")
+            if raw.startswith((b"[W]", b"[E]")):
+                self._messages += 1
+                if self._messages <= _NOTED_MESSAGES:
+                    text = raw[:300].decode("utf-8", "backslashreplace")
+                    self._ctx.note(f"line {number}: the policy engine said: {text}")
+        else:
+            self._ctx.folded(1, "header")
+
+    def _rest(self, rest: Rest, trouble: str | None) -> None:
+        """A line that is in no block: too long, or cut by the list's end."""
+        if rest.ended:
+            self._ctx.read(1)
+            self._lines += 1
+            reason = f"a line of {rest.size} bytes, longer than any path makes it ({LONGEST_LINE})"
+            self._reject(rest.raw, reason, self._lines)
+        elif trouble is None and trailer_rows(rest.raw) is not None:
+            self._ctx.read(1)
+            self._lines += 1
+            self._remark(rest.raw, self._lines)
+        else:
+            self._incomplete(rest.raw, trouble or "the list ends inside this line")
+
+    def _incomplete(self, raw: bytes, reason: str) -> None:
+        self._complete = False
+        self._ctx.read(1)
+        self._reject(raw, f"{reason}: it is incomplete", self._lines + 1)
+
+    def _check_end(self) -> None:
+        """A list of a kind that ends with a trailer must have it at its end."""
+        listed = self._lines - self._remarks
+        ended = listed == self._at_trailer and (listed or self._trailers)
+        if self._layout.ends_with_trailer and not ended:
+            self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
+
+    def _reject(self, raw: bytes, reason: str, number: int) -> None:
+        self._ctx.reject(raw, reason, position=number, record_type="gpfs.file")

@@ -1,0 +1,317 @@
+"""One line of a list in plain Python: the definition of what a line means.
+
+The fast parsers give the rows that this one gives, and hand every line that is not exactly as its
+list's layout says to this one, which finds out what is wrong with it.
+
+- The bytes between values must stand as in the list's first lines.  A value of text ends where the
+  bytes after it stand first; other values end where their own form ends.
+- Numbers are digits without sign (uid and gid may have a minus) that fit 63 bits, the inode's 64.
+- Times are ``2026-01-31 12:00:00``, with up to six decimals or none, of a day in the calendar.
+- Text and heat may be missing; a number or time that is missing is damage.
+- Names are bytes: a NUL in one is damage, a percent sign or backslash that begins no escape too.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from .attributes import Type
+from .layout import LONGEST_LINE, Layout, Step
+
+__all__ = ["Damaged", "Row", "parse", "shown", "text_value", "unescape"]
+
+Row = dict[str, Any]
+"""Values by column; ``extra`` is a dict, and columns that the list does not carry are absent."""
+
+
+class Damaged(ValueError):
+    """A line that cannot be read; the message says why."""
+
+
+_NUMBER: Final = re.compile(rb"-?[0-9]+")
+_HEX_NUMBER: Final = re.compile(rb"[0-9a-fA-F]+")
+_TIME: Final = {
+    escaped: re.compile(
+        rb"(\d{4})-(\d\d)-(\d\d)(?: |%20)(\d\d)(?::|%3A)(\d\d)(?::|%3A)(\d\d)(?:\.(\d{1,6}))?(?!\d)"
+        if escaped
+        else rb"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?!\d)",
+        re.IGNORECASE,
+    )
+    for escaped in (False, True)
+}
+_REAL: Final = {
+    escaped: re.compile(
+        rb"(\+|%2B|-)?(\d+(?:\.\d+)?)(?:[eE](\+|%2B|-)?(\d{1,3})(?!\d))?"
+        if escaped
+        else rb"(\+|-)?(\d+(?:\.\d+)?)(?:[eE](\+|-)?(\d{1,3})(?!\d))?",
+        re.IGNORECASE,
+    )
+    for escaped in (False, True)
+}
+_MODE: Final = re.compile(r"[-dlbcps][-rwxsStTlL]{9}[+@.]?")
+_FLAGS: Final = re.compile(r"[!-~]*")
+_COUNT: Final = re.compile(rb"-?([0-9]{1,18})!")
+_PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})?")
+_BACKSLASH: Final = re.compile(rb"\\([n\\])?")
+
+_KIND_OF_FLAG: Final = {"F": "file", "D": "directory", "L": "symlink", "O": "other"}
+_KIND_OF_MODE: Final = {"-": "file", "d": "directory", "l": "symlink"}
+
+
+def parse(layout: Layout, line: bytes) -> Row:
+    """The row of a line, given without its line end.
+
+    Raises Damaged when it has none.
+    """
+    if len(line) > LONGEST_LINE:
+        raise Damaged(
+            f"a line of {len(line)} bytes, longer than any path makes it ({LONGEST_LINE})"
+        )
+    return _Line(layout, line).row()
+
+
+class _Line:
+    """A line while it is parsed; ``place`` is how far."""
+
+    def __init__(self, layout: Layout, line: bytes):
+        self.layout = layout
+        self.line = line
+        self.place = 0
+        self.values: Row = {}
+        self.extra: dict[str, str] = {}
+        self.kinds: dict[Type, str] = {}
+        self.relative: bytes | None = None
+        self.path: bytes | None = None
+
+    def row(self) -> Row:
+        layout = self.layout
+        for index, step in enumerate(layout.steps):
+            self._expect(step.before, f"before {step.name}")
+            value = self._value(index, step)
+            if step.column is not None and step.column != "path":
+                self.values[step.column] = value
+            elif step.column is None and step.kept:
+                self.extra[step.name] = value or ""
+        last = layout.steps[-1].name
+        self._expect(layout.end, f"after {last}")
+        if layout.record:
+            if self.place != len(self.line):
+                raise Damaged(f"{_quoted(self.line[self.place :])} after the record's end")
+            path = self.path if self.path is not None else self.relative
+        else:
+            path = unescape(self.line[self.place :], "path", percent=layout.path_escaped)
+        assert path is not None
+        if not path:
+            raise Damaged("the path is missing")
+        if not path.startswith(b"/") and not (layout.record and self.path is None):
+            raise Damaged(f"path: {_quoted(path)} does not begin with /")
+        self.values["path"], self.values["path_raw"] = shown(path)
+        self.values["kind"] = self._kind()
+        self.values["extra"] = self.extra or None
+        return self.values
+
+    def _expect(self, literal: bytes, where: str) -> None:
+        if not self.line.startswith(literal, self.place):
+            found = self.line[self.place : self.place + max(16, len(literal))]
+            raise Damaged(f"{_quoted(literal)} is due {where}, not {_quoted(found)}")
+        self.place += len(literal)
+
+    def _value(self, index: int, step: Step) -> Any:
+        kind = step.type
+        after = self.layout.after(index)
+        if kind in (Type.TEXT, Type.FLAGS, Type.MODE):
+            return self._text(step, after, index == len(self.layout.steps) - 1)
+        if kind is Type.TIME:
+            return self._time(step, after)
+        if kind is Type.REAL:
+            return self._real(step, after)
+        if kind in (Type.COUNTED_PATH, Type.COUNTED_TEXT, Type.SHOW_LENGTH):
+            return self._counted(step)
+        if kind is Type.FULL_PATH:
+            return self._full_path(after)
+        if kind is Type.SAME_TEXT:
+            text = self._text(step, after, index == len(self.layout.steps) - 1)
+            if text != self.values[step.column or ""]:
+                raise Damaged(f"{step.name}: {text!r} in SHOW is another than in the record")
+            return text
+        if kind in (Type.HEX_UNSIGNED, Type.HEX_WHOLE):
+            found = self._match(_HEX_NUMBER, step, after, "hexadecimal number")
+            return _fitting(int(found[0], 16), step, unsigned=kind is Type.HEX_UNSIGNED)
+        found = self._match(_NUMBER, step, after, "whole number")
+        if len(found[0]) > 40:
+            raise Damaged(f"{step.name}: {_quoted(found[0])} does not fit 64 bits")
+        number = int(found[0])
+        if found[0].startswith(b"-") and kind is not Type.SIGNED:
+            raise Damaged(f"{step.name}: {_quoted(found[0])} is negative")
+        if kind is Type.KIBIBYTES:
+            number *= 1024
+        return _fitting(number, step, unsigned=kind is Type.UNSIGNED)
+
+    def _match(
+        self, form: re.Pattern[bytes], step: Step, after: bytes, what: str
+    ) -> re.Match[bytes]:
+        """A value of this form, which must end where the value's bytes do."""
+        found = form.match(self.line, self.place)
+        if found is None or not self.line.startswith(after, found.end()):
+            text = self._until(after)
+            if not text:
+                raise Damaged(f"{step.name} is missing")
+            raise Damaged(f"{step.name}: {_quoted(text)} is no {what}")
+        self.place = found.end()
+        return found
+
+    def _until(self, after: bytes) -> bytes:
+        """What stands up to some bytes, or to the line's end."""
+        end = self.line.find(after, self.place) if after else -1
+        return self.line[self.place : end if end >= 0 else len(self.line)]
+
+    def _text(self, step: Step, after: bytes, last: bool) -> str | None:
+        if last and self.layout.record:
+            end = len(self.line) - len(after)
+            if end < self.place or not self.line.endswith(after):
+                end = -1
+        else:
+            end = self.line.find(after, self.place)
+        if end < 0:
+            raise Damaged(f"{_quoted(after)} is missing after {step.name}")
+        raw = self.line[self.place : end]
+        self.place = end
+        text, kind = text_value(raw, step, percent=self.layout.escaped)
+        if kind is not None:
+            self.kinds[step.type] = kind
+        return text or None
+
+    def _time(self, step: Step, after: bytes) -> datetime:
+        found = self._match(
+            _TIME[self.layout.escaped], step, after, "time such as 2026-01-31 12:00:00"
+        )
+        *parts, fraction = found.groups()
+        year, month, day, hour, minute, second = map(int, parts)
+        try:
+            moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        except ValueError as error:
+            raise Damaged(f"{step.name}: {_quoted(found[0])}: {error}") from None
+        return moment + timedelta(microseconds=int((fraction or b"").ljust(6, b"0")))
+
+    def _real(self, step: Step, after: bytes) -> float | None:
+        if self.line.startswith(after, self.place):
+            return None
+        sign, digits, power_sign, power = self._match(
+            _REAL[self.layout.escaped], step, after, "number such as 1.5E-003"
+        ).groups()
+        value = float(
+            digits + (b"e" + (b"-" if power_sign == b"-" else b"") + power if power else b"")
+        )
+        if value == float("inf"):
+            raise Damaged(f"{step.name}: {_quoted(digits)} is too large")
+        return -value if sign == b"-" else value
+
+    def _counted(self, step: Step) -> str | None:
+        found = _COUNT.match(self.line, self.place)
+        if found is None:
+            text = self.line[self.place : self.place + 16]
+            raise Damaged(f"{step.name}: {_quoted(text)} does not begin with a length and '!'")
+        end = found.end() + int(found[1])
+        if end > len(self.line):
+            missing = end - len(self.line)
+            raise Damaged(f"{step.name}: {missing} of {int(found[1])} bytes are missing")
+        self.place = found.end()
+        if step.type is Type.SHOW_LENGTH:
+            if end != len(self.line):
+                raise Damaged(
+                    f"SHOW has {len(self.line) - found.end()} bytes where its length says "
+                    f"{int(found[1])}"
+                )
+            return None
+        raw, self.place = self.line[self.place : end], end
+        if step.type is Type.COUNTED_PATH:
+            self.relative = unescape(raw, "path", percent=self.layout.path_escaped)
+            return None
+        return text_value(raw, step, percent=False)[0] or None
+
+    def _full_path(self, after: bytes) -> None:
+        """The path in SHOW: what stands between is told by where the values behind it begin."""
+        end = self.line.rfind(after, self.place) if after else len(self.line)
+        if end < 0:
+            raise Damaged(f"{_quoted(after)} is missing after the path")
+        path = unescape(self.line[self.place : end], "path", percent=self.layout.path_escaped)
+        relative = self.relative or b""
+        if path != relative and not path.endswith(b"/" + relative if relative else b""):
+            raise Damaged(
+                f"path: {_quoted(path)} in SHOW does not end with the record's {_quoted(relative)}"
+            )
+        self.path, self.place = path, end
+
+    def _kind(self) -> str | None:
+        by_flags, by_mode = self.kinds.get(Type.FLAGS), self.kinds.get(Type.MODE)
+        if by_flags and by_mode and by_flags != by_mode:
+            flags, mode = self.values["flags"], self.values["mode"]
+            raise Damaged(f"flags {flags!r} tell a {by_flags}, mode {mode!r} a {by_mode}")
+        return by_flags or by_mode
+
+
+def text_value(raw: bytes, step: Step, *, percent: bool) -> tuple[str, str | None]:
+    """The text of a value as it stands in a line, and the kind of file that it tells, if any.
+
+    Raises Damaged when it is not text, or not of the form that its type asks for.
+    """
+    found = unescape(raw, step.name, percent=percent)
+    try:
+        text = found.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Damaged(f"{step.name}: {_quoted(found)} is not UTF-8 text") from None
+    if text and step.type is Type.MODE:
+        if not _MODE.fullmatch(text):
+            raise Damaged(f"{step.name}: {text!r} is no mode such as -rw-r--r--")
+        return text, _KIND_OF_MODE.get(text[0], "other")
+    if text and step.type is Type.FLAGS:
+        if not _FLAGS.fullmatch(text):
+            raise Damaged(f"{step.name}: {text!r} is no row of flags such as FA")
+        kinds = [_KIND_OF_FLAG[letter] for letter in text if letter in _KIND_OF_FLAG]
+        if len(kinds) > 1:
+            raise Damaged(f"{step.name}: {text!r} tells more than one kind of file")
+        return text, kinds[0] if kinds else None
+    return text, None
+
+
+def unescape(raw: bytes, name: str, *, percent: bool) -> bytes:
+    """The bytes that an escaped text stands for.
+
+    percent: each ``%XX`` is a byte; otherwise ``\\n`` is a newline and ``\\\\`` a backslash.
+    Raises Damaged for any other use of the percent sign or backslash, and for a NUL.
+    """
+
+    def byte(found: re.Match[bytes]) -> bytes:
+        if found[1] is None:
+            text = _quoted(raw[found.start() : found.start() + 3])
+            raise Damaged(f"{name}: {text} is no escape")
+        if percent:
+            return bytes((int(found[1], 16),))
+        return b"\n" if found[1] == b"n" else b"\\"
+
+    found = (_PERCENT if percent else _BACKSLASH).sub(byte, raw)
+    if b"\0" in found:
+        raise Damaged(f"{name} holds a NUL byte, which no name can")
+    return found
+
+
+def shown(path: bytes) -> tuple[str, bytes | None]:
+    """A path as text, and its exact bytes where the text differs from them."""
+    try:
+        return path.decode("utf-8"), None
+    except UnicodeDecodeError:
+        return path.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace"), path
+
+
+def _fitting(number: int, step: Step, *, unsigned: bool) -> int:
+    if abs(number) >= 2 ** (64 if unsigned else 63):
+        raise Damaged(f"{step.name}: {number} does not fit {64 if unsigned else 63} bits")
+    return number
+
+
+def _quoted(raw: bytes) -> str:
+    """Bytes for a message, not too many."""
+    text = raw[:60].decode("utf-8", "backslashreplace")
+    return repr(text) + ("..." if len(raw) > 60 else "")

@@ -1,0 +1,164 @@
+"""The plots of the report on a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from harvest.report import Plot
+
+from .report_text import Unit, told_bytes, unit_for
+
+__all__ = ["age_plot", "bars", "growth_plot", "size_plot"]
+
+SHOWN = 15
+_LONGEST_NAME = 34
+
+
+def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
+    """Bytes of the largest groups, logical beside allocated where both are told."""
+    head = table.head(SHOWN)
+    names = [_shortened(text) for text in head[column].cast(pl.String).to_list()]
+    told = [c for c in ("size_bytes", "allocated_bytes") if head[c].count()]
+    unit = unit_for(max((max(head[c].drop_nulls().to_list()) for c in told), default=0))
+    label = {"size_bytes": "logical", "allocated_bytes": "allocated"}
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        height = 0.8 / max(len(told), 1)
+        for number, c in enumerate(told):
+            values = [(value or 0) / unit.size for value in head[c].to_list()]
+            shift = (number - (len(told) - 1) / 2) * height
+            places = [place + shift for place in range(len(values))]
+            axes.barh(places, values, height=height * 0.92, color=f"C{number}", label=label[c])
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.margins(y=0.02)
+        axes.set_xlabel(unit.name)
+        axes.xaxis.set_major_formatter("{x:,.6g}")
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        if len(told) > 1:
+            axes.legend(loc="lower right")
+
+    first = head.row(0, named=True)
+    alt = (
+        f"Bars: bytes of the {head.height} largest; the first is {_shortened(str(first[column]))} "
+        f"with {told_bytes(first[told[0]]) if told else 'no size told'}."
+    )
+    return Plot(name, draw, title, alt, size=(7.5, 1.1 + 0.3 * max(len(names), 2)))
+
+
+def age_plot(ages: pl.DataFrame) -> Plot:
+    """Bytes by time since the last access and since the last modification."""
+    series = {
+        time: ages.filter(pl.col("time") == time)["size_bytes"].fill_null(0).to_list()
+        for time in ("access", "modify")
+    }
+    labels = ages.filter(pl.col("time") == "access")["age"].fill_null("not told").to_list()
+    longest = ages.filter(pl.col("time") == "modify")["age"].fill_null("not told").to_list()
+    labels = labels if len(labels) >= len(longest) else longest
+    names = {"access": "since the last access", "modify": "since the last modification"}
+    unit = unit_for(max(max(values, default=0) for values in series.values()))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for number, (time, values) in enumerate(series.items()):
+            places = [place + (number - 0.5) * 0.4 for place in range(len(values))]
+            axes.bar(
+                places,
+                [value / unit.size for value in values],
+                width=0.37,
+                color=f"C{number}",
+                label=names[time],
+            )
+        _classes(axes, labels, unit)
+        axes.legend(loc="upper left", bbox_to_anchor=(0, 1.14), ncols=2)
+
+    accessed = ages.filter(pl.col("time") == "access")
+    total = int(accessed["size_bytes"].sum())
+    old = int(accessed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
+    alt = (
+        f"Bars: bytes by age in {len(labels)} classes; of {told_bytes(total)}, {told_bytes(old)} "
+        "were not accessed for a year."
+    )
+    return Plot("ages-plot", draw, "How old the data are", alt, size=(7.5, 3.4))
+
+
+def size_plot(sizes: pl.DataFrame) -> Plot:
+    """Objects and bytes by size, one above the other."""
+    labels = sizes["size"].fill_null("not told").to_list()
+    counts = sizes["inodes"].to_list()
+    volumes = sizes["size_bytes"].fill_null(0).to_list()
+    unit = unit_for(max(volumes, default=0))
+
+    def draw(figure: Any) -> None:
+        above, below = figure.subplots(2, 1, sharex=True)
+        above.bar(range(len(counts)), counts, width=0.75, color="C0")
+        above.set_ylabel("objects")
+        above.yaxis.set_major_formatter("{x:,.0f}")
+        above.yaxis.get_major_locator().set_params(integer=True)
+        above.grid(visible=False, axis="x")
+        below.bar(range(len(volumes)), [v / unit.size for v in volumes], width=0.75, color="C1")
+        _classes(below, labels, unit)
+
+    most = labels[counts.index(max(counts))] if counts else "none"
+    heaviest = labels[volumes.index(max(volumes))] if volumes else "none"
+    alt = (
+        f"Two rows of bars over {len(labels)} classes of size: most objects are in the class "
+        f"{most}, most bytes in {heaviest}."
+    )
+    return Plot("sizes-plot", draw, "How large the objects are", alt, size=(7.5, 4.2))
+
+
+def growth_plot(growth: pl.DataFrame) -> Plot:
+    """Logical bytes and objects over the scans."""
+    timed = growth.filter(pl.col("scan_time").is_not_null())
+    times = timed["scan_time"].dt.replace_time_zone(None).to_numpy()
+    volumes = timed["size_bytes"].fill_null(0).to_list()
+    unit = unit_for(max(volumes, default=0))
+
+    def draw(figure: Any) -> None:
+        above, below = figure.subplots(2, 1, sharex=True)
+        lines = (
+            (above, [value / unit.size for value in volumes], unit.name, "C0"),
+            (below, timed["inodes"].to_list(), "objects", "C1"),
+        )
+        for axes, values, label, colour in lines:
+            axes.plot(times, values, marker="o", markersize=4, color=colour)
+            axes.set_ylabel(label)
+            axes.set_ylim(0, max([*values, 1e-9]) * 1.12)
+            axes.yaxis.set_major_formatter("{x:,.6g}")
+        below.set_xlabel("time of the scan (UTC)")
+
+    alt = (
+        f"Two lines over {timed.height} scans: from {told_bytes(volumes[0])} to "
+        f"{told_bytes(volumes[-1])}."
+    )
+    return Plot("growth-plot", draw, "How it grew", alt, size=(7.5, 3.8))
+
+
+def _classes(axes: Any, labels: Sequence[str], unit: Unit) -> None:
+    """A bar's class below it, bytes to the left."""
+    axes.set_xticks(range(len(labels)), [_in_two_lines(label) for label in labels])
+    axes.tick_params(axis="x", length=0, labelsize=7.5)
+    axes.set_ylabel(unit.name)
+    axes.yaxis.set_major_formatter("{x:,.6g}")
+    axes.grid(visible=False, axis="x")
+
+
+def _in_two_lines(label: str) -> str:
+    return label if label.startswith("up to") else label.replace(" to ", "\nto ")
+
+
+def _shortened(text: str | None) -> str:
+    """A name as a label: control characters visible, the middle of a long one left out."""
+    if text is None:
+        return "–"
+    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    if len(plain) <= _LONGEST_NAME:
+        return plain
+    return f"{plain[: _LONGEST_NAME // 2 - 1]}…{plain[-_LONGEST_NAME // 2 :]}"

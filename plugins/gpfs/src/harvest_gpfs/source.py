@@ -1,0 +1,160 @@
+"""The source ``gpfs``: policy lists in any style, in parallel ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
+from harvest.toolkit import compiled
+
+from .config import GpfsConfig
+from .records import GpfsFile
+
+__all__ = ["GpfsSource"]
+
+_UNPACKED: Final = 8
+"""How much larger a compressed list becomes, about."""
+
+
+class GpfsSource(Source):
+    """Reads policy lists as ``gpfs.file``.
+
+    The location is a list or a directory of lists, plain or compressed.
+    """
+
+    name = "gpfs"
+    record_types: ClassVar[tuple[type[Record], ...]] = (GpfsFile,)
+    Config = GpfsConfig
+
+    config: GpfsConfig
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """By the first lines of a list, or of a directory's first files."""
+        from .find import likeness
+
+        if path.is_dir():
+            from .plan import lists_of
+
+            for file in lists_of(path)[:10]:
+                if found := likeness(_head(file, _LOOK_BYTES)):
+                    return Detection(min(found[0], 0.9), f"{file.name}: {found[1]}")
+            return None
+        if not path.is_file():
+            return None
+        found = likeness(_head(path, _LOOK_BYTES))
+        return Detection(*found) if found else None
+
+    def plan(self) -> Iterable[Partition]:
+        """Each list is a partition, a large plain one several.
+
+        Raises SourceError when there is none, or when parts of a split list are missing.
+        """
+        from .plan import partitions
+
+        return partitions(Path(self.location).expanduser().absolute(), self.config.partition_bytes)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
+        """Tables of the files that a list, or a range of it, has."""
+        from .counting import Before
+        from .find import find_layout
+        from .layout import list_layout
+        from .reading import Reading
+        from .streams import opened
+
+        path = partition.path
+        head = _head(path)
+        if not head:
+            trouble = _trouble(path)
+            if trouble is None:
+                ctx.note("the file is empty")
+                ctx.read(0)
+                return
+            raise SourceError(trouble, where=str(path), remedy="restore it from its origin")
+        layout = find_layout(
+            head,
+            self.config,
+            where=partition.origin,
+            name=path.name,
+            more=lambda: _spread(path),
+        )
+        if layout is None:  # remarks alone
+            layout = list_layout((), b"", {}, prefixed=False, gap=b" ", escaped=False)
+        before = partition.options["before"].value() if "before" in partition.options else Before()
+        reading = Reading(
+            layout,
+            self._parser(partition, layout),
+            ctx,
+            before,
+            to_end=partition.options.get("last", True),
+        )
+        with opened(path, partition.start, partition.stop) as stream:
+            for table in reading.tables(stream):
+                yield GpfsFile, table
+
+    def _parser(self, partition: Partition, layout: Any) -> Any:
+        """The compiled parser where it repays its loading, otherwise the one on numpy."""
+        from .program import Program
+
+        size = partition.size_bytes
+        if partition.options.get("packed"):
+            size *= _UNPACKED
+        try:
+            fast = compiled.wanted(size, self.config.kernel)
+        except ValueError as error:  # numba is not on every node
+            raise SourceError(
+                str(error), where=partition.origin, remedy="or set gpfs.kernel=auto"
+            ) from error
+        if fast:
+            from .walker import Walker
+
+            return Walker(Program.of(layout))
+        from .columnar import Columnar
+
+        return Columnar(Program.of(layout))
+
+
+_LOOK_BYTES: Final = 64 * 1024
+"""Bytes of a list that are enough to recognise it."""
+
+_SPREAD: Final = 16
+"""Places of a list that are looked at where its first lines leave a question open."""
+
+
+def _head(path: Path, size: int | None = None) -> bytes:
+    """The first bytes of a list, unpacked; all of them where it is shorter."""
+    from .find import HEAD_BYTES
+    from .streams import opened
+
+    buffer = bytearray(size or HEAD_BYTES)
+    view, used = memoryview(buffer), 0
+    with opened(path) as stream:
+        while used < len(buffer) and (count := stream.fill(view[used:])):
+            used += count
+    return bytes(view[:used])
+
+
+def _trouble(path: Path) -> str | None:
+    """Why a compressed list gives no byte at all, if it is no empty one."""
+    from .streams import opened
+
+    with opened(path) as stream:
+        stream.fill(memoryview(bytearray(1)))
+        return stream.trouble
+
+
+def _spread(path: Path) -> Iterator[bytes]:
+    """Lines from all over a plain list; of a compressed one, from its beginning."""
+    from .streams import compression
+
+    with path.open("rb") as file:
+        packed = compression(file.read(4))
+        if packed is None:
+            size = path.stat().st_size
+            for number in range(_SPREAD):
+                file.seek(size * number // _SPREAD)
+                yield from file.read(_LOOK_BYTES).split(b"\n")[1:-1]
+            return
+    yield from _head(path).split(b"\n")[:-1]

@@ -1,0 +1,166 @@
+"""Views of scans: who and what uses the space, where, and how that grows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest import UsageError
+
+from .aggregation.groupings import DIRECTORY
+from .aggregation.listing import Listing, common_root, list_scans
+from .aggregation.metrics import DEFAULT
+from .aggregation.scans import LATEST
+from .views_common import (
+    aggregated_schema,
+    check_ages,
+    deferred,
+    grouping_names,
+    listing,
+    metric_names,
+    named,
+    rows_of,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["directories", "growth", "usage"]
+
+_SCAN = {"scan": pl.String()}
+
+
+def usage(
+    dataset: DatasetReader,
+    by: str = "uid",
+    metrics: str = ",".join(DEFAULT),
+    scan: str = LATEST,
+    root: str | None = None,
+    top_depth: int | str = 1,
+    now: str | None = None,
+    passwd: str | None = None,
+    group: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.usage``: sums of one scan by groups, largest first."""
+    names, measured = grouping_names(by), metric_names(metrics)
+    if DIRECTORY in names:
+        raise UsageError("by=directory counts files again and again", remedy="gpfs.directories")
+    setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
+
+    found = listing(dataset, scan, root=root, now=now)
+    check_ages(found, names)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate(names, measured, setting)
+        largest = [name for name in ("size_bytes", "inodes") if name in measured]
+        table = table.sort(largest, descending=True, nulls_last=True, maintain_order=True)
+        return table.with_columns(pl.lit(found.scan.label).alias("scan"))
+
+    return deferred(compute, aggregated_schema(names, measured) | _SCAN)
+
+
+def directories(
+    dataset: DatasetReader,
+    depth: int | str = 2,
+    metrics: str = ",".join(DEFAULT),
+    scan: str = LATEST,
+    root: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.directories``: each directory with all that lies below it, by path."""
+    measured = metric_names(metrics)
+    setting = named(None, None, depth=whole(depth, "depth"))
+
+    found = listing(dataset, scan, root=root)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([DIRECTORY], measured, setting)
+        return table.with_columns(pl.lit(found.scan.label).alias("scan"))
+
+    return deferred(compute, aggregated_schema([DIRECTORY], measured) | _SCAN)
+
+
+_GROWTH = ("inodes", "files", "directories", "size_bytes", "allocated_bytes")
+
+
+def growth(
+    dataset: DatasetReader,
+    by: str = "",
+    root: str | None = None,
+    top_depth: int | str = 1,
+    passwd: str | None = None,
+    group: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.growth``: sums of every scan, and what changed since the one before.
+
+    A group that a scan does not have counts as nothing there: its end is a row of zeros.
+    """
+    names = grouping_names(by)
+    setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
+    changes = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
+    columns = aggregated_schema(names, _GROWTH)
+    schema = {
+        "scan": pl.String(),
+        "scan_time": pl.Datetime("us", "UTC"),
+        **columns,
+        **dict.fromkeys(changes.values(), pl.Int64()),
+    }
+
+    def compute() -> pl.DataFrame:
+        rows = rows_of(dataset)
+        # one root for all, or the same directory would have another name in another scan
+        common = root if root is not None or "top" not in names else common_root(rows)
+        tables, before = [], None
+        for scan in list_scans(rows):
+            found = Listing(rows.of(scan), scan, common)
+            table = found.aggregate(names, _GROWTH, setting)
+            if before is not None:
+                table = _with_ended(table, before, names)
+            tables.append(_changed(table, before, names, changes).with_columns(
+                pl.lit(scan.label).alias("scan"),
+                pl.lit(scan.time, pl.Datetime("us", "UTC")).alias("scan_time"),
+            ))  # fmt: skip
+            before = table
+        empty = pl.DataFrame(schema=schema)
+        return pl.concat([empty, *(table.select(*schema) for table in tables)])
+
+    return deferred(compute, schema)
+
+
+def _with_ended(table: pl.DataFrame, before: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
+    """The groups of a scan, and with zeros those that only the scan before had."""
+    if not names:
+        return table
+    ended = before.filter(pl.col("inodes") > 0).join(table, on=names, how="anti", nulls_equal=True)
+    zeros = ended.with_columns(pl.lit(0, pl.Int64).alias(name) for name in _GROWTH)
+    return pl.concat([table, zeros]).sort(names, nulls_last=True)
+
+
+def _changed(
+    table: pl.DataFrame,
+    before: pl.DataFrame | None,
+    names: tuple[str, ...],
+    changes: dict[str, str],
+) -> pl.DataFrame:
+    if before is None:
+        return table.with_columns(pl.lit(None, pl.Int64).alias(name) for name in changes.values())
+    old = [pl.col(column).alias(name) for column, name in changes.items()]
+    if names:
+        table = table.join(
+            before.select(*names, *old, pl.lit(value=True).alias("was there")),
+            on=names,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+    else:
+        table = pl.concat(
+            [table, before.select(*old, pl.lit(value=True).alias("was there"))],
+            how="horizontal",
+        )
+    known = pl.col("was there").is_not_null()
+    return table.with_columns(
+        (pl.col(column) - pl.when(known).then(name).otherwise(0)).alias(name)
+        for column, name in changes.items()
+    ).drop("was there")

@@ -1,0 +1,221 @@
+"""The view ``gpfs.churn``: what happened to objects between two scans.
+
+Objects are compared by inode and generation, in passes that take a share of the inodes each, so
+that no more than a share of two scans is held at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest import HarvestError, UsageError
+
+from .aggregation.groupings import GROUPINGS, Setting
+from .aggregation.links import passes_for
+from .aggregation.listing import BUDGET, Listing, common_root, list_scans
+from .aggregation.on_polars import PolarsRows
+from .aggregation.scans import ALL, LATEST, Scan, pick
+from .views_common import deferred, named, rows_of, whole
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["churn", "compared"]
+
+_KEY = ("inode", "generation")
+_CHANGES = ("created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out")
+_COUNTED = ("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes")
+_SUMS = tuple(name for change in _CHANGES for name in (change, f"{change}_bytes")) + _COUNTED
+
+LEAST_ROWS = 1_000_000
+"""Rows of both scans that are compared at once, at least."""
+
+_BYTES_PER_ROW = 600
+
+
+def churn(
+    dataset: DatasetReader,
+    old: str | None = None,
+    new: str | None = None,
+    root: str | None = None,
+    top_depth: int | str = 1,
+) -> pl.LazyFrame:
+    """The view ``gpfs.churn``: changes between two scans per top-level directory.
+
+    old, new: as a scan is named; the latest two unless given.
+    """
+    setting = named(None, None, top_depth=whole(top_depth, "top_depth", 1))
+    schema = {
+        "top": pl.String(),
+        **dict.fromkeys(_SUMS, pl.Int64()),
+        "old_scan": pl.String(),
+        "new_scan": pl.String(),
+    }
+
+    rows = rows_of(dataset)
+    before, after = _two(list_scans(rows), old, new)
+
+    def compute() -> pl.DataFrame:
+        earlier, later = rows.of(before), rows.of(after)
+        common = root if root is not None else common_root(earlier, later)
+        within = Listing(later, after, common).prepared(["top"], setting)
+        table = compared(earlier, later, before.rows + after.rows, within)
+        return table.select(
+            *(name for name in schema if name in table.columns),
+            pl.lit(before.label).alias("old_scan"),
+            pl.lit(after.label).alias("new_scan"),
+        )
+
+    return deferred(compute, schema)
+
+
+def _two(scans: Sequence[Scan], old: str | None, new: str | None) -> tuple[Scan, Scan]:
+    """The scans to compare; raises UsageError for names that do not tell two of them."""
+    if ALL in (old, new):
+        raise UsageError("a scan is compared with one other", remedy="name it: old=, new=")
+    after = pick(scans, LATEST if new is None else new)
+    if old is not None:
+        before = pick(scans, old)
+    else:
+        earlier = [s for s in scans if s.time and after.time and s.time < after.time]
+        if not earlier:
+            raise UsageError(
+                "no earlier scan is known to compare with",
+                where=after.label,
+                remedy="harvest another scan into the dataset, or name old= and new=",
+            )
+        before = earlier[-1]
+    if before == after:
+        raise UsageError(
+            "this scan would be compared with itself",
+            where=after.label,
+            remedy="name another one as old= or new=",
+        )
+    return before, after
+
+
+def compared(old: PolarsRows, new: PolarsRows, rows: int, setting: Setting) -> pl.DataFrame:
+    """The sums of all changes per top-level directory, sorted by it."""
+    key = _KEY if _told_generation(old) and _told_generation(new) else _KEY[:1]
+    shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
+    found = [
+        _changes(_share(old, share, shares, setting), _share(new, share, shares, setting), key)
+        for share in range(shares)
+    ]
+    total = pl.concat(found).group_by("top").agg(pl.col(name).sum() for name in _SUMS)
+    top = GROUPINGS["top"]
+    total = total.sort("top", nulls_last=True).with_columns(top.label(setting).alias("top"))
+    for name in _SUMS:
+        if any(abs(value) >= 2**63 for value in total[name].to_list()):
+            raise HarvestError(
+                f"{name} is more than 2^63 - 1",
+                remedy="see gpfs.largest for sizes that cannot be",
+            )
+    return total.with_columns(pl.col(name).cast(pl.Int64) for name in _SUMS)
+
+
+def _told_generation(rows: PolarsRows) -> bool:
+    """Whether a scan tells the generation of inodes; else inodes alone are compared."""
+    query = rows.frame.select(pl.col("generation").is_not_null().any())
+    return bool(query.collect(engine="streaming").item())
+
+
+def _share(rows: PolarsRows, share: int, shares: int, setting: Setting) -> pl.DataFrame:
+    """The rows of some inodes, directories left out."""
+    frame = rows.frame.filter(pl.col("kind").ne_missing(pl.lit("directory")))
+    if shares > 1:
+        frame = frame.filter(pl.col("inode") % shares == share)
+    return frame.select(
+        *_KEY,
+        "path",
+        pl.col("size_bytes").alias("size"),
+        pl.col("modify_time").alias("modified"),
+        pl.col("access_time").alias("accessed"),
+        GROUPINGS["top"].key(setting).alias("top"),
+    ).collect(engine="streaming")
+
+
+def _changes(old: pl.DataFrame, new: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """The sums of changes per top-level directory among the objects of a share."""
+    pairs = _objects(old, key).join(
+        _objects(new, key), on=key, how="full", coalesce=True, nulls_equal=True, suffix="_new"
+    )
+    pairs = pairs.join(_renamed(old, new, key), on=key, how="left", nulls_equal=True)
+    was, is_now = pl.col("there").is_not_null(), pl.col("there_new").is_not_null()
+    stayed = was & is_now
+    moved = stayed & pl.col("top").ne_missing(pl.col("top_new"))
+    modified = stayed & (_differs("modified", "modified_new") | _unequal("size", "size_new"))
+    size, size_new = (pl.col(n).fill_null(0).cast(pl.Int128) for n in ("size", "size_new"))
+    at_new = {
+        "created": (is_now & ~was, size_new),
+        "modified": (modified, size_new),
+        "accessed": (stayed & _differs("accessed", "accessed_new"), size_new),
+        "renamed": (stayed & pl.col("renamed").is_not_null(), size_new),
+        # what moves weighs what it did before; what it grew by is told apart
+        "moved_in": (moved, size),
+    }
+    at_old = {"deleted": (was & ~is_now, size), "moved_out": (moved, size)}
+    new_side = (
+        pairs.filter(is_now)
+        .group_by(pl.col("top_new").alias("top"))
+        .agg(
+            *_counts(at_new),
+            pl.len().cast(pl.Int128).alias("new_inodes"),
+            size_new.sum().alias("new_bytes"),
+            (size_new - size).filter(stayed).sum().alias("grown_bytes"),
+        )
+    )
+    old_side = (
+        pairs.filter(was)
+        .group_by("top")
+        .agg(
+            *_counts(at_old),
+            pl.len().cast(pl.Int128).alias("old_inodes"),
+            size.sum().alias("old_bytes"),
+        )
+    )
+    columns = {"top": pl.String, **dict.fromkeys(_SUMS, pl.Int128)}
+    both = pl.concat([pl.DataFrame(schema=columns), new_side, old_side], how="diagonal")
+    return both.group_by("top").agg(pl.col(name).sum() for name in _SUMS)
+
+
+def _objects(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """A row for each object: that of its first path."""
+    ordered = rows.sort([*key, "path", "size", "modified", "accessed"], nulls_last=True)
+    once = ordered.unique(key, keep="first", maintain_order=True)
+    kept = [*key, "size", "modified", "accessed", "top"]
+    return once.select(*kept, pl.lit(value=True).alias("there"))
+
+
+def _renamed(old: pl.DataFrame, new: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Objects that lost a path and got another one."""
+    on = [*key, "path"]
+    gone = old.join(new, on=on, how="anti", nulls_equal=True).select(key).unique()
+    came = new.join(old, on=on, how="anti", nulls_equal=True).select(key).unique()
+    both = gone.join(came, on=key, how="semi", nulls_equal=True)
+    return both.with_columns(pl.lit(value=True).alias("renamed"))
+
+
+def _counts(tests: dict[str, tuple[pl.Expr, pl.Expr]]) -> list[pl.Expr]:
+    counted = [test.cast(pl.Int128).sum().alias(name) for name, (test, _) in tests.items()]
+    summed = [
+        weight.filter(test).sum().alias(f"{name}_bytes") for name, (test, weight) in tests.items()
+    ]
+    return counted + summed
+
+
+def _unequal(old: str, new: str) -> pl.Expr:
+    """Whether two values differ; not where a list does not tell one."""
+    return (pl.col(old) != pl.col(new)).fill_null(value=False)
+
+
+def _differs(old: str, new: str) -> pl.Expr:
+    """Whether two times differ.  Some lists tell seconds only: then those are compared."""
+    micros = [pl.col(name).dt.epoch("us") for name in (old, new)]
+    whole_seconds = (micros[0] % 1_000_000 == 0) | (micros[1] % 1_000_000 == 0)
+    seconds = micros[0] // 1_000_000 != micros[1] // 1_000_000
+    different = pl.when(whole_seconds).then(seconds).otherwise(micros[0] != micros[1])
+    return different.fill_null(value=False)

@@ -1,0 +1,255 @@
+"""Views of scans by classes: ages, sizes, heat, extensions, and what is cold or small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from harvest import UsageError
+
+from .aggregation.bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
+from .aggregation.groupings import DIRECTORY, Setting
+from .aggregation.listing import Listing
+from .aggregation.metrics import HEAT_UNIT
+from .aggregation.scans import LATEST, told
+from .views_common import (
+    aggregated_schema,
+    check_ages,
+    deferred,
+    flagged,
+    grouping_names,
+    listing,
+    named,
+    typed,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["ages", "cold", "extensions", "heat", "sizes", "small"]
+
+_SUMS = ("inodes", "size_bytes", "allocated_bytes")
+_INT = pl.Int64()
+_TEXT = pl.String()
+_SUM_TYPES = dict.fromkeys(_SUMS, _INT)
+
+AGE_TIMES = {"access": "access_age", "modify": "modify_age"}
+
+
+def ages(
+    dataset: DatasetReader, ages: str = AGES, scan: str = LATEST, now: str | None = None
+) -> pl.LazyFrame:
+    """The view ``gpfs.ages``: how long ago objects were accessed and modified.
+
+    Directories do not count.  A class without objects has a row too; null is "not told".
+    """
+    bins = AgeBins.parse(ages)
+    schema = {
+        "time": _TEXT,
+        "age": _TEXT,
+        "above_days": _INT,
+        "up_to_days": _INT,
+        **_SUM_TYPES,
+        "now": _TEXT,
+        "scan": _TEXT,
+    }
+
+    found = listing(dataset, scan, now=now)
+    reference = told(found.now)
+
+    def compute() -> pl.DataFrame:
+        classes = pl.DataFrame(
+            [(label, *bounds) for label, bounds in zip(bins.labels, bins.bounds, strict=True)],
+            schema={"age": _TEXT, "above_days": _INT, "up_to_days": _INT},
+            orient="row",
+        )
+        tables = [
+            _classed(found, classes, "age", grouping, Setting(ages=bins)).with_columns(
+                pl.lit(time).alias("time")
+            )
+            for time, grouping in AGE_TIMES.items()
+        ]
+        table = pl.concat(tables).with_columns(pl.lit(reference).alias("now"))
+        return typed(_of(found, table), schema)
+
+    return deferred(compute, schema)
+
+
+def sizes(dataset: DatasetReader, sizes: str = SIZES, scan: str = LATEST) -> pl.LazyFrame:
+    """The view ``gpfs.sizes``: how many objects are how large; directories do not count."""
+    bins = SizeBins.parse(sizes)
+    schema = {"size": _TEXT, "above_bytes": _INT, "up_to_bytes": _INT, **_SUM_TYPES, "scan": _TEXT}
+
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        classes = pl.DataFrame(
+            [(label, *bounds) for label, bounds in zip(bins.labels, bins.bounds, strict=True)],
+            schema={"size": _TEXT, "above_bytes": _INT, "up_to_bytes": _INT},
+            orient="row",
+        )
+        table = _classed(found, classes, "size", "size_bin", Setting(sizes=bins))
+        return typed(_of(found, table), schema)
+
+    return deferred(compute, schema)
+
+
+def _classed(
+    found: Listing, classes: pl.DataFrame, label: str, grouping: str, setting: Setting
+) -> pl.DataFrame:
+    """Sums of all classes, in their order; at the end what has none, if there is any."""
+    table = found.aggregate([grouping], _SUMS, setting, directories=False)
+    table = table.rename({grouping: label})
+    every = classes.join(table, on=label, how="left", maintain_order="left")
+    empty = pl.col("inodes").is_null()
+    every = every.with_columns(
+        pl.when(empty).then(pl.lit(0, pl.Int64)).otherwise(pl.col(name)).alias(name)
+        for name in _SUMS
+    )
+    return pl.concat([every, table.filter(pl.col(label).is_null())], how="diagonal")
+
+
+def _of(found: Listing, table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(pl.lit(found.scan.label).alias("scan"))
+
+
+def extensions(dataset: DatasetReader, scan: str = LATEST) -> pl.LazyFrame:
+    """The view ``gpfs.extensions``: objects by the suffix of their names, most bytes first."""
+    schema = {"extension": _TEXT, **_SUM_TYPES, "scan": _TEXT}
+
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate(["extension"], _SUMS, directories=False)
+        return typed(_of(found, _largest_first(table, "size_bytes")), schema)
+
+    return deferred(compute, schema)
+
+
+_HEAT = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes", "heat_units", "hottest")
+
+
+def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.LazyFrame:
+    """The view ``gpfs.heat``: how warm the files of each pool are; directories do not count.
+
+    mean_heat: of the objects whose heat is told, exact to a billionth.
+    """
+    names = _exclusive(by)
+    counted = {name: _INT for name in _HEAT if name not in ("heat_units", "hottest")}
+    means = {"mean_heat": pl.Float64(), "hottest": pl.Float64(), "scan": _TEXT}
+    schema = {**_key_types(names), **counted, **means}
+
+    found = listing(dataset, scan)
+    check_ages(found, names)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate(names, _HEAT, directories=False)
+        known = pl.col("with_heat") > 0
+        mean = pl.when(known).then(pl.col("heat_units") / (pl.col("with_heat") * HEAT_UNIT))
+        return typed(_of(found, table.with_columns(mean.alias("mean_heat"))), schema)
+
+    return deferred(compute, schema)
+
+
+def cold(
+    dataset: DatasetReader,
+    by: str = "top",
+    age: str | int = "1y",
+    scan: str = LATEST,
+    now: str | None = None,
+    root: str | None = None,
+    top_depth: int | str = 1,
+    passwd: str | None = None,
+    group: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.cold``: what was neither accessed nor modified for so long, by groups.
+
+    Directories do not count; ``untimed`` objects have neither time and are not cold.
+    """
+    names = _exclusive(by)
+    setting = named(
+        passwd, group, cold_days=parse_age(age), top_depth=whole(top_depth, "top_depth", 1)
+    )
+    schema = {
+        **_key_types(names),
+        **{f"cold_{name}": _INT for name in _SUMS},
+        **_SUM_TYPES,
+        "cold_share": pl.Float64(),
+        "untimed": _INT,
+        "now": _TEXT,
+        "scan": _TEXT,
+    }
+
+    found = listing(dataset, scan, now=now, root=root)
+    reference = told(found.now)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, "cold"], _SUMS, setting, directories=False)
+        untimed = pl.col("inodes").filter(pl.col("cold").is_null()).sum().alias("untimed")
+        wide = flagged(table, "cold", "cold", names, _SUMS, untimed)
+        wide = _largest_first(wide, "cold_size_bytes").with_columns(
+            _share("cold_size_bytes", "size_bytes").alias("cold_share"),
+            pl.lit(reference).alias("now"),
+        )
+        return typed(_of(found, wide), schema)
+
+    return deferred(compute, schema)
+
+
+def small(
+    dataset: DatasetReader,
+    by: str = "top",
+    below: str | int = "64K",
+    scan: str = LATEST,
+    root: str | None = None,
+    top_depth: int | str = 1,
+    passwd: str | None = None,
+    group: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
+    names = _exclusive(by)
+    setting = named(
+        passwd, group, small_below=parse_size(below), top_depth=whole(top_depth, "top_depth", 1)
+    )
+    schema = {
+        **_key_types(names),
+        **{f"small_{name}": _INT for name in _SUMS},
+        **_SUM_TYPES,
+        "small_share": pl.Float64(),
+        "scan": _TEXT,
+    }
+
+    found = listing(dataset, scan, root=root)
+    check_ages(found, names)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, "small"], _SUMS, setting, directories=False)
+        wide = flagged(table, "small", "small", names, _SUMS)
+        wide = _largest_first(wide, "small_inodes").with_columns(
+            _share("small_inodes", "inodes").alias("small_share")
+        )
+        return typed(_of(found, wide), schema)
+
+    return deferred(compute, schema)
+
+
+def _share(part: str, whole_sum: str) -> pl.Expr:
+    """A part of a sum as a fraction; null where there is nothing to divide."""
+    return pl.when(pl.col(whole_sum) > 0).then(pl.col(part) / pl.col(whole_sum))
+
+
+def _largest_first(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    return table.sort(column, descending=True, nulls_last=True, maintain_order=True)
+
+
+def _exclusive(by: str) -> tuple[str, ...]:
+    names = grouping_names(by)
+    if DIRECTORY in names:
+        raise UsageError("by=directory counts files again and again", remedy="take by=top")
+    return names
+
+
+def _key_types(names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: kind for name, kind in aggregated_schema(names, ()).items() if name in names}

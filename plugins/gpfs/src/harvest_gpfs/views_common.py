@@ -1,0 +1,151 @@
+"""What all views of scans stand on: the scan they are of, and their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+from harvest.toolkit.deferred import deferred
+
+from .aggregation.definition import Aggregation
+from .aggregation.files import no_rows
+from .aggregation.groupings import Setting
+from .aggregation.groupings import chosen as chosen_groupings
+from .aggregation.listing import Listing
+from .aggregation.metrics import chosen as chosen_metrics
+from .aggregation.names import read_names
+from .aggregation.on_polars import PolarsRows
+from .aggregation.scans import LATEST, moment
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = [
+    "aggregated_schema",
+    "check_ages",
+    "deferred",
+    "flagged",
+    "frame_of",
+    "grouping_names",
+    "known_sum",
+    "listing",
+    "metric_names",
+    "named",
+    "rows_of",
+    "typed",
+    "whole",
+]
+
+
+def rows_of(dataset: DatasetReader) -> PolarsRows:
+    """All rows of ``gpfs.file``, asked by polars' streaming engine."""
+    return PolarsRows(dataset["gpfs.file"], "streaming")
+
+
+def frame_of(found: Listing) -> pl.LazyFrame:
+    """The rows of a scan of a dataset."""
+    assert isinstance(found.rows, PolarsRows)
+    return found.rows.frame
+
+
+def listing(
+    dataset: DatasetReader,
+    scan: str = LATEST,
+    *,
+    root: str | None = None,
+    now: str | datetime | None = None,
+) -> Listing:
+    """One scan of a dataset; what is found out about it is kept as long as the dataset is.
+
+    Which scan it is is found out here and now, so that a wrong wish is told when a view is asked
+    for.
+    """
+    reference = None if now is None else moment(now)
+    known = _KNOWN.setdefault(dataset, {})
+    if scan not in known:
+        known[scan] = Listing.of(rows_of(dataset), str(scan))
+    if root is None and reference is None:
+        return known[scan]
+    return attrs.evolve(known[scan], given_root=root, given_now=reference, same_scan=known[scan])
+
+
+_KNOWN: WeakKeyDictionary[DatasetReader, dict[str, Listing]] = WeakKeyDictionary()
+
+
+def check_ages(found: Listing, names: Sequence[str]) -> None:
+    """Raise UsageError where groupings count ages and nothing tells from when."""
+    if any(grouping.needs == "now" for grouping in chosen_groupings(names)):
+        _ = found.now
+
+
+def whole(value: int | str, name: str, least: int = 0) -> int:
+    """A setting that is a whole number; raises UsageError for another value."""
+    try:
+        number = int(value)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise UsageError(f"{name}={value!r} does not fit", remedy=f"write {name}={least} or more")
+    return number
+
+
+def grouping_names(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of groupings; raises UsageError for an unknown one."""
+    return tuple(grouping.name for grouping in chosen_groupings(by))
+
+
+def metric_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of metrics; raises UsageError for an unknown one."""
+    return tuple(metric.name for metric in chosen_metrics(names))
+
+
+def named(passwd: str | None, group: str | None, **more: Any) -> Setting:
+    """Settings of groupings, with the names of users and groups from files."""
+    return Setting(
+        user_names=read_names(passwd, "passwd") if passwd is not None else {},
+        group_names=read_names(group, "group") if group is not None else {},
+        **more,
+    )
+
+
+def aggregated_schema(by: Sequence[str], names: Sequence[str]) -> dict[str, pl.DataType]:
+    """The columns that an aggregation gives."""
+    task = Aggregation(tuple(by), tuple(names), Setting(now=datetime(2000, 1, 1, tzinfo=UTC)))
+    empty = task.partial(no_rows()).collect()
+    return dict(task.result(empty).schema)
+
+
+def flagged(
+    table: pl.DataFrame,
+    flag: str,
+    prefix: str,
+    by: Sequence[str],
+    measured: Sequence[str],
+    *more: pl.Expr,
+) -> pl.DataFrame:
+    """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
+
+    table: an aggregation by ``by`` and ``flag``; more: further sums over its rows.
+    """
+    sums = [known_sum(pl.col(name)).alias(name) for name in measured]
+    parts = [known_sum(pl.col(n).filter(pl.col(flag))).alias(f"{prefix}_{n}") for n in measured]
+    if by:
+        return table.group_by(by, maintain_order=True).agg(*sums, *parts, *more)
+    return table.select(*sums, *parts, *more)
+
+
+def known_sum(values: pl.Expr) -> pl.Expr:
+    """The sum; null where there are values but none is known."""
+    unknown = (values.len() > 0) & (values.count() == 0)
+    return pl.when(~unknown).then(values.sum())
+
+
+def typed(table: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The columns of a schema, in its order."""
+    return table.select(pl.col(name).cast(kind) for name, kind in schema.items())

@@ -1,0 +1,166 @@
+"""The view ``gpfs.scan_quality``: what a list does not tell, and what in it cannot be right."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from .aggregation.links import first_paths, linked_rows, repeated_inodes
+from .aggregation.listing import Listing
+from .aggregation.scans import LATEST
+from .views_common import deferred, frame_of, listing
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["scan_quality"]
+
+_EPOCH_ENDS = datetime(1970, 1, 2, tzinfo=UTC)
+
+_MAY_LACK = {
+    "generation": "inodes that were reused cannot be told apart",
+    "kind": "files and directories cannot be told apart",
+    "size_bytes": "sums of bytes leave these objects out",
+    "allocated_bytes": "sums of allocated bytes leave these objects out",
+    "access_time": "they have no age by access",
+    "modify_time": "they have no age by modification",
+    "create_time": "",
+    "change_time": "",
+    "uid": "they belong to no user",
+    "gid": "they belong to no group",
+    "pool": "",
+    "fileset": "",
+    "heat": "",
+    "nlink": "hard links are found by comparing all inodes",
+}
+"""Columns that a list may not tell, and what follows from that."""
+
+_ORDER: Final = ("fact", "gap", "oddity")
+_COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
+
+
+def scan_quality(
+    dataset: DatasetReader, scan: str = LATEST, now: str | None = None
+) -> pl.LazyFrame:
+    """The view ``gpfs.scan_quality``: one row for each check, with the rows or objects it found.
+
+    finding: fact, gap (not told) or oddity (cannot be right, or is worth a look).
+    """
+    schema = {
+        "finding": pl.String(),
+        "check": pl.String(),
+        "count": pl.Int64(),
+        "meaning": pl.String(),
+        "scan": pl.String(),
+    }
+
+    found = listing(dataset, scan, now=now)
+
+    def compute() -> pl.DataFrame:
+        rows = [*_facts(found), *_gaps(found), *_oddities(found), *_links(found)]
+        # facts, then gaps, then oddities
+        rows.sort(key=lambda check: _ORDER.index(check[0]))
+        table = pl.DataFrame(
+            rows, schema={k: v for k, v in schema.items() if k != "scan"}, orient="row"
+        )
+        return table.with_columns(pl.lit(found.scan.label).alias("scan"))
+
+    return deferred(compute, schema)
+
+
+Check = tuple[str, str, int, str]
+
+
+def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int]:
+    query = frame_of(found).select(
+        test.cast(pl.Int64).sum().alias(name) for name, test in tests.items()
+    )
+    return query.collect(engine="streaming").row(0, named=True)
+
+
+def _facts(found: Listing) -> list[Check]:
+    kind = pl.col("kind")
+    counts = _counts(
+        found,
+        {
+            "paths": pl.col("inode").is_not_null(),
+            **{f"kind {name}": kind == name for name in ("file", "directory", "symlink", "other")},
+        },
+    )
+    origins = frame_of(found).select(pl.col("origin").n_unique()).collect(engine="streaming")
+    facts: list[Check] = [("fact", "lists", int(origins.item()), "files or parts that it is of")]
+    return facts + [("fact", name, count, "") for name, count in counts.items()]
+
+
+def _gaps(found: Listing) -> list[Check]:
+    counts = _counts(found, {name: pl.col(name).is_null() for name in _MAY_LACK})
+    return [
+        ("gap", f"without {name}", counts[name], meaning) for name, meaning in _MAY_LACK.items()
+    ]
+
+
+def _oddities(found: Listing) -> list[Check]:
+    size, allocated = pl.col("size_bytes"), pl.col("allocated_bytes")
+    not_directory = pl.col("kind").ne_missing(pl.lit("directory"))
+    times = ("access_time", "modify_time", "create_time")
+    tests = {
+        "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
+        "sizes below zero": ((size < 0) | (allocated < 0), "cannot be"),
+        "data without blocks": (
+            not_directory & (size > 4096) & (allocated == 0),
+            "migrated to tape, sparse, or compressed",
+        ),
+        "sparse": (not_directory & (allocated > 0) & (allocated < size), "holes or compression"),
+        **{
+            f"{name} of 1970-01-01 or before": (pl.col(name) < _EPOCH_ENDS, "not set, or lost")
+            for name in times
+        },
+    }
+    reference = found.given_now or found.scan.time
+    if reference is not None:
+        for name in times:
+            tests[f"{name} after the scan"] = (
+                pl.col(name) > reference,
+                "a clock was wrong, or a program set it",
+            )
+    counts = _counts(found, {name: test for name, (test, _) in tests.items()})
+    return [("oddity", name, counts[name], meaning) for name, (_, meaning) in tests.items()]
+
+
+def _links(found: Listing) -> list[Check]:
+    """What all rows of an object tell together, whatever link count they claim."""
+    several = (pl.col("nlink") > 1) & pl.col("kind").ne_missing(pl.lit("directory"))
+    repeated = repeated_inodes(found.rows, found.budget, everything=True)
+    linked = twice = disagree = 0
+    # an object with nlink above 1 that is listed once has links elsewhere
+    elsewhere = _counts(found, {"rows": several})["rows"]
+    for portion in linked_rows(found.rows, repeated, _COMPARED, found.budget, everything=True):
+        counted = portion.with_columns(
+            first_paths().cum_sum().alias("object"), several.alias("has links")
+        )
+        objects = counted.group_by("object").agg(
+            pl.len().cast(pl.Int64).alias("rows"),
+            pl.col("path").n_unique().cast(pl.Int64).alias("paths"),
+            pl.col("nlink").max(),
+            pl.col("has links").sum().cast(pl.Int64),
+            pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED).alias("differ"),
+        )
+        linked += objects.filter(pl.col("paths") > 1).height
+        twice += int((objects["rows"] - objects["paths"]).sum())
+        disagree += int(objects["differ"].sum())
+        having = objects.filter(pl.col("has links") > 0)
+        elsewhere -= int(having["has links"].sum())
+        elsewhere += having.filter(pl.col("paths") < pl.col("nlink")).height
+    return [
+        ("fact", "objects with several paths", linked, "hard links; bytes count once"),
+        ("oddity", "rows that repeat a path", twice, "lists that overlap"),
+        ("oddity", "objects whose rows disagree", disagree, "changed while they were listed"),
+        (
+            "gap",
+            "objects with links elsewhere",
+            elsewhere,
+            "some of their paths are not in the list",
+        ),
+    ]

@@ -1,0 +1,94 @@
+"""An object with several hard links counts once, whatever results are grouped by."""
+
+from __future__ import annotations
+
+import pytest
+from scan_rows import dataset, files, row
+
+from harvest_gpfs import aggregate
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """Inode 7 has two paths in two directories and two parts; inodes 8 and 9 have one each."""
+    dataset(
+        tmp_path,
+        [row("/data/b/second", 7, 100, nlink=2), row("/data/b/own", 8, 10)],
+        [row("/data/a/first", 7, 100, nlink=2), row("/data/c/own", 9, 1, uid=2000)],
+    )
+    return tmp_path
+
+
+def result(folder, by, **settings):
+    return aggregate(files(folder), by=by, backend="streaming", **settings).frame.rows_by_key(
+        by, named=True, unique=True
+    )
+
+
+def test_its_bytes_count_once_for_its_owner(linked):
+    owners = result(linked, "uid")
+    assert (owners[1000]["inodes"], owners[1000]["size_bytes"]) == (2, 110)
+    assert owners[1000]["hard_links"] == 1
+    assert owners[2000]["size_bytes"] == 1
+
+
+def test_across_directories_it_counts_at_its_first_path(linked):
+    top = result(linked, "top")
+    assert {name: (found["inodes"], found["size_bytes"]) for name, found in top.items()} == {
+        "/data/a": (1, 100),
+        "/data/b": (1, 10),
+        "/data/c": (1, 1),
+    }
+    assert top["/data/b"]["hard_links"] == 1
+
+
+@pytest.mark.parametrize("by", ["uid", "top", "extension", "pool", "uid,top", "kind", "size_bin"])
+def test_all_groups_together_are_the_whole(linked, by):
+    frame = aggregate(files(linked), by=by, backend="streaming").frame
+    assert frame["size_bytes"].sum() == 111
+    assert frame["inodes"].sum() == 3
+    assert frame["hard_links"].sum() == 1
+
+
+def test_lists_without_link_counts_are_compared_by_inode(tmp_path):
+    dataset(
+        tmp_path,
+        [row("/d/x", 5, 30, nlink=None), row("/d/y", 5, 30, nlink=None)],
+        [row("/d/z", 5, 30, nlink=None), row("/d/other", 6, 4, nlink=None)],
+    )
+    (total,) = aggregate(files(tmp_path), by=()).frame.to_dicts()
+    assert (total["inodes"], total["hard_links"], total["size_bytes"]) == (2, 2, 34)
+
+
+def test_a_reused_inode_is_another_object(tmp_path):
+    dataset(tmp_path, [row("/d/x", 5, 30, nlink=None), row("/d/y", 5, 3, nlink=None, generation=2)])
+    (total,) = aggregate(files(tmp_path), by=()).frame.to_dicts()
+    assert (total["inodes"], total["size_bytes"]) == (2, 33)
+
+
+def test_directories_have_links_by_nature_and_are_no_candidates(tmp_path):
+    dataset(tmp_path, [row("/d", 3, 4096, kind="directory", nlink=9), row("/d/f", 4, 1)])
+    (total,) = aggregate(files(tmp_path), by=()).frame.to_dicts()
+    assert (total["inodes"], total["directories"], total["hard_links"]) == (2, 1, 0)
+
+
+def test_every_file_may_have_links(tmp_path, monkeypatch):
+    """A tree of hard links, as backups make them, in many passes that share nothing."""
+    from harvest_gpfs.aggregation import links
+
+    monkeypatch.setattr(links, "LEAST_INODES", 8)
+    monkeypatch.setattr(links, "LEAST_ROWS", 8)
+    parts = [
+        [row(f"/backup/day{day}/f{n}", 1000 + 2 * n, n, nlink=7) for n in range(200)]
+        for day in range(7)
+    ]
+    dataset(tmp_path, *parts)
+    found = aggregate(files(tmp_path), by="top", backend="streaming").frame.rows_by_key(
+        "top", named=True, unique=True
+    )
+    assert found["/backup/day0"]["inodes"] == 200
+    assert found["/backup/day0"]["size_bytes"] == sum(range(200))
+    for day in range(1, 7):
+        assert found[f"/backup/day{day}"]["inodes"] == 0
+        assert found[f"/backup/day{day}"]["size_bytes"] == 0
+        assert found[f"/backup/day{day}"]["hard_links"] == 200

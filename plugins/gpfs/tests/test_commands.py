@@ -1,0 +1,168 @@
+"""The commands ``harvest gpfs ...``, as a user calls them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harvest
+
+LINE = (
+    "{n} 65537 0  |size={size}|kballoc=16|access={day} 00:00:00|modify={day} 00:00:00|uid={uid}"
+    "|gid=100|pool=data|misc=FAu| -- {path}\n"
+)
+
+
+def listed(path: Path, count: int, *, skip: int = 0, day: str = "2026-01-01") -> Path:
+    """A list of so many files of three users in four top-level directories."""
+    path.write_text(
+        "".join(
+            LINE.format(
+                n=n, size=n * 7, day=day, uid=1000 + n % 3, path=f"/data/top{n % 4}/file_{n}"
+            )
+            for n in range(1, count + 1)
+            if not skip or n % skip
+        )
+    )
+    return path
+
+
+def gpfs(*arguments: Any, code: int = 0) -> str:
+    """What ``harvest gpfs ARGUMENTS...`` prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "gpfs", *map(str, arguments)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_from_one_compressed_list_to_a_table(tmp_path: Path) -> None:
+    plain = listed(tmp_path / "scan-20260111.list", 120)
+    packed = tmp_path / "scan-20260111.list.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    out = gpfs("split", packed, tmp_path / "parts", "-n", 3)
+    assert len(out.splitlines()) == 3
+    assert "120 rows, 0 rejects" in gpfs("convert", tmp_path / "parts", "-t", tmp_path / "flat")
+    gpfs("convert", plain, "-t", tmp_path / "hive", "--layout", "hive")
+    assert sorted(p.name for p in (tmp_path / "hive").iterdir()) == [
+        f"top=%2Fdata%2Ftop{n}" for n in range(4)
+    ]
+    told = gpfs("aggregate", tmp_path / "flat", "-t", tmp_path / "a.csv", "--by", "uid,top")
+    assert "backend: memory" in told
+    gpfs("aggregate", tmp_path / "hive", "-t", tmp_path / "b.csv", "--by", "uid,top",
+         "--backend", "streaming")  # fmt: skip
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    found = {(r["uid"], r["top"]): int(r["size_bytes"]) for r in table(tmp_path / "a.csv")}
+    numbers = range(1, 121)
+    assert found == {
+        (str(1000 + uid), f"/data/top{top}"): sum(
+            n * 7 for n in numbers if n % 3 == uid and n % 4 == top
+        )
+        for uid in range(3)
+        for top in range(4)
+    }
+
+
+def test_churn_compares_lists_and_datasets_alike(tmp_path: Path) -> None:
+    old = listed(tmp_path / "old-20260111.list", 40)
+    new = listed(tmp_path / "new-20260118.list", 44, skip=5)
+    gpfs("churn", old, new, "-t", tmp_path / "lists.csv")
+    gpfs("convert", old, "-t", tmp_path / "old")
+    gpfs("convert", new, "-t", tmp_path / "new")
+    gpfs("churn", tmp_path / "old", tmp_path / "new", "-t", tmp_path / "sets.csv")
+    assert (tmp_path / "lists.csv").read_bytes() == (tmp_path / "sets.csv").read_bytes()
+    rows = table(tmp_path / "lists.csv")
+    assert [row["top"] for row in rows] == [f"/data/top{n}" for n in range(4)]
+    assert sum(int(row["deleted"]) for row in rows) == 8
+    assert sum(int(row["created"]) for row in rows) == 4
+    deleted = sum(n * 7 for n in range(5, 41, 5))
+    assert sum(int(row["deleted_bytes"]) for row in rows) == deleted
+
+
+def test_the_same_as_python_functions(tmp_path: Path) -> None:
+    from harvest_gpfs import aggregate, churn, convert, split, write_result
+
+    plain = listed(tmp_path / "scan-20260111.list", 30)
+    assert len(split(plain, tmp_path / "parts", 2)) == 2
+    assert convert(tmp_path / "parts", tmp_path / "flat").account.written == 30
+    result = aggregate(tmp_path / "flat", by="uid")
+    assert result.frame["inodes"].to_list() == [10, 10, 10]
+    write_result(result, tmp_path / "uid.jsonl")
+    assert len((tmp_path / "uid.jsonl").read_text().splitlines()) == 3
+    none = churn(tmp_path / "flat", tmp_path / "flat")
+    assert none["created"].sum() == none["deleted"].sum() == none["modified"].sum() == 0
+
+
+def test_a_conversion_to_hive_that_was_cut_short_goes_on(tmp_path: Path) -> None:
+    listed(tmp_path / "scan-20260111.list", 30)
+    # what an attempt that was killed before sorting leaves: the dataset, and no target
+    harvest.run(f"gpfs:{tmp_path}/scan-20260111.list", f"parquet:{tmp_path}/.out.converting")
+    gpfs("convert", tmp_path / "scan-20260111.list", "-t", tmp_path / "out", "--layout", "hive")
+    assert not (tmp_path / ".out.converting").exists()
+    assert len(list((tmp_path / "out").rglob("*.parquet"))) == 4
+
+
+def test_scripts_are_shown_and_nothing_is_done(tmp_path: Path) -> None:
+    path = listed(tmp_path / "a; rm -rf $(HOME) 'x'.list", 30)
+    out = gpfs("split", path, tmp_path / "parts", "-n", 2, "--submit", "--dry-run",
+               "--partition", "cpu", "--time", "10:00", "--memory", "2G",
+               "--env-setup", "module load python")  # fmt: skip
+    assert "#SBATCH --partition=cpu" in out
+    assert "#SBATCH --time=10:00" in out
+    assert "#SBATCH --mem=2G" in out
+    assert "module load python" in out
+    assert "#SBATCH --array=0-1" in out
+    assert "--dependency=afterany:<split>" in out
+    scripts = [line for line in out.splitlines() if not line.startswith("#")]
+    assert not any("rm -rf" in line for line in scripts), "no name of a file is in a script"
+    assert not (tmp_path / "parts").exists()
+    out = gpfs("convert", path, "-t", tmp_path / "out", "--submit", "--dry-run")
+    assert "harvest-stage" in out
+    assert "#SBATCH" in out
+    assert not (tmp_path / "out").exists()
+    for command in (["aggregate", path], ["churn", path, path]):
+        out = gpfs(*command, "-t", tmp_path / "x.csv", "--submit", "--dry-run")
+        assert "#SBATCH" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["split", "absent", "parts", "-n", "2"], "cannot be read"),
+        (["split", "scan.list", "parts", "-n", "2", "--compress", "bzip2"], "bzip2"),
+        (["split", "scan.list", "parts", "-n", "2", "--submit", "--time", "soon"], "soon"),
+        (["convert", "scan.list", "-t", "out", "--layout", "tree"], "tree"),
+        (["convert", "scan.list", "-t", "out", "--root", "/data"], "hive"),
+        (["convert", "scan.list", "-t", "out", "-o", "nonsense"], "KEY=VALUE"),
+        (["aggregate", "absent", "-t", "x.csv"], "no such file"),
+        (["aggregate", "scan.list", "-t", "x.csv"], "no Parquet file"),
+        (["churn", "absent", "absent", "-t", "x.csv"], "no such file"),
+        (["status", "."], "no batch jobs"),
+    ],
+)
+def test_mistakes_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    listed(tmp_path / "scan.list", 5)
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "gpfs", *arguments],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode in (1, 2), done.stdout + done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["scan.list"]

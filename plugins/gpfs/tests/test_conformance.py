@@ -1,0 +1,28 @@
+"""The source ``gpfs`` keeps what all sources promise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harvest.testing import SourceConformance
+from harvest_gpfs.source import GpfsSource
+
+LINE = (
+    "{0} 7 0  |size={1}|kballoc=16|access=2026-01-10 08:15:00.000000|create=2026-01-01 00:00:01.5"
+    "|modify=2026-01-09 23:59:59.999999|uid=1000|gid=100|heat=0.25|pool=system|misc=FA| "
+    "-- /gpfs/fs1/a%20dir/file%2D{0}%FF\n"
+)
+
+
+class TestGpfs(SourceConformance):
+    source = GpfsSource
+    settings: ClassVar = {"kernel": "arrow"}
+    partition_setting = ("partition_bytes", (1 << 20, 4096))
+
+    def sample(self, directory: Path) -> Path:
+        path = directory / "scan.list"
+        lines = [LINE.format(number, number * 1000) for number in range(1, 60)]
+        lines.insert(30, "this is no line of a policy list\n")
+        path.write_text("".join(lines))
+        return path

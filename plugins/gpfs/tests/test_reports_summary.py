@@ -1,0 +1,101 @@
+"""The report gpfs.summary: its numbers are those of the views, and hostile names stay text."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from scan_rows import NOW, harvested, row
+
+HOSTILE = "/fs/a/<script>alert(1)</script>\x1b[31m$x$.nc"
+WEEK = timedelta(days=7)
+
+
+def rows(**more):
+    return [
+        row("/fs", 1, 0, kind="directory", uid=0, **more),
+        row(HOSTILE, 2, 7 << 30, heat=0.5, **more),
+        row("/fs/b/y.h5", 3, 1 << 20, uid=1001, fileset="home", **more),
+        row("/fs/b/z", 4, None, uid=None, pool=None, **more),
+    ]
+
+
+def tables(report):
+    return {table.name: table.data.to_dicts() for table in report.tables}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    later = [*rows(scan_time=NOW + WEEK), row("/fs/c/new", 9, 5 << 30, scan_time=NOW + WEEK)]
+    return harvested(tmp_path_factory.mktemp("two"), rows(), later)
+
+
+@pytest.fixture(scope="module")
+def report(data):
+    return data.report("gpfs.summary")
+
+
+def test_tables_hold_what_the_views_say(report, data):
+    found = tables(report)
+    usage = data.view("gpfs.usage", by="user").collect()
+    assert [(r["user"], r["files"], r["size_gib"]) for r in found["users"]] == [
+        (user, files, None if size is None else size / 2**30)
+        for user, files, size in usage.select("user", "files", "size_bytes").iter_rows()
+    ]
+    assert {r["fileset"]: r["files"] for r in found["filesets"]} == {"home": 1, None: 3}
+    assert sum(r["inodes"] for r in found["sizes"]) == 4
+    assert [r["inodes_change"] for r in found["growth"]] == [None, 1]
+    assert sum(r["created objects"] for r in found["churn"]) == 1
+    assert found["heat"][0]["warm"] == 1
+    assert [r["path"] for r in found["largest"]][:2] == [HOSTILE, "/fs/c/new"]
+    assert {r["oddity"] for r in found["odd-names"]} == {"control character", "shell character"}
+
+
+def test_hostile_names_are_text_in_every_form(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    report.write(tmp_path / "all/")
+    page = (tmp_path / "all" / "report.html").read_text()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    for path in (tmp_path / "all").iterdir():
+        if path.suffix in (".html", ".txt", ".tex", ".svg"):
+            assert b"\x1b" not in path.read_bytes(), path.name
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_page_needs_nothing_from_elsewhere_and_is_the_same_twice(data):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    pages = [data.report("gpfs.summary", n=5).html() for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+def test_many_users_share_the_last_row(tmp_path):
+    data = harvested(tmp_path, [row(f"/fs/d/f{n}", n, n << 20, uid=n) for n in range(30)])
+    users = tables(data.report("gpfs.summary", n="4"))["users"]
+    assert len(users) == 5
+    assert users[0]["user"] == "29"
+    assert users[-1]["user"] == "(26 others)"
+    assert users[-1]["files"] == 26
+
+
+def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
+    data = harvested(tmp_path, [row("/fs/d/f", 1, 5, scan_time=None, allocated_bytes=None)])
+    report = data.report("gpfs.summary")
+    assert "ages" not in tables(report)
+    assert "growth" not in tables(report)
+    assert "does not tell when its scan was made" in report.text()
+    assert "allocated" not in "".join(c.name for t in report.tables for c in t.columns)
+    dated = data.report("gpfs.summary", now="2026-02-01")
+    assert "ages" in tables(dated)
+
+
+def test_every_plot_can_be_drawn(data, tmp_path):
+    pytest.importorskip("matplotlib")
+    from harvest.report.draw import to_png
+
+    empty = harvested(tmp_path, [row("/fs", 1, None, kind="directory")])
+    for made in (data.report("gpfs.summary"), empty.report("gpfs.summary")):
+        for plot in made.plots:
+            assert to_png(plot).startswith(b"\x89PNG")

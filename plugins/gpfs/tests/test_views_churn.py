@@ -1,0 +1,233 @@
+"""What happened between two scans, against plain Python over dicts."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter, defaultdict
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scan_rows import NOW, dataset, row
+
+from harvest import UsageError
+
+LATER = NOW + timedelta(days=7)
+
+
+def new_row(*args, **more):
+    return row(*args, scan_time=LATER, origin="/lists/b.list", **more)
+
+
+def churned(tmp_path, old, new, **given):
+    data = dataset(tmp_path, old, new)
+    return {r.pop("top"): r for r in data.rows("gpfs.churn", **given)}
+
+
+def told(found):
+    return {k: v for k, v in found.items() if v and not k.endswith("_scan")}
+
+
+def test_each_kind_of_change(tmp_path):
+    later = {"access_time": LATER}
+    found = churned(
+        tmp_path,
+        [
+            row("/d/a/same", 1, 10),
+            row("/d/a/deleted", 2, 20),
+            row("/d/a/grown", 3, 30),
+            row("/d/a/read", 4, 40),
+            row("/d/a/old name", 5, 50),
+            row("/d/a/moved away", 6, 60),
+            row("/d/a", 100, 0, kind="directory"),
+        ],
+        [
+            new_row("/d/a/same", 1, 10),
+            new_row("/d/a/grown", 3, 33),
+            new_row("/d/a/read", 4, 40, **later),
+            new_row("/d/a/new name", 5, 50),
+            new_row("/d/b/moved here", 6, 60),
+            new_row("/d/b/created", 7, 70),
+            # a reused inode is another object
+            new_row("/d/b/reused", 2, 5, generation=2),
+        ],
+    )
+    assert told(found["/d/a"]) == {
+        "deleted": 1, "deleted_bytes": 20,
+        "modified": 1, "modified_bytes": 33, "grown_bytes": 3,
+        "accessed": 1, "accessed_bytes": 40,
+        "renamed": 1, "renamed_bytes": 50,
+        "moved_out": 1, "moved_out_bytes": 60,
+        "old_inodes": 6, "old_bytes": 210, "new_inodes": 4, "new_bytes": 133,
+    }  # fmt: skip
+    assert told(found["/d/b"]) == {
+        "created": 2, "created_bytes": 75,
+        "renamed": 1, "renamed_bytes": 60,
+        "moved_in": 1, "moved_in_bytes": 60,
+        "new_inodes": 3, "new_bytes": 135,
+    }  # fmt: skip
+    assert found["/d/a"]["old_scan"] == "2026-01-11T00:00:00Z"
+    assert found["/d/a"]["new_scan"] == "2026-01-18T00:00:00Z"
+
+
+def test_another_hard_link_is_no_renaming(tmp_path):
+    found = churned(
+        tmp_path,
+        [row("/d/a/x", 1, 10)],
+        [new_row("/d/a/x", 1, 10, nlink=2), new_row("/d/b/link", 1, 10, nlink=2)],
+    )
+    assert told(found["/d/a"]) == {
+        "old_inodes": 1, "old_bytes": 10, "new_inodes": 1, "new_bytes": 10,
+    }  # fmt: skip
+    assert list(found) == ["/d/a"]
+
+
+def test_lists_of_whole_seconds_are_compared_by_seconds(tmp_path):
+    exact = NOW - timedelta(days=3) + timedelta(microseconds=250_000)
+    found = churned(
+        tmp_path,
+        [row("/d/a/x", 1, 1, modify_time=exact), row("/d/a/y", 2, 1, modify_time=exact)],
+        [
+            new_row("/d/a/x", 1, 1, modify_time=exact.replace(microsecond=0)),
+            new_row("/d/a/y", 2, 1, modify_time=exact + timedelta(microseconds=1)),
+        ],
+    )
+    assert found["/d/a"]["modified"] == 1
+
+
+def test_where_a_list_lacks_generations_inodes_are_compared(tmp_path):
+    found = churned(
+        tmp_path, [row("/d/a/x", 1, 1, generation=None)], [new_row("/d/a/x", 1, 1, generation=77)]
+    )
+    assert found["/d/a"]["created"] == found["/d/a"]["deleted"] == 0
+
+
+def test_the_scans_can_be_named(tmp_path):
+    scans = [NOW + timedelta(days=days) for days in range(3)]
+    parts = [[row(f"/d/a/{n}", n, 1, scan_time=time)] for n, time in enumerate(scans)]
+    data = dataset(tmp_path, *parts)
+    (latest,) = data.rows("gpfs.churn")
+    assert latest["old_scan"] == "2026-01-12T00:00:00Z"
+    (first,) = data.rows("gpfs.churn", old="2026-01-11")
+    assert (first["old_scan"], first["new_scan"]) == (
+        "2026-01-11T00:00:00Z",
+        "2026-01-13T00:00:00Z",
+    )
+    (back,) = data.rows("gpfs.churn", new="2026-01-12")
+    assert back["old_scan"] == "2026-01-11T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({}, "no earlier scan is known"),
+        ({"old": "2026-01-11"}, "compared with itself"),
+        ({"old": "all"}, "compared with one other"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(tmp_path, given, error):
+    data = dataset(tmp_path, [row("/d/a", 1, 1)])
+    with pytest.raises(UsageError, match=error):
+        data.view("gpfs.churn", **given)
+
+
+# -- against dicts -------------------------------------------------------------------------------
+
+TIMES = st.sampled_from([NOW - timedelta(days=3), NOW - timedelta(days=2), None])
+ROWS = st.lists(
+    st.builds(
+        dict,
+        path=st.sampled_from([f"/d/{top}/{name}" for top in "abc" for name in "xyz"] + ["/d/f"]),
+        inode=st.integers(1, 5),
+        size=st.sampled_from([0, 1, 100, None]),
+        generation=st.sampled_from([1, 2]),
+        modify_time=TIMES,
+        access_time=TIMES,
+        kind=st.sampled_from(["file", "file", "directory", None]),
+    ),
+    min_size=1,
+    max_size=9,
+    unique_by=lambda r: r["path"],
+)
+
+
+def objects(rows):
+    """(inode, generation) -> the rows of its paths, the first one first."""
+    found = defaultdict(list)
+    for r in sorted(rows, key=lambda r: r["path"]):
+        if r["kind"] != "directory":
+            found[r["inode"], r["generation"]].append(r)
+    return found
+
+
+def differ(name, old, new):
+    return None not in (old[name], new[name]) and old[name] != new[name]
+
+
+def expected(old, new, top):
+    before, after = objects(old), objects(new)
+    sums = defaultdict(Counter)
+
+    def count(where, name, size):
+        sums[where][name] += 1
+        sums[where][f"{name}_bytes"] += size
+
+    for key in {*before, *after}:
+        was, now = before.get(key), after.get(key)
+        old_size, new_size = ((r[0]["size"] or 0) if r else 0 for r in (was, now))
+        if was:
+            sums[top(was[0])].update(old_inodes=1, old_bytes=old_size)
+        if now:
+            sums[top(now[0])].update(new_inodes=1, new_bytes=new_size)
+        if not was:
+            count(top(now[0]), "created", new_size)
+        elif not now:
+            count(top(was[0]), "deleted", old_size)
+        else:
+            here, there = top(now[0]), top(was[0])
+            sums[here]["grown_bytes"] += new_size - old_size
+            if any(differ(name, was[0], now[0]) for name in ("modify_time", "size")):
+                count(here, "modified", new_size)
+            if differ("access_time", was[0], now[0]):
+                count(here, "accessed", new_size)
+            gone = {r["path"] for r in was} - {r["path"] for r in now}
+            came = {r["path"] for r in now} - {r["path"] for r in was}
+            if gone and came:
+                count(here, "renamed", new_size)
+            if here != there:
+                count(here, "moved_in", old_size)
+                count(there, "moved_out", old_size)
+    return sums
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(old=ROWS, new=ROWS)
+def test_changes_equal_those_that_dicts_tell(old, new):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        from harvest_gpfs import views_churn
+
+        patch.setattr(views_churn, "LEAST_ROWS", 3)  # several passes
+        make = [(old, row), (new, new_row)]
+        parts = [
+            [build(r["path"], r["inode"], r["size"], **{k: v for k, v in r.items()
+                   if k not in ("path", "inode", "size")}) for r in rows]
+            for rows, build in make
+        ]  # fmt: skip
+        found = churned(Path(folder), *parts, root="/d")
+
+    def top(r):
+        names = r["path"].split("/")
+        return "/d" if len(names) == 3 else f"/d/{names[2]}"
+
+    wanted = expected(old, new, top)
+    assert set(found) == set(wanted)
+    for where, sums in wanted.items():
+        assert told(found[where]) == {k: v for k, v in sums.items() if v}
+        got = found[where]
+        # what there is now is what there was, and what happened to it
+        assert got["new_bytes"] == (
+            got["old_bytes"] + got["created_bytes"] - got["deleted_bytes"]
+            + got["grown_bytes"] + got["moved_in_bytes"] - got["moved_out_bytes"]
+        )  # fmt: skip

@@ -1,0 +1,202 @@
+"""Views of one scan and of many: who uses what, where, how old, how large, how it grows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from scan_rows import NOW, dataset, harvested, row
+
+from harvest import UsageError
+
+
+def ago(days):
+    return {"access_time": NOW - timedelta(days=days), "modify_time": NOW - timedelta(days=days)}
+
+
+@pytest.fixture
+def scan(tmp_path):
+    return dataset(
+        tmp_path,
+        [
+            row("/fs", 1, 0, kind="directory", uid=0),
+            row("/fs/a/x.nc", 2, 1000, nlink=2, **ago(3)),
+            row("/fs/b/link.nc", 2, 1000, nlink=2, **ago(3)),
+            row("/fs/a/y.h5", 3, 70_000, uid=1001, fileset="home", **ago(400)),
+            row("/fs/b/z", 4, 1 << 30, uid=1001, pool="tape", heat=0.5, **ago(4000)),
+        ],
+    )
+
+
+def test_usage_tells_the_largest_first_and_the_scan(scan):
+    found = scan.rows("gpfs.usage", by="uid", metrics="inodes,size_bytes")
+    assert found == [
+        {"uid": 1001, "inodes": 2, "size_bytes": 70_000 + 2**30, "scan": "2026-01-11T00:00:00Z"},
+        {"uid": 1000, "inodes": 1, "size_bytes": 1000, "scan": "2026-01-11T00:00:00Z"},
+        {"uid": 0, "inodes": 1, "size_bytes": 0, "scan": "2026-01-11T00:00:00Z"},
+    ]
+
+
+def test_usage_by_names(scan, tmp_path):
+    group = tmp_path / "group"
+    group.write_text("staff:x:100:ann,bob\n")
+    (found,) = scan.rows("gpfs.usage", by="group", group=str(group))
+    assert found["group"] == "staff"
+
+
+def test_directories_count_what_lies_below_them(scan):
+    found = {r["directory"]: r for r in scan.rows("gpfs.directories", depth="1")}
+    assert found["/fs"]["size_bytes"] == 71_000 + 2**30
+    assert found["/fs/a"]["size_bytes"] == 71_000
+    assert found["/fs/b"]["size_bytes"] == 2**30
+    assert found["/fs/b"]["hard_links"] == 1
+
+
+def test_usage_by_directories_would_count_twice_and_says_so(scan):
+    with pytest.raises(UsageError, match=r"gpfs\.directories"):
+        scan.view("gpfs.usage", by="directory")
+
+
+def test_ages_have_a_row_for_each_class(scan):
+    found = [r for r in scan.rows("gpfs.ages", ages="7d,1y") if r["time"] == "access"]
+    assert [(r["age"], r["above_days"], r["up_to_days"], r["inodes"]) for r in found] == [
+        ("in the future", None, 0, 0),
+        ("up to 7 days", 0, 7, 1),
+        ("7 days to 1 year", 7, 365, 0),
+        ("above 1 year", 365, None, 2),
+    ]
+    assert {r["now"] for r in found} == {"2026-01-11T00:00:00Z"}
+
+
+def test_ages_that_are_not_told_have_a_row_of_their_own(tmp_path):
+    data = dataset(tmp_path, [row("/fs/x", 1, 1, access_time=None), row("/fs/y", 2, 1)])
+    found = data.rows("gpfs.ages", ages="7d")
+    assert [(r["time"], r["age"], r["inodes"]) for r in found if r["inodes"]] == [
+        ("access", "up to 7 days", 1),
+        ("access", None, 1),
+        ("modify", "up to 7 days", 2),
+    ]
+
+
+def test_sizes_have_a_row_for_each_class(scan):
+    found = scan.rows("gpfs.sizes", sizes="4K,1M")
+    assert [(r["size"], r["inodes"], r["size_bytes"]) for r in found] == [
+        ("empty", 0, 0),
+        ("up to 4 KiB", 1, 1000),
+        ("4 KiB to 1 MiB", 1, 70_000),
+        ("above 1 MiB", 1, 2**30),
+    ]
+
+
+def test_cold_is_what_nobody_touched(tmp_path):
+    day = timedelta(days=1)
+    data = dataset(
+        tmp_path,
+        [
+            row("/fs/a/cold", 1, 10, **ago(100)),
+            row("/fs/a/read", 2, 20, access_time=NOW - day, modify_time=NOW - 100 * day),
+            row("/fs/a/unknown", 3, 40, access_time=None, modify_time=None),
+            row("/fs/a/half known", 4, 70, access_time=None, modify_time=NOW - 100 * day),
+            row("/fs/b/warm", 5, 80, **ago(89)),
+        ],
+    )
+    a, b = data.rows("gpfs.cold", age="90d")
+    assert (a["top"], a["cold_inodes"], a["cold_size_bytes"]) == ("/fs/a", 2, 80)
+    assert (a["size_bytes"], a["untimed"], a["cold_share"]) == (140, 1, 80 / 140)
+    assert (b["top"], b["cold_inodes"], b["cold_share"]) == ("/fs/b", 0, 0.0)
+
+
+def test_heat_by_pool(tmp_path):
+    data = dataset(
+        tmp_path,
+        [
+            row("/fs/a", 1, 10, heat=0.0),
+            row("/fs/b", 2, 20, heat=0.1),
+            row("/fs/c", 3, 40, heat=0.2),
+            row("/fs/d", 4, 80, heat=None),
+            row("/fs/e", 5, 80, pool="tape"),
+        ],
+    )
+    data_pool, tape = data.rows("gpfs.heat")
+    assert (data_pool["with_heat"], data_pool["warm"], data_pool["warm_bytes"]) == (3, 2, 60)
+    assert (data_pool["mean_heat"], data_pool["hottest"]) == (0.1, 0.2)
+    assert (tape["pool"], tape["warm_bytes"], tape["mean_heat"]) == ("tape", None, None)
+
+
+def test_extensions(tmp_path):
+    names = ["a.NC", "b.nc", "c.tar.gz", ".bashrc", "noext", "d.", "e.with space", "dir.d/f"]
+    data = dataset(tmp_path, [row(f"/fs/{name}", n, 1) for n, name in enumerate(names)])
+    found = {r["extension"]: r["inodes"] for r in data.rows("gpfs.extensions")}
+    assert found == {"nc": 2, "gz": 1, None: 5}
+
+
+def test_small_files(scan):
+    found = {r["top"]: r for r in scan.rows("gpfs.small", below="64K")}
+    assert found["/fs/a"]["small_inodes"] == 1
+    assert found["/fs/a"]["inodes"] == 2
+    assert found["/fs/a"]["small_share"] == 0.5
+    assert found["/fs/b"]["small_inodes"] == 0
+
+
+def test_growth_compares_each_scan_with_the_one_before(tmp_path):
+    week = timedelta(days=7)
+    data = dataset(
+        tmp_path,
+        [row("/fs/a/x", 1, 10), row("/fs/b/y", 2, 20)],
+        [row("/fs/a/x", 1, 15, scan_time=NOW + week), row("/fs/c/z", 3, 1, scan_time=NOW + week)],
+        [row("/fs/a/x", 1, 15, scan_time=NOW + 2 * week)],
+    )
+    total = data.rows("gpfs.growth")
+    assert [(r["size_bytes"], r["size_change_bytes"], r["inodes_change"]) for r in total] == [
+        (30, None, None), (16, -14, 0), (15, -1, -1),
+    ]  # fmt: skip
+    tops = data.rows("gpfs.growth", by="top")
+    assert [(r["scan"][:10], r["top"], r["size_bytes"], r["size_change_bytes"]) for r in tops] == [
+        ("2026-01-11", "/fs/a", 10, None),
+        ("2026-01-11", "/fs/b", 20, None),
+        ("2026-01-18", "/fs/a", 15, 5),
+        ("2026-01-18", "/fs/b", 0, -20),
+        ("2026-01-18", "/fs/c", 1, 1),
+        ("2026-01-25", "/fs/a", 15, 0),
+        ("2026-01-25", "/fs/c", 0, -1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("view", "given", "error"),
+    [
+        ("gpfs.usage", {"by": "owner"}, "no grouping 'owner'"),
+        ("gpfs.usage", {"scan": "2027"}, "no scan is '2027'"),
+        ("gpfs.growth", {"by": "top", "top_depth": "x"}, "does not fit"),
+        ("gpfs.usage", {"top_depth": "0"}, "top_depth='0' does not fit"),
+        ("gpfs.directories", {"depth": "deep"}, "depth='deep' does not fit"),
+        ("gpfs.ages", {"ages": "x"}, "is no age"),
+        ("gpfs.cold", {"by": "directory"}, "again and again"),
+        ("gpfs.small", {"below": "-1"}, "is no size"),
+    ],
+)
+def test_wrong_settings_are_told_before_anything_is_read(scan, view, given, error):
+    with pytest.raises(UsageError, match=error):
+        scan.view(view, **given)
+
+
+def test_a_view_through_a_whole_run(tmp_path):
+    out = harvested(tmp_path, [row("/fs/a/x", 1, 10)], [row("/fs/b/y", 2, 20)])
+    found = out.view("gpfs.usage", by="top", metrics="size_bytes").collect()
+    assert found.select("top", "size_bytes").rows() == [("/fs/b", 20), ("/fs/a", 10)]
+
+
+@pytest.mark.parametrize(
+    ("view", "given"),
+    [
+        ("gpfs.ages", {}),
+        ("gpfs.cold", {}),
+        ("gpfs.usage", {"by": "modify_age"}),
+        ("gpfs.small", {"by": "access_age"}),
+        ("gpfs.heat", {"by": "cold"}),
+    ],
+)
+def test_ages_without_a_time_to_count_from_are_refused(tmp_path, view, given):
+    data = dataset(tmp_path, [row("/fs/a", 1, 1, scan_time=None)])
+    with pytest.raises(UsageError, match="give it: now=2026-01-11"):
+        data.view(view, **given)
