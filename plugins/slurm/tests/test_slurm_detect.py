@@ -45,6 +45,7 @@ def test_detect_knows_dumps_of_other_sites(shared_data: Path) -> None:
 def test_detect_leaves_what_other_commands_print(slurm_data: Path) -> None:
     for name in (
         "squeue.out",
+        "squeue-format.out",
         "squeue-json.out",
         "sinfo.out",
         "scontrol-job.out",
@@ -61,3 +62,31 @@ def test_detect_leaves_the_other_tables_of_the_study(shared_data: Path) -> None:
     for path in (shared_data / "ncem").glob("*.csv"):
         if path.name != "slurm_job_info.head.csv":
             assert SlurmSource.detect(path) is None, path.name
+
+
+SQUEUE = {
+    # squeue -h -O JobArrayID:|,JobID:|,Name:|,State:|,Reason:|,SubmitTime:|,EligibleTime:|,...
+    "without header": "7|7|held|PENDING|JobHeldUser|2024-05-01T08:00:00|N/A|N/A\n"
+    "8|8|runs|RUNNING|None|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05\n",
+    # squeue -o %i|%j|%u|%T|%M
+    "with header": "JOBID|NAME|USER|STATE|TIME\n7|held|ann|PENDING|0:00\n8|runs|ann|RUNNING|1:05\n",
+}
+
+
+@pytest.mark.parametrize("text", SQUEUE.values(), ids=list(SQUEUE))
+def test_detect_leaves_lists_of_squeue(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "queue.txt"
+    path.write_text(text)
+    assert SlurmSource.detect(path) is None
+
+
+def test_detect_knows_the_same_jobs_as_sacct_prints_them(tmp_path: Path) -> None:
+    # given rows of sacct --noheader, where a time that is not known is a word of sacct's
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "7|7|held|PENDING|JobHeldUser|2024-05-01T08:00:00|Unknown|Unknown\n"
+        "8|8|runs|RUNNING|None|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05\n"
+    )
+    found = SlurmSource.detect(path)
+    assert found is not None
+    assert found.confidence == 0.7

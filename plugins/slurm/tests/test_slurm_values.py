@@ -327,7 +327,7 @@ def job_ids(draw: Any) -> tuple[str, dict[str, Any]]:
 @settings(deadline=None)
 @given(st.lists(job_ids(), min_size=1, max_size=20))
 def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:
-    ids = read_ids(Column(pa.array([text for text, _ in made])), None)
+    ids = read_ids(Column(pa.array([text for text, _ in made])).id_parts())
     assert ids.errors is None
     assert ids.job.to_pylist() == [expected["job"] for _, expected in made]
     assert ids.step.to_pylist() == [expected["step"] for _, expected in made]
@@ -342,7 +342,7 @@ def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:
     "text", ["", "x", "12x", "12_", "12+", "12_[", "12.", ".batch", "+12", "1 2"]
 )
 def test_what_is_no_job_id_is_an_error(text: str) -> None:
-    ids = read_ids(Column(pa.array(["7", text])), None)
+    ids = read_ids(Column(pa.array(["7", text])).id_parts())
     if text == "12_[":  # sacct cuts long lists of tasks
         return
     assert ids.errors is not None

@@ -50,11 +50,11 @@ def assemble(
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:
     """Rows of jobs and rows of steps, with their ids."""
-    names = ("JobID", "JobIDRaw")
-    ids = read_ids(*(raw.column(name) if name in raw.names else None for name in names))
-    is_step = ids.step.is_valid().to_numpy(zero_copy_only=False)
+    found = raw.id_parts([name for name in ("JobID", "JobIDRaw") if name in raw.names])
+    is_step = found[0].stepped
     jobs, steps = (
-        (raw.pick(np.flatnonzero(mask)), ids.filter(pa.array(mask))) for mask in (~is_step, is_step)
+        (raw.pick(index), read_ids(*(parts.pick(index) for parts in found)))
+        for index in (np.flatnonzero(~is_step), np.flatnonzero(is_step))
     )
     return jobs, steps
 

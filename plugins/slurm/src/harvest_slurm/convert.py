@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import scalars
-from .digits import Spans, arrow, clock, decimal, moment, pair, unsigned
-from .grid import Column
+from .digits import arrow
+from .grid import Column, Shape
 from .scalars import Word
 
-__all__ = ["Context", "Converted", "convert", "finish", "nulled", "series"]
+__all__ = ["SHAPES", "Context", "Converted", "convert", "finish", "nulled", "series"]
 
 STRING: Final = pa.string()
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -68,9 +68,9 @@ def series(column: Array) -> pl.Series:
 def nulled(column: Column) -> Array:
     """A column of text with empty texts as nulls; shares the text."""
     text = column.text
-    bits = np.packbits(column.spans.length > 0, bitorder="little")
     if text.offset:
         return pc.if_else(pc.not_equal(text, ""), text, pa.scalar(None, STRING))
+    bits = np.packbits(column.full, bitorder="little")
     return pa.Array.from_buffers(STRING, len(text), [pa.py_buffer(bits), *text.buffers()[1:]])
 
 
@@ -85,12 +85,13 @@ def finish(
     """Read what the fast half left empty, once per distinct text.
 
     parse gives a value for one column, or a tuple where ``fast`` has several.
-    left: mask of the texts to read.
+    left: mask of the texts to read, None where there are none.
     """
-    if not left.any():
+    if left is None or not left.any():
         return Converted(fast)
     todo = pa.array(left)
-    encoded = (column.text if left.all() else column.text.filter(todo)).dictionary_encode()
+    texts = column.text if left.all() else column.some(np.flatnonzero(left))
+    encoded = texts.dictionary_encode()
     distinct, index = encoded.dictionary, encoded.indices
     rows: list[tuple[Any, ...]] = []
     words: list[str | None] = []
@@ -142,60 +143,49 @@ def _text(column: Column, ctx: Context) -> Converted:
 def _numbers(
     column: Column,
     ctx: Context,
-    read: Callable[[Spans], Any],
+    shape: Shape,
     kind: Any,
     parse: Callable[[str], Any],
+    unit: float | None = None,
 ) -> Converted:
-    """A column by a reader of ``digits``, and what that left by a function of ``scalars``."""
-    text = column.spans
-    values, good = read(text)
-    left = ~good & (text.length > 0)
-    return finish(column, {"": arrow(values, good, kind)}, parse, left, cut=ctx.cut)
-
-
-def _whole(text: Spans) -> Any:
-    return unsigned(text, text.start, text.end)
+    """Numbers of one shape, times ``unit``; what is not of it by a function of ``scalars``."""
+    read = column.read(shape)
+    (values,) = read.values
+    if unit is not None:
+        values = values * unit
+    return finish(column, {"": arrow(values, read.good, kind)}, parse, read.left, cut=ctx.cut)
 
 
 def _int(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, _whole, pa.int64(), scalars.integer)
+    return _numbers(column, ctx, "whole", pa.int64(), scalars.integer)
 
 
 def _count(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, _whole, pa.int64(), scalars.count)
+    return _numbers(column, ctx, "whole", pa.int64(), scalars.count)
 
 
 def _seconds(column: Column, ctx: Context) -> Converted:
-    def read(text: Spans) -> Any:
-        values, good = _whole(text)
-        return values.astype(float), good
-
-    return _numbers(column, ctx, read, pa.float64(), scalars.seconds)
+    return _numbers(column, ctx, "whole", pa.float64(), scalars.seconds, 1.0)
 
 
 def _minutes(column: Column, ctx: Context) -> Converted:
-    def read(text: Spans) -> Any:
-        values, good = _whole(text)
-        return values * 60.0, good
-
-    return _numbers(column, ctx, read, pa.float64(), scalars.minutes)
+    return _numbers(column, ctx, "whole", pa.float64(), scalars.minutes, 60.0)
 
 
 def _duration(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, clock, pa.float64(), scalars.duration)
+    return _numbers(column, ctx, "clock", pa.float64(), scalars.duration)
 
 
 def _memory(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, decimal, pa.int64(), scalars.memory)
+    return _numbers(column, ctx, "decimal", pa.int64(), scalars.memory)
 
 
 def _distinct(
     column: Column, ctx: Context, kinds: dict[str, Any], parse: Callable[[str], Any]
 ) -> Converted:
     """Columns of few distinct texts: read each once."""
-    full = column.spans.length > 0
-    empty = {name: pa.nulls(len(full), kind) for name, kind in kinds.items()}
-    return finish(column, empty, parse, full, cut=ctx.cut)
+    empty = {name: pa.nulls(len(column), kind) for name, kind in kinds.items()}
+    return finish(column, empty, parse, column.full, cut=ctx.cut)
 
 
 def _reqmem(column: Column, ctx: Context) -> Converted:
@@ -203,10 +193,10 @@ def _reqmem(column: Column, ctx: Context) -> Converted:
 
 
 def _exit(column: Column, ctx: Context) -> Converted:
-    code, signal, good = pair(column.spans)
-    fast = {"": arrow(code, good, pa.int64()), "signal": arrow(signal, good, pa.int64())}
-    left = ~good & (column.spans.length > 0)
-    return finish(column, fast, scalars.exit_code, left, cut=ctx.cut)
+    read = column.read("pair")
+    code, signal = (arrow(values, read.good, pa.int64()) for values in read.values)
+    fast = {"": code, "signal": signal}
+    return finish(column, fast, scalars.exit_code, read.left, cut=ctx.cut)
 
 
 def _state(column: Column, ctx: Context) -> Converted:
@@ -217,11 +207,9 @@ def _state(column: Column, ctx: Context) -> Converted:
 
 
 def _time(column: Column, ctx: Context) -> Converted:
-    text = column.spans
-    width = text.length
-    micros, local = moment(text)
-    ctx.naive_times |= bool(local.any())
-    moments = arrow(micros, local, pa.timestamp("us"))
+    read = column.read("moment")
+    ctx.naive_times |= bool(read.good.any())
+    moments = arrow(*read.values, read.good, pa.timestamp("us"))
     if ctx.zone.key == "UTC":
         moments = moments.view(TIMESTAMP)
     else:
@@ -230,18 +218,27 @@ def _time(column: Column, ctx: Context) -> Converted:
             ctx.zone.key, ambiguous="earliest", non_existent="null"
         )
         moments = placed.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP)
-    seconds, good = _whole(text)
-    epoch = good & (width < 12)
-    if epoch.any():
-        moments = pc.coalesce(moments, arrow(seconds * 1_000_000, epoch, TIMESTAMP))
-    if (width > 19).any():
-        zoned = pc.if_else(pa.array(width > 19), column.text, pa.scalar(None, STRING))
-        read = series(zoned).str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
-        moments = pc.coalesce(moments, read.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP))
-    left = moments.is_null().to_numpy(zero_copy_only=False) & (width > 0)
+    if read.left is not None:
+        moments = _other_times(column, read.left, moments)
+    left = None
+    if read.left is not None or moments.null_count > len(column) - int(read.good.sum()):
+        left = moments.is_null().to_numpy(zero_copy_only=False) & column.full
     return finish(
         column, {"": moments}, lambda value: scalars.time(value, ctx.zone), left, cut=ctx.cut
     )
+
+
+def _other_times(column: Column, left: Any, moments: Array) -> Array:
+    """Fill in what is epoch seconds or has an offset from UTC."""
+    texts = Column(column.some(np.flatnonzero(left)))
+    width = texts.spans.length
+    seconds = texts.read("whole")
+    found = arrow(seconds.values[0] * 1_000_000, seconds.good & (width < 12), TIMESTAMP)
+    if (width > 19).any():
+        zoned = pc.if_else(pa.array(width > 19), texts.text, pa.scalar(None, STRING))
+        read = series(zoned).str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
+        found = pc.coalesce(found, read.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP))
+    return pc.replace_with_mask(moments, pa.array(left), found)
 
 
 def _tres(column: Column, ctx: Context) -> Converted:
@@ -271,6 +268,24 @@ _KINDS: Final[dict[str, Callable[[Column, Context], Converted]]] = {
     "tres": _tres,
     "usage": _usage,
 }
+
+
+SHAPES: Final[dict[str, Shape]] = {
+    "text": "text",
+    "int": "whole",
+    "seconds": "whole",
+    "minutes": "whole",
+    "duration": "clock",
+    "memory": "decimal",
+    "count": "whole",
+    "reqmem": "text",
+    "exit": "pair",
+    "state": "text",
+    "time": "moment",
+    "tres": "text",
+    "usage": "text",
+}
+"""What ``convert`` reads a column of each kind as."""
 
 
 def convert(kind: str, column: Column, ctx: Context) -> Converted:

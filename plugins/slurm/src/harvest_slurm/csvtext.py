@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.csv as pacsv
 
 from harvest import ReadContext
 
+from .digits import PAD
 from .grid import BatchRows, RawRows
 from .layout import Layout
 
@@ -19,21 +20,23 @@ __all__ = ["CsvReader"]
 class CsvReader:
     """Reads blocks of a dump of kind ``csv``."""
 
+    line_end: Final = b""
+
     def __init__(self, layout: Layout, ctx: ReadContext):
         self.layout = layout
         self.ctx = ctx
 
-    def cut(self, data: bytes, *, at_end: bool) -> tuple[bytes, bytes]:
-        """Whole records to read now: up to a line end outside of quotes."""
-        if at_end:
-            return data, b""
-        end = data.rfind(b"\n") + 1
-        while end and data.count(b'"', 0, end) % 2:
-            end = data.rfind(b"\n", 0, end - 1) + 1
-        return data[:end], data[end:]
+    def cut(self, data: Any, stop: int) -> int:
+        """Where whole records to read now end: a line end outside of quotes."""
+        block = data[PAD:stop].tobytes()
+        end = block.rfind(b"\n") + 1
+        while end and block.count(b'"', 0, end) % 2:
+            end = block.rfind(b"\n", 0, end - 1) + 1
+        return PAD + end
 
-    def rows(self, block: bytes, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
+    def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block; positions count records, the header being the first."""
+        block = data[PAD:end].tobytes()
         broken: list[tuple[int, str, int]] = []
         try:
             block.decode()

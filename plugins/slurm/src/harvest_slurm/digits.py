@@ -16,16 +16,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 __all__ = [
+    "FIRST_MONTH",
+    "MONTH_DAYS",
+    "MONTH_STARTS",
     "PAD",
+    "SCALE",
     "Spans",
     "arrow",
     "clock",
     "decimal",
     "moment",
     "pair",
+    "pieces",
     "spans",
     "spans_of",
     "unsigned",
+    "whole",
 ]
 
 Words: TypeAlias = "npt.NDArray[np.uint64]"
@@ -88,6 +94,22 @@ def spans_of(padded: npt.NDArray[np.uint8], start: Ints, end: Ints) -> Spans:
     return Spans(padded, words, start, end)
 
 
+def pieces(data: Any, start: Any, end: Any) -> Any:
+    """Texts between places of a buffer, where none begins before the one before it ends."""
+    marks = np.empty(2 * len(start) + 1, np.int32)
+    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(data)
+    # texts and what lies between them share the buffer; every second one is wanted
+    both = pa.Array.from_buffers(
+        pa.string(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
+    )
+    return both.take(pa.array(np.arange(0, len(marks) - 1, 2)))
+
+
+def whole(text: Spans) -> tuple[Ints, Flags]:
+    """Whole numbers of 1 to 16 digits, and which texts are one."""
+    return unsigned(text, text.start, text.end)
+
+
 def unsigned(text: Spans, start: Ints, end: Ints) -> tuple[Ints, Flags]:
     """Whole numbers of 1 to 16 digits between two places of each text, and where they are."""
     length = end - start
@@ -137,10 +159,10 @@ def _clock_at(text: Spans, place: Ints, pattern: Any) -> tuple[Ints, Ints, Ints,
 _DATE: Final = np.frombuffer(b"0000-00-", "<u8")[0]
 _DASHES: Final = np.uint64(0xFF0000FF00000000)
 # months of the years that are read fast: the day before each begins, and how long it is
-_FIRST_MONTH: Final = 1900 * 12 + 1
+FIRST_MONTH: Final = 1900 * 12 + 1
 _MONTHS: Final = np.arange("1900-01", "2100-02", dtype="datetime64[M]").astype("datetime64[D]")
-_MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
-_MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
+MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
+MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
 
 
 def moment(text: Spans) -> tuple[Ints, Flags]:
@@ -160,12 +182,12 @@ def moment(text: Spans) -> tuple[Ints, Flags]:
     good &= (high >= 0) & (high <= 3) & (low >= 0) & (low <= 9)
     good &= text.at(start + 10) == ord("T")
     day = high * 10 + low
-    months = (century * 100 + year) * 12 + month - _FIRST_MONTH
-    good &= (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
+    months = (century * 100 + year) * 12 + month - FIRST_MONTH
+    good &= (month >= 1) & (month <= 12) & (months >= 0) & (months < len(MONTH_DAYS))
     good &= (hours < 24) & (minutes < 60) & (seconds < 60)
-    np.minimum(np.maximum(months, 0, out=months), len(_MONTH_DAYS) - 1, out=months)
-    good &= (day >= 1) & (day <= _MONTH_DAYS[months])
-    total = (_MONTH_STARTS[months] + day) * 86_400 + hours * 3600 + minutes * 60 + seconds
+    np.minimum(np.maximum(months, 0, out=months), len(MONTH_DAYS) - 1, out=months)
+    good &= (day >= 1) & (day <= MONTH_DAYS[months])
+    total = (MONTH_STARTS[months] + day) * 86_400 + hours * 3600 + minutes * 60 + seconds
     return total * 1_000_000, good
 
 
@@ -205,14 +227,14 @@ def clock(text: Spans) -> tuple[npt.NDArray[np.float64], Flags]:
     return value, fine
 
 
-_SCALE: Final = np.zeros(256, np.int64)
+SCALE: Final = np.zeros(256, np.int64)
 for _power, _unit in enumerate("KMGTP", start=1):
-    _SCALE[ord(_unit)] = 1024**_power
+    SCALE[ord(_unit)] = 1024**_power
 
 
 def decimal(text: Spans) -> tuple[Ints, Flags]:
     """Amounts with up to two decimals and a unit of 1024 (``3244K``, ``10.05M``, ``16``)."""
-    scale = _SCALE[text.at(text.end - 1)]
+    scale = SCALE[text.at(text.end - 1)]
     united = (scale > 0) & (text.length > 1)
     scale = np.where(united, scale, 1)
     end = text.end - united

@@ -6,49 +6,96 @@ they lie (see ``digits``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias
 
 import attrs
 import numpy as np
 import pyarrow as pa
 
+from . import digits, parts
 from .digits import Spans, spans, spans_of
+from .parts import Entries, IdParts
 
-__all__ = ["BatchRows", "Column", "GridRows", "RawRows", "pieces"]
+__all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "Shape"]
+
+Shape: TypeAlias = Literal["", "text", "whole", "clock", "decimal", "moment", "pair"]
+"""What a column holds: text, or numbers of one spelling; empty where it is not known yet."""
+
+_READERS: Final[dict[str, Callable[[Spans], tuple[Any, ...]]]] = {
+    "whole": digits.whole,
+    "clock": digits.clock,
+    "decimal": digits.decimal,
+    "moment": digits.moment,
+    "pair": digits.pair,
+}
+
+
+@attrs.frozen
+class Read:
+    """Numbers read from a column.
+
+    values: one array, or several where a text holds several numbers.  good: which texts were read.
+    left: texts that were neither read nor are empty; None where there are none.
+    """
+
+    values: tuple[Any, ...]
+    good: Any
+    left: Any | None
 
 
 class Column:
-    """One field of some rows, as spans of bytes and as an Arrow array of text."""
+    """One field of some rows, as an Arrow array of text and as spans of bytes."""
 
-    def __init__(self, text: Any = None, made: tuple[GridRows, int] | None = None):
+    def __init__(self, text: Any):
         self._text = text
-        self._made = made
 
     def __len__(self) -> int:
-        return len(self.spans.start)
+        return len(self.full)
 
-    @cached_property
+    @property
     def text(self) -> Any:
         """The texts; empty ones are empty, none is null."""
-        if self._made is None:
-            return self._text
-        rows, place = self._made
-        return rows.texts(place)
+        return self._text
 
     @cached_property
     def spans(self) -> Spans:
         """Where the texts lie."""
-        if self._made is None:
-            return spans(self._text)
-        rows, place = self._made
-        return rows.spans(place)
+        return spans(self.text)
+
+    @cached_property
+    def full(self) -> Any:
+        """Which texts are not empty, as a mask."""
+        return self.spans.length > 0
 
     @cached_property
     def blank(self) -> bool:
         """Whether all texts are empty."""
-        return not (self.spans.length > 0).any()
+        return not self.full.any()
+
+    def some(self, index: Any) -> Any:
+        """The texts of some rows."""
+        return self.text.take(pa.array(index))
+
+    def same(self, other: Column) -> bool:
+        """Whether another column of the same rows says the same."""
+        lengths = np.array_equal(self.spans.length, other.spans.length)
+        return lengths and bool(self.text.equals(other.text))
+
+    def read(self, shape: Shape) -> Read:
+        """Numbers, by a reader of ``digits``."""
+        *values, good = _READERS[shape](self.spans)
+        left = self.full & ~good
+        return Read(tuple(values), good, left if left.any() else None)
+
+    def id_parts(self) -> IdParts:
+        """Job ids taken apart."""
+        return parts.id_parts(spans(self.text))
+
+    def entries(self, *, integers: bool) -> Entries | None:
+        """Lists of ``key=amount``; None when it is unknown which texts are such lists."""
+        return parts.entries(spans(self.text), integers=integers)
 
 
 class RawRows(Protocol):
@@ -63,12 +110,34 @@ class RawRows(Protocol):
     def column(self, name: str) -> Column:
         """One field of all rows."""
 
+    def expect(self, shapes: Mapping[str, Shape]) -> RawRows:
+        """The same rows, told what columns will be read and as what."""
+
+    def id_parts(self, names: Sequence[str]) -> list[IdParts]:
+        """Job ids of some columns taken apart."""
+
     def pick(self, index: Any) -> RawRows:
         """Some of the rows, by their indices."""
 
 
+class _Rows:
+    """What rows do that are read column by column."""
+
+    def expect(self, shapes: Mapping[str, Shape]) -> Self:
+        """The same rows; each column is read when it is asked for."""
+        return self
+
+    def id_parts(self, names: Sequence[str]) -> list[IdParts]:
+        """Job ids of some columns taken apart."""
+        return [self.column(name).id_parts() for name in names]
+
+    def column(self, name: str) -> Column:
+        """One field of all rows."""
+        raise NotImplementedError
+
+
 @attrs.define
-class GridRows:
+class GridRows(_Rows):
     """Rows whose fields lie in one buffer.
 
     data: bytes, with room at both ends.  marks: per column, where the field of each row begins
@@ -84,39 +153,52 @@ class GridRows:
 
     def column(self, name: str) -> Column:
         """One field of all rows."""
-        return Column(made=(self, list(self.names).index(name)))
+        return _GridColumn(self.data, self.marks[list(self.names).index(name)], self.rows)
+
+    def extended(self, data: Any, begin: Any, end: Any) -> GridRows:
+        """The same rows and more, whose fields lie in ``data`` behind what these rows' do.
+
+        These rows are all rows of the marks.  begin, end: a line per row, a column per field.
+        """
+        more = np.empty((len(self.marks), 2 * len(begin) + 1), np.int32)
+        more[:, 0:-1:2], more[:, 1:-1:2], more[:, -1] = begin.T, end.T, len(data)
+        marks = np.concatenate([self.marks[:, :-1], more], axis=1)
+        every = np.arange(len(self.rows) + len(begin))
+        return GridRows(self.names, data, marks, every, every)
 
     def pick(self, index: Any) -> GridRows:
         """Some of the rows, by their indices."""
         return attrs.evolve(self, rows=self.rows[index], position=self.position[index])
 
-    def spans(self, place: int) -> Spans:
-        """Where the fields of a column lie."""
-        marks, begin = self.marks[place], self.rows * 2
-        return spans_of(self.data, marks[begin].astype(np.int64), marks[begin + 1].astype(np.int64))
 
-    def texts(self, place: int) -> Any:
-        """The fields of a column as text."""
-        return _every_second(self.data, self.marks[place], self.rows)
+class _GridColumn(Column):
+    """One field of rows whose fields lie in one buffer."""
 
+    def __init__(self, data: Any, marks: Any, rows: Any):
+        self._data, self._marks, self._rows = data, marks, rows
 
-def pieces(data: Any, start: Any, end: Any) -> Any:
-    """Texts between places of a buffer, where none begins before the one before it ends."""
-    marks = np.empty(2 * len(start) + 1, np.int32)
-    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(data)
-    return _every_second(data, marks, np.arange(len(start)))
+    @cached_property
+    def text(self) -> Any:
+        return self.some(slice(None))
 
+    @cached_property
+    def spans(self) -> Spans:
+        begin = self._rows * 2
+        start, end = self._marks[begin], self._marks[begin + 1]
+        return spans_of(self._data, start.astype(np.int64), end.astype(np.int64))
 
-def _every_second(data: Any, marks: Any, rows: Any) -> Any:
-    # texts and what lies between them share the buffer; every second one is wanted
-    both = pa.Array.from_buffers(
-        pa.string(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
-    )
-    return both.take(pa.array(rows * 2))
+    def some(self, index: Any) -> Any:
+        # texts and what lies between them share the buffer; every second one is wanted
+        both = pa.Array.from_buffers(
+            pa.string(),
+            len(self._marks) - 1,
+            [None, pa.py_buffer(self._marks), pa.py_buffer(self._data)],
+        )
+        return both.take(pa.array(self._rows[index] * 2))
 
 
 @attrs.define
-class BatchRows:
+class BatchRows(_Rows):
     """Rows that are columns of text already."""
 
     names: Sequence[str]

@@ -7,7 +7,7 @@ heterogeneous job), each followed by ``.batch``, ``.extern``, ``.0`` ... where t
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import attrs
 import numpy as np
@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .convert import series
-from .digits import Spans, arrow, spans, unsigned
-from .grid import Column, pieces
+from .digits import arrow
+from .grid import Column
+from .parts import IdParts
 
 __all__ = ["PATTERN", "Ids", "is_id", "read_ids"]
 
@@ -43,26 +44,13 @@ class Ids:
     columns: dict[str, Any]
     errors: Any | None = None
 
-    def filter(self, mask: Any) -> Ids:
-        """The ids of some of the rows."""
-        return Ids(
-            self.job.filter(mask),
-            self.step.filter(mask),
-            {name: values.filter(mask) for name, values in self.columns.items()},
-            None if self.errors is None else self.errors.filter(mask),
-        )
 
-
-def is_id(text: Spans) -> Any:
-    """Which texts are job ids, as a mask; the texts must lie in the order of the buffer."""
-    dots = text.end.copy()
-    for back in range(1, 8):  # .batch, .extern, or a number
-        here = text.end - back
-        np.copyto(dots, here, where=(here >= text.start) & (text.at(here) == ord(".")))
-    good = unsigned(text, text.start, dots)[1] & ((dots == text.end) | _plain_step(text, dots))
+def is_id(column: Column, certain: Any) -> Any:
+    """Which texts are job ids, as a mask.  certain: those of which this is known."""
+    good = certain.copy()
     left = np.flatnonzero(~good)
     if len(left):
-        rest = pieces(text.data, text.start[left], text.end[left])
+        rest = column.some(left)
         try:
             like = pc.match_substring_regex(rest, PATTERN).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:  # no text at all
@@ -71,72 +59,38 @@ def is_id(text: Spans) -> Any:
     return good
 
 
-_COMMON_STEPS: Final = {len(name): int.from_bytes(name, "little") for name in (b"batch", b"extern")}
-
-
-def _plain_step(text: Spans, dots: Any) -> Any:
-    """Which texts end in a step that is a number, ``batch`` or ``extern``."""
-    start = np.minimum(dots + 1, text.end)
-    length = text.end - start
-    found = unsigned(text, start, text.end)[1]
-    word = text.words[start]
-    for size, value in _COMMON_STEPS.items():
-        found |= (length == size) & (word & np.uint64(2 ** (8 * size) - 1) == np.uint64(value))
-    return found
-
-
-def _first(text: Spans, mark: int, end: Any) -> Any:
-    """Place of the first such byte of each text, or ``end``; the texts lie without gaps."""
-    marks = np.flatnonzero(text.data == mark)
-    if not len(marks):
-        return end
-    after = np.searchsorted(marks, text.start)
-    place = marks[np.minimum(after, len(marks) - 1)]
-    return np.where((after < len(marks)) & (place < end), place, end)
-
-
-def read_ids(job_id: Column | None, raw: Column | None) -> Ids:
-    """Read the fields JobID and JobIDRaw; one of them may be missing."""
-    column = cast("Column", job_id if job_id is not None else raw).text
-    text = spans(column)
-    dots = _first(text, ord("."), text.end)
-    is_step = dots < text.end
-    job = pieces(text.data, text.start, dots)
-    step = pieces(text.data, np.minimum(dots + 1, text.end), text.end)
-    step = pc.if_else(pa.array(is_step), step, pa.scalar(None, pa.string()))
-    # 123 and 123_4
-    bars = _first(text, ord("_"), dots)
-    number, good = unsigned(text, text.start, bars)
-    good &= ~is_step | _plain_step(text, dots)
-    task, in_array = unsigned(text, bars + 1, dots)
-    in_array &= bars < dots
-    good &= in_array | (bars == dots)
+def read_ids(parts: IdParts, raw: IdParts | None = None) -> Ids:
+    """Ids by the field JobID, and by JobIDRaw where the dump has both."""
+    good = parts.simple
+    own = parts.number, good & ~parts.barred
     columns: dict[str, Any] = {}
-    own = number, good & ~in_array
-    if in_array.any():
-        columns["array_job_id"] = arrow(number, in_array & good, pa.int64())
-        columns["array_task_id"] = arrow(task, in_array & good, pa.int64())
+    if parts.tasked.any():
+        in_array = parts.tasked & good
+        columns["array_job_id"] = arrow(parts.number, in_array, pa.int64())
+        columns["array_task_id"] = arrow(parts.task, in_array, pa.int64())
+    job, step = parts.jobs, parts.steps
+    if not parts.stepped.all():
+        step = pc.if_else(pa.array(parts.stepped), step, pa.scalar(None, pa.string()))
     others = np.flatnonzero(~good)
     if len(others):
         # all else, one by one: 123_[1-4], 123+0, odd names of steps, and what is no id
-        parts = _parts(series(column.take(pa.array(others))))
-        good[others] = parts["number"].is_not_null().to_numpy()
-        mine = good[others] & ~_is_shared(parts).to_numpy()
-        number[others] = parts["number"].fill_null(0).to_numpy()
-        valid = own[1].copy()
-        valid[others] = mine
+        odd = parts.pick(others)
+        found = _columns_of(series(odd.texts(odd.places[0], odd.places[2])))
+        good[others] = found["number"].is_not_null().to_numpy()
+        number, valid = own[0].copy(), own[1].copy()
+        number[others] = found["number"].fill_null(0).to_numpy()
+        valid[others] = good[others] & ~_is_shared(found).to_numpy()
         own = number, valid
-        place = np.full(len(dots), -1)
+        place = np.full(len(good), -1)
         place[others] = np.arange(len(others))
         index = pa.array(place, mask=place < 0)
         for name in ("array_job_id", "array_task_id", "het_job_id", "het_offset", "array_tasks"):
-            found = parts[name].to_arrow().take(index)
-            columns[name] = pc.coalesce(columns[name], found) if name in columns else found
+            values = found[name].to_arrow().take(index)
+            columns[name] = pc.coalesce(columns[name], values) if name in columns else values
         columns["array_tasks"] = columns["array_tasks"].cast(pa.string())
-    if raw is not None and job_id is not None:
-        other = spans(raw.text)
-        own = unsigned(other, other.start, _first(other, ord("."), other.end))
-    columns["job_id_raw"] = arrow(own[0], own[1], pa.int64())
+    if raw is not None:
+        own = raw.number, raw.numbered & ~raw.barred
+    columns["job_id_raw"] = arrow(*own, pa.int64())
     errors = None
     if not good.all():
         errors = pc.if_else(
@@ -150,7 +104,7 @@ def _is_shared(parts: pl.DataFrame) -> pl.Series:
     return parts["array_task_id"].is_not_null() | (parts["het_offset"].fill_null(0) > 0)
 
 
-def _parts(text: pl.Series) -> pl.DataFrame:
+def _columns_of(text: pl.Series) -> pl.DataFrame:
     """Numbers of ids that are more than one number; null where the text is no id."""
     found = (
         text.str.extract_groups(PATTERN)

@@ -54,7 +54,14 @@ def read_json(
             data = orjson.loads(item)
             job = job_row(data)
             inner = list(step_rows(data, job))
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            IndexError,
+            OverflowError,
+        ) as error:
             ctx.read(1)
             ctx.reject(item, _reason(error), position=position, record_type="slurm.job")
             continue

@@ -242,6 +242,8 @@ def likeness(head: bytes) -> tuple[float, str] | None:
         return None
     if len(layout.columns) < 2:
         return 0.5, "a header with JobID"
+    if known < len(layout.columns) and (layout.header or b"").isupper():
+        return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
     share = known / len(layout.columns)
     return (0.95 if share > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
 
@@ -269,6 +271,8 @@ def _headless_likeness(head: bytes) -> tuple[float, str] | None:
         alike = 0
         for line in lines:
             fields = line.rstrip(mark).split(mark)
+            if "N/A" in fields:
+                continue  # squeue's word for a time that is not known; sacct says Unknown or None
             ids = any(_ID.match(field) for field in fields)
             clocks = sum(bool(_CLOCK.fullmatch(field)) for field in fields)
             states = sum(bool(_STATE.fullmatch(field)) for field in fields)

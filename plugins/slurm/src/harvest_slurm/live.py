@@ -21,6 +21,7 @@ import attrs
 import polars as pl
 
 from harvest import Partition, ReadContext, SourceError
+from harvest.toolkit import compiled
 
 from .config import SlurmConfig
 from .window import ORIGIN, Window, window_of
@@ -173,9 +174,8 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
         command += ["--state=CANCELLED,DEADLINE", "--allocations"]
     convert = Context(ZoneInfo("UTC"))
     with _Running(command, ctx) as output:
-        yield from assemble(
-            read_text(output, layout, ctx), selection, convert, ctx, delimiter=DELIMITER
-        )
+        blocks = read_text(output, layout, ctx, compiled=compiled.wanted(0, config.kernel))
+        yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
 
 
 @attrs.frozen

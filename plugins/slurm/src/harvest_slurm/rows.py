@@ -7,13 +7,14 @@ from functools import cache
 from typing import Any
 
 import attrs
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import harvest
 
-from .convert import Context, Converted, convert
-from .fields import BY_NAME, Field, canonical
+from .convert import SHAPES, Context, Converted, convert
+from .fields import BY_NAME, canonical
 from .grid import Column, RawRows
 from .ids import Ids
 from .records import Job, Step
@@ -57,7 +58,7 @@ class _Columns:
         self.ready: dict[str, Any] = {}
         self.texts: dict[str, Column] = {}  # what each column was read from
         self.extra: dict[str, Any] = {}
-        self.errors: list[tuple[str, Any, Any]] = []
+        self.errors: list[tuple[str, Column, Any]] = []
 
     def absent(self, column: str) -> None:
         """A field of the dump that says nothing in these rows."""
@@ -73,14 +74,12 @@ class _Columns:
         if column is None:
             self.keep(name, field.text)
             return
-        if column in self.texts and self.texts[column].text.equals(field.text):
-            return  # the same field twice
         read = convert(kind, field, self.ctx)
         if read.errors is not None:
-            self.errors.append((name, field.text, read.errors))
+            self.errors.append((name, field, read.errors))
         for place, values in self._targets(column, read):
             if place in self.ready and column in self.texts:
-                self._second(name, place, values, field.text, read)
+                self._second(name, place, values, field, read)
             elif place in self.kinds:
                 self.ready[place] = values
         if read.words is not None and column not in self.texts:
@@ -92,15 +91,16 @@ class _Columns:
         for suffix, values in read.values.items():
             yield (f"{stem}_{suffix}" if suffix else column), values
 
-    def _second(self, name: str, place: str, values: Any, text: Any, read: Converted) -> None:
+    def _second(self, name: str, place: str, values: Any, field: Column, read: Converted) -> None:
         """A second field for a column: fills its gaps; what it says otherwise goes to extra."""
         first = self.ready[place]
         if pa.types.is_nested(first.type):
-            self.keep(name, text)
+            if not self.texts[place].same(field):
+                self.keep(name, field.text)
             return
         differs = pc.fill_null(pc.not_equal(first, values), False)
         if pc.any(differs).as_py():
-            self.keep(name, pc.if_else(differs, text, pa.scalar(None, pa.string())))
+            self.keep(name, pc.if_else(differs, field.text, pa.scalar(None, pa.string())))
         self.ready[place] = pc.coalesce(first, values)
         if read.words is not None:
             # the first field's word says the same, unless it gave none
@@ -161,13 +161,11 @@ def build(step: bool, text: RawRows, ids: Ids, ctx: Context) -> Built:
         columns.ready["step_id"] = ids.step
     if ids.errors is not None:
         shown = text.column("JobID" if "JobID" in text.names else "JobIDRaw")
-        columns.errors.append(("JobID", shown.text, ids.errors))
-    for name, field in _in_order(tuple(text.names)):
-        if field is None:
-            columns.add(name, None, "text", text.column(name))
-        elif field.kind != "id":
-            target = field.step if step else field.job
-            columns.add(name, target, field.kind, text.column(name))
+        columns.errors.append(("JobID", shown, ids.errors))
+    fields = _targets(tuple(text.names), step)
+    text = text.expect({name: SHAPES[kind] if target else "" for name, target, kind in fields})
+    for name, target, kind in fields:
+        columns.add(name, target, kind, text.column(name))
     kept, rejected = _judge(columns.errors, rows)
     extra = columns.extra_map()
     if extra is not None:
@@ -180,14 +178,26 @@ _ORDER = {name: place for place, name in enumerate(BY_NAME)}
 
 
 @cache
-def _in_order(names: tuple[str, ...]) -> list[tuple[str, Field | None]]:
-    """Fields in the order of preference among those that feed the same column."""
+def _targets(names: tuple[str, ...], step: bool) -> list[tuple[str, str | None, str]]:
+    """Fields with the column that each becomes and what it holds, ids left out.
+
+    In the order of preference among those that feed the same column.
+    """
     known = [(name, BY_NAME.get(canonical(name.partition("#")[0]))) for name in names]
     last = len(_ORDER)
-    return sorted(known, key=lambda item: _ORDER[canonical(item[1].name)] if item[1] else last)
+    known.sort(key=lambda item: _ORDER[canonical(item[1].name)] if item[1] else last)
+    return [
+        (
+            name,
+            (field.step if step else field.job) if field else None,
+            field.kind if field else "text",
+        )
+        for name, field in known
+        if field is None or field.kind != "id"
+    ]
 
 
-def _judge(errors: list[tuple[str, Any, Any]], rows: int) -> tuple[Any | None, list[Rejected]]:
+def _judge(errors: list[tuple[str, Column, Any]], rows: int) -> tuple[Any | None, list[Rejected]]:
     if not errors:
         return None, []
     bad = None
@@ -196,9 +206,10 @@ def _judge(errors: list[tuple[str, Any, Any]], rows: int) -> tuple[Any | None, l
         bad = has if bad is None else pc.or_(bad, has)
     rejected = []
     for index in pc.indices_nonzero(bad).to_pylist():
-        for name, text, reasons in errors:
+        for name, field, reasons in errors:
             reason = reasons[index].as_py()
             if reason is not None:
-                rejected.append(Rejected(index, f"{name}: {text[index].as_py()!r}: {reason}"))
+                text = field.some(np.array([index]))[0].as_py()
+                rejected.append(Rejected(index, f"{name}: {text!r}: {reason}"))
                 break
     return pc.invert(bad), rejected

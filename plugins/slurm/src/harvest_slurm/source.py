@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, ClassVar
@@ -14,7 +15,9 @@ from harvest import (
     ReadContext,
     Record,
     Source,
+    SourceError,
 )
+from harvest.toolkit import compiled
 
 from .config import SlurmConfig
 from .records import Job, Step
@@ -41,8 +44,11 @@ class SlurmSource(Source):
 
         if not path.is_file():
             return None
-        with _opened(path) as stream:
-            found = likeness(stream.read(HEAD_BYTES))
+        try:
+            with _opened(path) as stream:
+                found = likeness(stream.read(HEAD_BYTES))
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            return None  # what it was cannot be told any more
         return Detection(*found) if found else None
 
     def plan(self) -> Iterable[Partition]:
@@ -60,8 +66,15 @@ class SlurmSource(Source):
 
             yield from read_slice(partition, self.config, ctx)
             return
-        with _opened(partition.path) as stream:
-            yield from _read_dump(stream, partition.origin, self.config, ctx)
+        try:
+            with _opened(partition.path) as stream:
+                yield from _read_dump(stream, partition, self.config, ctx)
+        except (EOFError, zlib.error) as error:
+            raise SourceError(
+                f"its compressed data are damaged or cut short: {error}",
+                where=partition.origin,
+                remedy="restore it from its origin",
+            ) from error
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -71,7 +84,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _read_dump(
-    stream: IO[bytes], origin: str, config: SlurmConfig, ctx: ReadContext
+    stream: IO[bytes], partition: Partition, config: SlurmConfig, ctx: ReadContext
 ) -> Iterator[Any]:
     from .assemble import assemble
     from .convert import Context
@@ -81,6 +94,7 @@ def _read_dump(
     from .select import Selection, rules_of
     from .text import read_text
 
+    origin = partition.origin
     head = stream.read(HEAD_BYTES)
     if not head.strip():
         ctx.note("the file is empty")
@@ -98,10 +112,12 @@ def _read_dump(
         yield from read_json(stream, selection, ctx, origin)
         return
     convert = Context(ZoneInfo(config.timezone or "UTC"), cut=layout.kind == "fixed")
-    reader = read_fixed if layout.kind == "fixed" else read_text
-    yield from assemble(
-        reader(stream, layout, ctx), selection, convert, ctx, delimiter=layout.delimiter
-    )
+    if layout.kind == "fixed":
+        blocks = read_fixed(stream, layout, ctx)
+    else:
+        fast = compiled.wanted(partition.size_bytes, config.kernel)
+        blocks = read_text(stream, layout, ctx, compiled=fast)
+    yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)
     if convert.naive_times and config.timezone is None:
         ctx.note(
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "

@@ -7,10 +7,11 @@ and a job id in its place is a row.  All other lines go to ``rejoin``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
 from harvest import ReadContext
 
@@ -19,51 +20,86 @@ from .digits import PAD, spans_of
 from .grid import GridRows, RawRows
 from .ids import is_id
 from .layout import Layout
+from .parts import simple_ids
 from .rejoin import Joined, Joiner
+
+if TYPE_CHECKING:
+    from .walked import WalkedRows
 
 __all__ = ["BLOCK_BYTES", "read_text"]
 
-BLOCK_BYTES: Final = 12 * 1024 * 1024
+BLOCK_BYTES: Final = 8 * 1024 * 1024
 CARRY_BYTES: Final = 4 * 1024 * 1024
+SPARE: Final = 1024 * 1024
+"""Room behind a block for records that are put together."""
 
 
 def read_text(
-    stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
+    stream: IO[bytes],
+    layout: Layout,
+    ctx: ReadContext,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    compiled: bool = False,
 ) -> Iterator[RawRows]:
     """Rows of a dump of kind ``text`` or ``csv``.
 
-    stream: at the first byte of the dump.  Reports rejects, folds and their units to ``ctx``;
+    stream: at the first byte of the dump.  compiled: whether to read kind ``text`` with the loops
+    of ``kernels``, which gives the same rows.  Reports rejects, folds and their units to ``ctx``;
     the rows given are the caller's to count.
     """
-    reader = CsvReader(layout, ctx) if layout.kind == "csv" else _Lines(layout, ctx)
+    reader: CsvReader | _LineReader
+    if layout.kind == "csv":
+        reader = CsvReader(layout, ctx)
+    else:
+        reader = (_WalkedLineReader if compiled and _walkable(layout) else _LineReader)(layout, ctx)
     for _ in range(layout.skip):
         stream.readline()
     carry = b""
     line = layout.skip + 1
     while True:
         # a growing carry is searched again only when as much has been added
-        data = stream.read(max(block_bytes, len(carry)))
-        block, carry = reader.cut(carry + data if carry else data, at_end=not data)
-        if block:
-            rows, lines, rest = reader.rows(block, line, at_end=not data)
+        data, size = _block(stream, carry, max(block_bytes, len(carry)))
+        stop = PAD + len(carry) + size
+        if not size and carry and not carry.endswith(reader.line_end):
+            data[stop] = ord(reader.line_end)
+            stop += 1
+        end = reader.cut(data, stop) if size else stop
+        carry = data[end:stop].tobytes()
+        if end > PAD:
+            rows, lines, rest = reader.rows(data, end, line, at_end=not size)
             if len(rows.position):
                 yield rows
             line += lines
             carry = rest + carry
-        ctx.advance(len(data))
-        if not data:
+        ctx.advance(size)
+        if not size:
             return
 
 
+def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
+    """Bytes with ``carry`` and up to ``size`` more, room around them, and how many more."""
+    begin = PAD + len(carry)
+    data = np.empty(begin + size + SPARE, np.uint8)
+    data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
+    got: int = stream.readinto(memoryview(data)[begin : begin + size])  # type: ignore[attr-defined]
+    data[begin + got : begin + got + PAD + 1] = 0
+    return data, got
+
+
+Grid: TypeAlias = "GridRows | WalkedRows"
+
+
 @attrs.define(eq=False)
-class _Block(Sequence[bytes]):
+class _Lines(Sequence[bytes]):
     """A block of whole lines.
 
-    data: its bytes, with room at both ends.  first, last: where each line begins and ends.
+    data: its bytes, from ``PAD`` to ``end``, with room at both ends.
+    first, last: where each line begins and ends.
     """
 
-    text: bytes
     data: Any
+    end: int
     first: Any
     last: Any
 
@@ -73,22 +109,25 @@ class _Block(Sequence[bytes]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return self.text[self.first[index] - PAD : self.last[index] - PAD]
+        return self.data[self.first[index] : self.last[index]].tobytes()
 
 
-def _lines_of(text: bytes, *, crlf: bool) -> _Block:
-    data = np.zeros(len(text) + 2 * PAD, np.uint8)
-    data[PAD:-PAD] = np.frombuffer(text, np.uint8)
-    last = np.flatnonzero(data == ord("\n"))
+def _lines_of(data: Any, end: int, *, crlf: bool) -> _Lines:
+    last = np.flatnonzero(data[:end] == ord("\n"))
     first = np.empty_like(last)
     first[0], first[1:] = PAD, last[:-1] + 1
     if crlf:
         last = last - ((data[last - 1] == ord("\r")) & (last > first))
-    return _Block(text, data, first, last)
+    return _Lines(data, end, first, last)
 
 
-class _Lines:
-    """Text of which every record is a line, mostly."""
+class _LineReader:
+    """Text of which every record is a line, mostly.
+
+    line_end: what is missing when the last line of the input does not end so.
+    """
+
+    line_end: Final = b"\n"
 
     def __init__(self, layout: Layout, ctx: ReadContext):
         self.layout = layout
@@ -96,43 +135,41 @@ class _Lines:
         self.joiner = Joiner(layout)
         self.mark = layout.delimiter.encode()
         self.names = list(layout.columns)
-        self.id_place = self.names.index("JobID" if "JobID" in self.names else "JobIDRaw")
+        self.id_name = "JobID" if "JobID" in self.names else "JobIDRaw"
 
-    def cut(self, data: bytes, *, at_end: bool) -> tuple[bytes, bytes]:
-        """Whole lines to read now, and what must wait for more."""
-        if at_end:
-            return (data + b"\n" if data and not data.endswith(b"\n") else data), b""
-        end = data.rfind(b"\n") + 1
+    def cut(self, data: Any, stop: int) -> int:
+        """Where whole lines to read now end, if more follows behind ``stop``."""
+        end = _after_last(data, b"\n", stop)
         if self.joiner.last_free:
             # the last field may go on in lines without a delimiter
-            end = data.rfind(b"\n", 0, max(data.rfind(self.mark, 0, end), 0)) + 1
-        return data[:end], data[end:]
+            end = _after_last(data, b"\n", _after_last(data, self.mark, end) - len(self.mark))
+        return end
 
-    def rows(self, text: bytes, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
+    def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block, how many of its lines are done with, and the rest of it."""
-        block = _lines_of(text, crlf=self.layout.crlf)
-        marks, good = self._fields(block)
-        places = np.flatnonzero(good)
-        ids = marks[self.id_place]
-        like = is_id(spans_of(block.data, ids[0:-1:2].astype(int), ids[1:-1:2].astype(int)))
+        block, rows, places, certain = self._fields(data, end)
+        like = is_id(rows.column(self.id_name), certain)
+        bad = _undecodable(block)
+        if bad:
+            like[np.isin(places, bad)] = False
         if like.all() and len(places) == len(block):
-            every = np.arange(len(places))
-            return GridRows(self.names, block.data, marks, every, places + line), len(block), b""
-        return self._join(block, places, np.flatnonzero(like), marks, line, at_end)
+            return attrs.evolve(rows, position=places + line), len(block), b""
+        return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
 
-    def _fields(self, block: _Block) -> tuple[Any, Any]:
-        """Marks (see GridRows) of the fields of each good line, and which lines are good."""
+    def _fields(self, data: Any, end: int) -> tuple[_Lines, Grid, Any, Any]:
+        """The block; its lines with all fields as rows, which lines these are, and whether they
+        certainly have a job id.
+        """
+        block = _lines_of(data, end, crlf=self.layout.crlf)
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
-        marks = _find(block.data, self.mark)
+        marks = _find(block.data[:end], self.mark)
         before = np.searchsorted(marks, block.first)
         counts = np.diff(before, append=len(marks))
         good = counts == inner
         if size > 1 and len(marks):  # a mark that begins inside another one is none
             near = np.flatnonzero(np.diff(marks) < size)
             good[np.searchsorted(block.last, marks[near])] = False
-        if not block.text.isascii():
-            good &= _utf8(block)
         if self.layout.trailing and len(marks):
             ends = marks[np.minimum(before + inner, len(marks)) - 1] + size
             good &= ends == block.last
@@ -146,14 +183,22 @@ class _Lines:
         made[: due - 1, 1:-1:2] = grid[: due - 1]
         made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
         made[:, -1] = len(block.data)
-        return made, good
+        id_marks = made[self.names.index(self.id_name)].astype(np.int64)
+        certain = simple_ids(spans_of(block.data, id_marks[0:-1:2], id_marks[1:-1:2]))
+        places = np.flatnonzero(good)
+        return (
+            block,
+            GridRows(self.names, block.data, made, np.arange(len(places)), places),
+            places,
+            certain,
+        )
 
     def _join(
-        self, block: _Block, places: Any, rows: Any, marks: Any, line: int, at_end: bool
+        self, block: _Lines, grid: Grid, places: Any, rows: Any, line: int, at_end: bool
     ) -> tuple[RawRows, int, bytes]:
         """Set odd lines right, and give their records their place among the others.
 
-        places: line of each row of the marks.  rows: those rows that are good.
+        places: line of each row of the grid.  rows: those rows that are good.
         """
         odd = np.ones(len(block), bool)
         odd[places[rows]] = False
@@ -162,7 +207,7 @@ class _Lines:
         count, rest = len(block), b""
         if done.resume is not None:
             count = done.resume
-            rest = block.text[block.first[done.resume] - PAD :]
+            rest = block.data[block.first[done.resume] : block.end].tobytes()
             if len(rest) > CARRY_BYTES:  # no record is that long: give up on waiting
                 done, rest = self.joiner.join(block, waiting, at_end=True), b""
                 count = len(block)
@@ -170,13 +215,13 @@ class _Lines:
         stays = places[rows] < count
         if done.used:
             stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
-        rows, data = rows[stays], block.data
+        rows = rows[stays]
         if done.records:
             rows = np.append(rows, len(places) + np.arange(len(done.records)))
-            data, marks = _appended(data, marks, [fields for _, fields in done.records])
+            grid = grid.extended(*_appended(block, [fields for _, fields in done.records]))
             places = np.append(places, [index for index, _ in done.records])
         rows = rows[np.argsort(places[rows], kind="stable")]
-        return GridRows(self.names, data, marks, rows, places[rows] + line), count, rest
+        return attrs.evolve(grid, rows=rows, position=places[rows] + line), count, rest
 
     def _report(self, done: Joined, line: int) -> None:
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
@@ -184,6 +229,48 @@ class _Lines:
             self.ctx.reject(raw, reason, position=line + index)
         self.ctx.folded(done.blanks, "blank line")
         self.ctx.folded(done.headers, "repeated header")
+
+
+class _WalkedLineReader(_LineReader):
+    """The same, read by compiled loops."""
+
+    def __init__(self, layout: Layout, ctx: ReadContext):
+        from . import walked
+
+        super().__init__(layout, ctx)
+        self.walk = walked.walk
+
+    def _fields(self, data: Any, end: int) -> tuple[_Lines, Grid, Any, Any]:
+        first, last, rows, places, certain = self.walk(
+            data,
+            end,
+            self.names,
+            self.mark,
+            self.id_name,
+            trailing=self.layout.trailing,
+            crlf=self.layout.crlf,
+        )
+        return _Lines(data, end, first, last), rows, places, certain
+
+
+def _walkable(layout: Layout) -> bool:
+    """Whether compiled loops find this delimiter: it is short and part of no line end."""
+    mark = layout.delimiter.encode()
+    return 0 < len(mark) <= PAD and not set(mark) & set(b"\r\n")
+
+
+def _after_last(data: Any, mark: bytes, end: int) -> int:
+    """The place behind the last such mark before ``end``; ``PAD`` where there is none."""
+    size = 65_536
+    while end > PAD:
+        begin = max(PAD, end - size)
+        found = data[begin:end].tobytes().rfind(mark)
+        if found >= 0:
+            return begin + found + len(mark)
+        if begin == PAD:
+            break
+        size *= 4
+    return PAD
 
 
 def _find(data: Any, mark: bytes) -> Any:
@@ -194,30 +281,43 @@ def _find(data: Any, mark: bytes) -> Any:
     return np.flatnonzero(found)
 
 
-def _utf8(block: _Block) -> Any:
-    """Which lines are text; those that are not are decoded one by one."""
-    good = np.ones(len(block), bool)
+def _undecodable(block: _Lines) -> list[int]:
+    """Which lines are no text; whoever joins lines decodes them one by one."""
+    if block.data[PAD : block.end].max() < 0x80:
+        return []
+    whole = pa.array([0, block.end], pa.int32()).buffers()[1]
     try:
-        block.text.decode()
+        pa.Array.from_buffers(pa.string(), 1, [None, whole, pa.py_buffer(block.data)]).validate(
+            full=True
+        )
+    except pa.ArrowInvalid:
+        pass
+    else:
+        return []
+    high = np.flatnonzero(block.data[: block.end] >= 0x80)
+    return [
+        index
+        for index in np.unique(np.searchsorted(block.last, high)).tolist()
+        if not _is_text(block[index])
+    ]
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
     except UnicodeDecodeError:
-        high = np.flatnonzero(block.data >= 0x80)
-        for index in np.unique(np.searchsorted(block.last, high)).tolist():
-            try:
-                block[index].decode()
-            except UnicodeDecodeError:
-                good[index] = False
-    return good
+        return False
+    return True
 
 
-def _appended(data: Any, marks: Any, records: list[list[str]]) -> tuple[Any, Any]:
-    """The buffer with the fields of records behind it, and the marks with theirs."""
+def _appended(block: _Lines, records: list[list[str]]) -> tuple[Any, Any, Any]:
+    """The buffer with the fields of records behind its block, and where each begins and ends."""
     texts = [[field.encode() for field in fields] for fields in records]
-    sizes = np.array([[len(field) for field in fields] for fields in texts])
-    ends = np.cumsum(sizes).reshape(sizes.shape) + len(data) - PAD
-    whole = np.zeros(len(data) + int(sizes.sum()), np.uint8)
-    whole[: len(data) - PAD] = data[:-PAD]
     joined = b"".join(field for fields in texts for field in fields)
-    whole[len(data) - PAD : len(whole) - PAD] = np.frombuffer(joined, np.uint8)
-    more = np.empty((len(marks), 2 * len(records) + 1), np.int32)
-    more[:, 0:-1:2], more[:, 1:-1:2], more[:, -1] = (ends - sizes).T, ends.T, len(whole)
-    return whole, np.concatenate([marks[:, :-1], more], axis=1)
+    data, begin, size = block.data, block.end + PAD, len(joined)
+    if begin + size + PAD > len(data):
+        data = np.concatenate([data, np.zeros(size, np.uint8)])
+    data[begin : begin + size] = np.frombuffer(joined, np.uint8)
+    sizes = np.array([[len(field) for field in fields] for fields in texts])
+    ends = np.cumsum(sizes).reshape(sizes.shape) + begin
+    return data, ends - sizes, ends

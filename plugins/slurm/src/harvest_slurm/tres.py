@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from . import scalars
 from .convert import Converted, finish
-from .digits import Spans, arrow, clock, decimal, spans, spans_of
-from .grid import Column, pieces
+from .digits import arrow
+from .grid import Column
 from .scalars import Word
 
 __all__ = ["allocations", "parse", "usages"]
 
 
-def parse(text: str) -> dict[str, float | int | None]:
-    """One text, in full.  Raises ValueError naming the entry that cannot be read."""
-    found: dict[str, float | int | None] = {}
+def parse(text: str) -> list[tuple[str, float | int | None]]:
+    """The entries of one text, in full.  Raises ValueError naming one that cannot be read."""
+    found: list[tuple[str, float | int | None]] = []
     for entry in text.split(","):
         key, equals, value = entry.partition("=")
         if not (key and equals):
@@ -31,7 +31,7 @@ def parse(text: str) -> dict[str, float | int | None]:
             read = scalars.duration(value) if ":" in value else scalars.memory(value)
         except ValueError:
             raise ValueError(f"{entry!r} has no amount") from None
-        found[key] = None if isinstance(read, Word) else read
+        found.append((key, None if isinstance(read, Word) else read))
     return found
 
 
@@ -52,69 +52,25 @@ def usages(column: Column, *, cut: bool = False) -> Converted:
 
 
 def _maps(column: Column, kind: Any, cut: bool) -> Converted:
-    text = spans(column.text)
-    full = text.length > 0
-    entries = _entries(text)
-    if entries is None:  # some text is no list of entries: find out which, one by one
-        maps, good = pa.nulls(len(full), pa.map_(pa.string(), kind)), np.zeros(len(full), bool)
+    integers = pa.types.is_integer(kind)
+    found = column.entries(integers=integers)
+    if found is None:  # some text is no list of entries: find out which, one by one
+        maps, good = pa.nulls(len(column), pa.map_(pa.string(), kind)), np.zeros(len(column), bool)
     else:
-        keys, amounts, offsets = entries
-        values, fine = _amounts(amounts, whole=kind == pa.int64())
-        rows = np.repeat(np.arange(len(full)), np.diff(offsets))
-        good = np.ones(len(full), bool)
-        good[rows[~fine]] = False
+        good = found.listed.copy()
+        if not found.fine.all():
+            rows = np.repeat(np.arange(len(good)), np.diff(found.offsets))
+            good[rows[~found.fine]] = False
         maps = pa.MapArray.from_arrays(
-            pa.array(offsets.astype(np.int32), mask=np.append(~full, False)),
-            keys,
-            arrow(values, fine, kind),
+            pa.array(found.offsets, mask=np.append(~found.listed, False)),
+            found.keys,
+            arrow(found.amounts, found.fine, kind),
         )
 
     def one(text: str) -> list[tuple[str, float | int | None]]:
-        whole = pa.types.is_integer(kind)
         return [
-            (key, value if value is None else int(value) if whole else float(value))
-            for key, value in parse(text).items()
+            (key, value if value is None else int(value) if integers else float(value))
+            for key, value in parse(text)
         ]
 
-    return finish(column, {"": maps}, one, ~good & full, cut=cut)
-
-
-def _entries(text: Spans) -> tuple[Any, Spans, Any] | None:
-    """Keys, spans of the amounts, and offsets of the entries of each text.
-
-    text: without gaps.  None unless every text is entries of one ``=`` each, between commas.
-    """
-    full = text.length > 0
-    data, bounds = text.data, np.append(text.start, text.end[-1:])
-    equals = np.flatnonzero(data == ord("="))
-    commas = np.flatnonzero(data == ord(","))
-    if not len(bounds):
-        return None
-    offsets = np.searchsorted(equals, bounds)
-    counts = np.diff(offsets)
-    separators = np.diff(np.searchsorted(commas, bounds))
-    if not (np.where(full, counts - separators == 1, counts + separators == 0)).all():
-        return None
-    start, end = np.empty(len(equals), np.int64), np.empty(len(equals), np.int64)
-    inner = np.ones(len(equals), bool)
-    inner[offsets[:-1][full]] = False
-    start[inner], start[~inner] = commas + 1, text.start[full]
-    inner[:] = True
-    inner[offsets[1:][full] - 1] = False
-    end[inner], end[~inner] = commas, text.end[full]
-    if not ((start < equals) & (equals < end)).all():
-        return None
-    keys = pieces(data, start, equals)
-    return keys, spans_of(data, equals + 1, end), offsets
-
-
-def _amounts(text: Spans, *, whole: bool) -> tuple[Any, Any]:
-    values, good = decimal(text)
-    found = values if whole else values.astype(np.float64)
-    if not good.all():
-        other = np.flatnonzero(~good)
-        clocks = spans_of(text.data, text.start[other], text.end[other])
-        seconds, fine = clock(clocks)
-        found[other[fine]] = seconds[fine]
-        good[other[fine]] = True
-    return found, good
+    return finish(column, {"": maps}, one, column.full & ~good, cut=cut)
