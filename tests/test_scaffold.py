@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from harvest.errors import UsageError
-from harvest.plugins.check import check_plugin
+from harvest.plugins.check import check_plugin, check_promises
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.scaffold import KINDS, scaffold
 
@@ -28,6 +28,7 @@ def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(kind, tmp_path
         env=os.environ | {"PYTHONPATH": str(root / "src")},
     )  # fmt: skip
     assert tested.returncode == 0, tested.stdout
+    assert kind not in ("source", "sink") or int(tested.stdout.split(" passed")[0].split()[-1]) > 20
 
     monkeypatch.syspath_prepend(root / "src")
     declared = tomllib.loads((root / "pyproject.toml").read_text())
@@ -35,6 +36,7 @@ def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(kind, tmp_path
     plugins = PluginManager([EntryPoint(entry, target, "harvest")], disabled="")
     assert plugins.broken == {}
     assert check_plugin(plugins, name) == []
+    assert [f for f in check_promises(plugins, name) if f.result == "broken"] == []
 
 
 def test_a_new_project_is_built_as_it_stands(tmp_path):

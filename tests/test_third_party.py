@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +16,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from harvest.plugins.scaffold import scaffold
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples" / "plugins").glob("harvest-*"))
+OURS = re.compile(r"(hpc_)?harvest|_*editable|.*\.pth$|pip\b|__pycache__")
+"""What the clean environment does not see of the libraries installed here."""
 
 TEN_LINES = '''\
 import harvest
@@ -55,42 +65,127 @@ def digest(text: str) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-@pytest.fixture(scope="module")
+BUILD = """
+import os, sys
+from hatchling.build import build_wheel
+out, *roots = sys.argv[1:]
+for root in roots:
+    os.chdir(root)
+    build_wheel(out)
+"""
+
+
+@pytest.fixture(scope="session")
 def environment(tmp_path_factory):
-    """A fresh virtual environment with three plugins of strangers: good, broken, too new.
+    """A clean virtual environment with harvest's wheels and plugins of strangers.
 
-    The libraries that harvest needs are seen through a path file, so that no index is needed.
+    These are the example plugins, one that `harvest plugins new` wrote, and three by hand: good,
+    broken, too new.  The workers of one test run share it.
     """
-    folder = tmp_path_factory.mktemp("env")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    python = folder / "venv" / "bin" / "python"
-    site = next((folder / "venv" / "lib").glob("python*/site-packages"))
-    import harvest
+    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "third-party"
+    with (shared / "third-party.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "ready").exists():
+            make_environment(folder)
+            (folder / "ready").touch()
+    return folder / "venv" / "bin" / "python"
 
-    paths = {sysconfig.get_path("purelib"), str(Path(harvest.__file__).parents[1])}
-    (site / "outer.pth").write_text(
-        "".join(f"import site; site.addsitedir({path!r})\n" for path in sorted(paths))
-    )
-    wheels = [
-        build_wheel(folder, "greeting", "greeting_harvest", TEN_LINES,
-                    "greeting_harvest:GreetingSource"),
-        build_wheel(folder, "broken", "broken_harvest", "import no_such_library\n",
-                    "broken_harvest"),
-        build_wheel(folder, "future", "future_harvest",
-                    "harvest_api = 99\ndef harvest_sources(): return []\n", "future_harvest"),
-    ]  # fmt: skip
+
+def make_environment(folder: Path) -> None:
+    wheels = folder / "wheels"
+    wheels.mkdir(parents=True)
+    scaffold("made-up", "source", folder)
+    roots = [ROOT, ROOT / "plugins/parquet", ROOT / "plugins/jsonl", *EXAMPLES]
+    roots.append(folder / "harvest-made-up")
+    subprocess.run([sys.executable, "-c", BUILD, wheels, *roots], check=True, capture_output=True)
+    build_wheel(wheels, "greeting", "greeting_harvest", TEN_LINES,
+                "greeting_harvest:GreetingSource")  # fmt: skip
+    build_wheel(wheels, "broken", "broken_harvest", "import no_such_library\n", "broken_harvest")
+    future = "harvest_api = 99\ndef harvest_sources(): return []\n"
+    build_wheel(wheels, "future", "future_harvest", future, "future_harvest")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    site = next((folder / "venv" / "lib").glob("python*/site-packages"))
+    for libraries in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for path in Path(libraries).iterdir():
+            if not OURS.match(path.name):
+                (site / path.name).symlink_to(path)
+    pip = [sys.executable, "-m", "pip", "--python", folder / "venv" / "bin" / "python"]
     subprocess.run(
-        [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", *wheels], check=True
+        [*pip, "install", "-q", "--no-deps", "--no-index", *sorted(wheels.iterdir())], check=True
     )
-    return python
 
 
 def harvest_command(python, *arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
     return subprocess.run(
         [python, "-m", "harvest", *map(str, arguments)],
-        capture_output=True, text=True, env=environment, check=False,
+        capture_output=True, text=True, env=environment, check=False, cwd=python.parent,
     )  # fmt: skip
+
+
+def test_all_of_harvest_comes_from_the_wheels(environment):
+    asked = "import harvest, harvest_parquet; print(harvest.__file__, harvest_parquet.__file__)"
+    done = subprocess.run(
+        [environment, "-I", "-c", asked], capture_output=True, text=True, check=True
+    )
+    assert all(path.startswith(str(environment.parents[1])) for path in done.stdout.split())
+
+
+def test_example_plugins_and_a_new_one_are_listed(environment):
+    listed = json.loads(harvest_command(environment, "plugins", "--json").stdout)
+    offers = {p["name"]: p["offers"] for p in listed["plugins"]}
+
+    assert offers["node-exporter"] == {"sources": ["node-exporter"]}
+    assert offers["duckdb"] == {"sinks": ["duckdb"]}
+    assert offers["made-up"] == {"sources": ["made-up"]}
+
+
+def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environment, tmp_path):
+    sample = EXAMPLES[1] / "tests/data/node.prom"
+    database, folder = tmp_path / "out.duckdb", tmp_path / "out"
+    arguments = ["run", "-s", f"node-exporter:{sample}", "--json"]
+    arguments += ["-k", str(database), "-k", f"parquet:{folder}", "-k", f"jsonl:{folder}.jsonl"]
+
+    first = harvest_command(environment, *arguments)
+    again = harvest_command(environment, *arguments)
+
+    assert first.returncode == 3, first.stderr  # one line of the sample is broken
+    assert json.loads(first.stdout)["record_types"] == {"node_exporter.sample": 9}
+    assert again.returncode == 0, again.stderr
+    for place in (database, folder, f"{folder}.jsonl"):
+        assert harvest_command(environment, "verify", place).returncode == 0
+    asked = """select labels['mode'], value from "node_exporter.sample" where labels['cpu'] = '0'"""
+    query = f"import duckdb; print(duckdb.connect({str(database)!r}).execute({asked!r}).fetchall())"
+    found = subprocess.run([environment, "-c", query], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[('idle', 184290.52), ('user', 2300.0)]"
+
+
+@pytest.mark.parametrize("project", EXAMPLES, ids=lambda path: path.name)
+def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
+    shutil.copytree(project / "tests", tmp_path / "tests")
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    variables.pop("PYTHONPATH", None)
+
+    done = subprocess.run(
+        [environment, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "tests"],
+        cwd=tmp_path, capture_output=True, text=True, env=variables, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(("name", "kept"), [("node-exporter", 3), ("duckdb", 30), ("made-up", 3)])
+def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
+    done = harvest_command(environment, "plugins", "check", name, "--json")
+
+    found = json.loads(done.stdout)[name]
+    assert [f for f in found if f["result"] == "broken"] == []
+    assert sum(f["result"] == "kept" for f in found) >= kept
+    assert done.returncode == 0
 
 
 def test_a_plugin_of_ten_lines_is_listed_with_what_it_offers(environment):
@@ -115,7 +210,6 @@ def test_it_emits_records(environment, tmp_path):
 
 
 def test_it_is_harvested_like_any_other(environment, tmp_path):
-    pytest.importorskip("harvest_parquet")
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
 
     done = harvest_command(

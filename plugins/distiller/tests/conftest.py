@@ -1,4 +1,8 @@
-"""A real PostgreSQL for the tests, where its programs are installed."""
+"""A real PostgreSQL for the tests: a server elsewhere, or one started here.
+
+HARVEST_TEST_POSTGRESQL is the URI of a superuser of a server that tests may write to (the
+pipeline's service).  Without it a server is started where its programs are installed.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import attrs
 import pytest
@@ -19,10 +24,12 @@ PASSWORD = "s3cret/pa:ss@word"  # with characters that a URI reserves
 
 @attrs.frozen
 class Server:
-    """A running server: its port on the loopback, and its superuser's connection."""
+    """A running server: its address, and how its superuser connects."""
 
+    host: str
     port: int
-    sockets: str
+    admin: str
+    """A connection string, which leaves the database open."""
     password: str = PASSWORD
 
     def uri(self, user: str = "reader", password: str | None = PASSWORD, name: str = "distiller"):
@@ -30,17 +37,33 @@ class Server:
         from urllib.parse import quote
 
         secret = "" if password is None else f":{quote(password, safe='')}"
-        return f"postgresql://{user}{secret}@127.0.0.1:{self.port}/{name}"
+        return f"postgresql://{user}{secret}@{self.host}:{self.port}/{name}"
 
     def execute(self, *statements: str, name: str = "distiller") -> None:
         """Run statements as the superuser."""
         import psycopg
 
-        with psycopg.connect(
-            host=self.sockets, port=self.port, user="admin", dbname=name, autocommit=True
-        ) as connection:
+        with psycopg.connect(self.admin, dbname=name, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement)
+
+    def clear(self) -> None:
+        """Remove what the tests made."""
+        self.execute(
+            "DROP DATABASE IF EXISTS distiller WITH (FORCE)",
+            "DROP ROLE IF EXISTS reader, owner",
+            name="postgres",
+        )
+
+    def prepare(self) -> None:
+        """Make Distiller's database, a user who may only read and one who may do anything."""
+        self.clear()
+        self.execute(
+            f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
+            f"CREATE ROLE owner SUPERUSER LOGIN PASSWORD '{PASSWORD}'",
+            "CREATE DATABASE distiller",
+            name="postgres",
+        )
 
 
 def _programs() -> Path | None:
@@ -68,7 +91,14 @@ def _user() -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """A server with Distiller's tables; stopped and removed afterwards."""
+    """A server with an empty database of Distiller; as it was afterwards."""
+    if named := os.environ.get("HARVEST_TEST_POSTGRESQL"):
+        address = urlsplit(named)
+        made = Server(address.hostname or "localhost", address.port or 5432, named)
+        made.prepare()
+        yield made
+        made.clear()
+        return
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     programs = _programs()
     if programs is None:
@@ -112,9 +142,8 @@ def server() -> Iterator[Server]:
             **{**run, "capture_output": False, "stdout": subprocess.DEVNULL},
         )
         started = True
-        made = Server(port, str(root))
-        made.execute(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'", name="postgres")
-        made.execute("CREATE DATABASE distiller", name="postgres")
+        made = Server("127.0.0.1", port, f"host={root} port={port} user=admin")
+        made.prepare()
         yield made
     finally:
         if started:

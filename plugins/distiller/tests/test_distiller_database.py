@@ -125,10 +125,10 @@ def test_the_transaction_is_read_only(database, monkeypatch):
         module, "QUERY", "INSERT INTO jobs (scan_id) VALUES (1) RETURNING 1,2,3,4,5"
     )
     with pytest.raises(SourceError):
-        read(database.uri("admin"))
+        read(database.uri("owner"))
     add(database, 1, None)
     monkeypatch.undo()
-    assert read(database.uri("admin")).written == 0
+    assert read(database.uri("owner")).written == 0
 
 
 @pytest.mark.parametrize(

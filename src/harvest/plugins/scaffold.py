@@ -13,7 +13,7 @@ __all__ = ["KINDS", "scaffold"]
 
 KINDS = ("source", "sink", "view", "report")
 
-_COMMON = {
+_FILES = {
     "pyproject.toml": "pyproject.toml.txt",
     "README.md": "README.md.txt",
     ".gitlab-ci.yml": "gitlab-ci.yml.txt",
@@ -21,6 +21,7 @@ _COMMON = {
     "src/$package/$kind.py": "$kind.py.txt",
     "tests/test_$package.py": "test_$kind.py.txt",
 }
+_MORE = {"source": {"tests/data/sample.$word": "sample.txt"}}
 
 
 def scaffold(name: str, kind: str, parent: Path) -> list[Path]:
@@ -51,7 +52,7 @@ def scaffold(name: str, kind: str, parent: Path) -> list[Path]:
         "title": "".join(part.capitalize() for part in word.split("_")),
     }
     written = []
-    for target, template in _COMMON.items():
+    for target, template in (_FILES | _MORE.get(kind, {})).items():
         source = files("harvest.plugins") / "templates" / Template(template).substitute(words)
         path = root / Template(target).substitute(words)
         path.parent.mkdir(parents=True, exist_ok=True)

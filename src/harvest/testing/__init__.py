@@ -1,9 +1,52 @@
 """Tools for testing plugins.
 
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
-of it.
+of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance`` and
+``SinkConformance`` are tests of all that plugins promise, to be inherited.  ``check_golden``
+compares what a source gave with a file.  None of it needs pytest, which finds fixtures for the
+same things in ``harvest.testing.pytest_plugin``.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from .collect import Collected, collect, collect_partition
 
-__all__ = ["Collected", "collect", "collect_partition"]
+if TYPE_CHECKING:
+    from .golden import check_golden, check_schemas
+    from .promise import BrokenPromise
+    from .sink import SinkConformance
+    from .sinks import SinkDriver
+    from .source import SourceConformance
+
+_HOMES = {
+    "BrokenPromise": ".promise",
+    "SinkConformance": ".sink",
+    "SinkDriver": ".sinks",
+    "SourceConformance": ".source",
+    "check_golden": ".golden",
+    "check_schemas": ".golden",
+}
+
+__all__ = [
+    "BrokenPromise",
+    "Collected",
+    "SinkConformance",
+    "SinkDriver",
+    "SourceConformance",
+    "check_golden",
+    "check_schemas",
+    "collect",
+    "collect_partition",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'harvest.testing' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home, __name__), name)
+    globals()[name] = value
+    return value

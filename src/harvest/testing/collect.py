@@ -14,6 +14,7 @@ from harvest.model import record_type
 from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.source import Partition, Source
 from harvest.run.rows import typed_tables
+from harvest.run.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +76,7 @@ def _collect(source: Source, partitions: Iterable[Partition]) -> Collected:
     found = Collected({}, [], [], Counter(), Counter(), None, list(partitions))
     for partition in found.partitions:
         with tempfile.TemporaryDirectory() as scratch:
-            ctx = ReadContext(partition.origin, Path(scratch))
+            ctx = ReadContext(printable(partition.origin), Path(scratch))
             for kind, table in typed_tables(source, partition, ctx):
                 pieces.setdefault(kind.name, []).append(table)
         found.rejects += ctx.rejects

@@ -68,10 +68,15 @@ class SinkDriver:
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
             writer = self.sink.writer(staged[key], stem)
-            for kind, table in tables:
-                writer.write(kind, table)
+            try:
+                for kind, table in tables:
+                    writer.write(kind, table)
+                written = writer.close()
+            except BaseException:
+                writer.abort()
+                raise
             parts[key] = tuple(
-                _described(staged[key], path, name, rows) for path, name, rows in writer.close()
+                _described(staged[key], path, name, rows) for path, name, rows in written
             )
         return Publication(
             parts=dict(sorted(parts.items())), staged=staged, old=dict(self.files), token=token

@@ -1,0 +1,31 @@
+"""The source ``distiller`` keeps what all sources promise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harvest.testing import SourceConformance
+from harvest_distiller.source import DistillerSource
+
+
+class TestDistiller(SourceConformance):
+    source = DistillerSource
+    units = 5
+    names_matter = True  # a file's name tells the scan size
+    blocks: ClassVar = {"harvest.toolkit.csv_lines:BLOCK_BYTES": (1, 7, 40)}
+
+    def sample(self, directory: Path) -> Path:
+        path = directory / "128_128.csv"
+        path.write_text(
+            "id,slurm_id,elapsed,user\n"
+            "1930,58250603,00:04:19,Ann\n"
+            "1931,58248564.0,0 days 00:19:38,Zoë\n"
+            "1932,,,\n"
+            "soon,1,00:00:01,Ann\n"
+            "\n"
+        )
+        return path
+
+    def holds_nothing(self, path: Path, data: bytes) -> bool:
+        return data.count(b"\n") < 2 and data.startswith(b"id,")  # the header alone

@@ -1,0 +1,32 @@
+"""The source ``mofka-dask`` keeps what all sources promise."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+from harvest.testing import SourceConformance
+from harvest_mofka_dask.source import MofkaDaskSource
+
+RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
+SHOWN = 25
+"""Lines of each file of the example, so that damaging each of them takes a moment."""
+
+
+class TestMofkaDask(SourceConformance):
+    source = MofkaDaskSource
+    names_matter = True
+    blocks: ClassVar = {
+        "harvest_mofka_dask.csv_blocks:blocks.block_bytes": (64, 500),
+        "harvest_mofka_dask.lines:line_blocks.block_bytes": (64, 500),
+    }
+
+    def sample(self, directory: Path) -> Path:
+        run = directory / RUN.name
+        run.mkdir()
+        for path in sorted(RUN.iterdir()):
+            lines = path.read_bytes().splitlines(keepends=True)
+            (run / path.name).write_bytes(b"".join(lines[:SHOWN]))
+            shutil.copystat(path, run / path.name)
+        return run

@@ -1,0 +1,53 @@
+"""The source ``ncem`` keeps what all sources promise."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from harvest.testing import SourceConformance
+from harvest_ncem.source import NcemSource
+
+
+class TestDirectory(SourceConformance):
+    source = NcemSource
+    settings: ClassVar = {"clock_offset": {"1": "-27ms"}}
+    units = 4
+    names_matter = True
+    existence_is_a_row = True
+
+    def sample(self, directory: Path) -> Path:
+        for receiver in (0, 1):
+            told = {
+                "time": "2023-10-16T15:30:41.250000+00:00",
+                "last_scan_number": 12,
+                "progress": 100.0,
+                "UUID": "0a1b2c3d-0001-4000-8000-00000000000f",
+                "note": "Zürich",
+            }
+            path = directory / f"4dstem_rec_status_{receiver}_scan_12.json"
+            path.write_text(json.dumps(told))
+        for name in ("data_scan0000000012_module3.data", "notes.txt"):
+            (directory / name).write_bytes(b"abc")
+            os.utime(directory / name, ns=(0, 1_697_470_245_123_456_000))
+        return directory
+
+
+class TestTable(SourceConformance):
+    source = NcemSource
+    blocks: ClassVar = {"harvest.toolkit.csv_lines:BLOCK_BYTES": (1, 7, 40)}
+
+    def sample(self, directory: Path) -> Path:
+        path = directory / "receivers.csv"
+        path.write_text(
+            "scan_number,time0,time1\n"
+            "11,2023-10-16T15:30:41.250000+00:00,2023-10-16T15:30:42+00:00\n"
+            "12,2023-10-16T15:31:41.250000+00:00,\n"
+            "thirteen,2023-10-16T15:32:41+00:00,2023-10-16T15:32:42+00:00\n"
+        )
+        return path
+
+    def holds_nothing(self, path: Path, data: bytes) -> bool:
+        return data.count(b"\n") < 2 and data.startswith(b"scan_number,")  # the header alone

@@ -1,0 +1,60 @@
+"""The source ``yappi`` keeps what all sources promise, for both formats that it reads."""
+
+from __future__ import annotations
+
+import marshal
+from pathlib import Path
+
+from harvest.testing import SourceConformance
+from harvest_yappi.source import YappiSource
+
+CALLGRIND = """\
+version: 1
+creator: yappi
+pid: 77
+cmd:  run.py
+part: 1
+
+events: Ticks
+
+fl=(1) /my code/run me.py
+fl=(2) /my code/run me.py
+fn=(1) main /my code/run me.py:3
+fn=(2) work hard /my code/run me.py:9
+
+fl=(1)
+fn=(1)
+3 100
+cfl=(2)
+cfn=(2)
+calls=4 0
+0 900
+
+fl=(2)
+fn=(2)
+9 600
+"""
+
+
+class TestCallgrind(SourceConformance):
+    source = YappiSource
+    units = 3
+
+    def sample(self, directory: Path) -> Path:
+        path = directory / "run.callgrind"
+        path.write_text(CALLGRIND)
+        return path
+
+    def holds_nothing(self, path: Path, data: bytes) -> bool:
+        return b"\nfn=" not in data  # the header alone: a profile without a function
+
+
+class TestPstat(SourceConformance):
+    source = YappiSource
+
+    def sample(self, directory: Path) -> Path:
+        main, work = ("/my code/run.py", 3, "main"), ("/my code/run.py", 9, "work")
+        calls = {main: (1, 1, 0.5, 2.0, {}), work: (4, 4, 1.5, 1.5, {main: (4, 4, 1.5, 1.5)})}
+        path = directory / "run.pstat"
+        path.write_bytes(marshal.dumps(calls))
+        return path

@@ -1,0 +1,83 @@
+"""Damage that files suffer: cut short, zeroed after a crash, in another encoding, concatenated.
+
+Each kind of damage is a function from a file's bytes to some damaged contents, each with words
+that say what was done.  They are the same in every run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+__all__ = ["CORRUPTIONS", "Corruption"]
+
+Corruption: TypeAlias = Callable[[bytes], Iterator[tuple[str, bytes]]]
+"""From a file's content to (what was done, damaged content)."""
+
+_LONG = 1 << 20
+
+
+def truncated(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The writer died, or the disk was full."""
+    size = len(data)
+    for end in sorted({1, size // 3, size // 2, size * 9 // 10, size - 1}):
+        if 0 < end < size:
+            yield f"cut after {end} of {size} bytes", data[:end]
+
+
+def flipped(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """A bit changed in storage or memory."""
+    chance = random.Random(4711)  # noqa: S311 - the same damage in every run
+    for _ in range(min(8, len(data))):
+        at, bit = chance.randrange(len(data)), chance.randrange(8)
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << bit
+        yield f"bit {bit} of byte {at} flipped", bytes(damaged)
+
+
+def zeroed(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """A block that the file system never wrote, and space that was only reserved."""
+    size = len(data)
+    third = size // 3
+    yield f"bytes {third} to {2 * third} are zero", data[:third] + bytes(third) + data[2 * third :]
+    yield "4096 zero bytes at the end", data + bytes(4096)
+    yield "zero bytes throughout", bytes(size or 1)
+
+
+def garbage(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Bytes of something else."""
+    noise = random.Random(815).randbytes(2048)  # noqa: S311 - the same damage in every run
+    middle = len(data) // 2
+    yield "random bytes instead", noise
+    yield "random bytes at the end", data + noise
+    yield f"random bytes at byte {middle}", data[:middle] + noise + data[middle:]
+
+
+def long_line(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """A line without end."""
+    end = data.find(b"\n", len(data) // 2) + 1
+    yield f"a line of {_LONG} bytes at byte {end}", data[:end] + b"x" * _LONG + b"\n" + data[end:]
+
+
+def other_encoding(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Text from another system."""
+    middle = len(data) // 2
+    yield f"bytes that are no UTF-8 at byte {middle}", data[:middle] + b"\xe9\xff" + data[middle:]
+    yield "line ends of another system", data.replace(b"\n", b"\r\n")
+    yield "a byte order mark before it", b"\xef\xbb\xbf" + data
+    yield "as UTF-16", data.decode("latin-1").encode("utf-16")
+
+
+def repeated(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Two copies in one file, whole or in part."""
+    yield "the whole content twice", data + data
+    yield "the second half twice", data + data[len(data) // 2 :]
+    yield "the first half left out", data[len(data) // 2 :]
+
+
+CORRUPTIONS: Mapping[str, Corruption] = {
+    function.__name__: function
+    for function in (truncated, flipped, zeroed, garbage, long_line, other_encoding, repeated)
+}
+"""All kinds of damage by name."""

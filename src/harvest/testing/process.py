@@ -1,0 +1,75 @@
+"""Work that the kit does in a process of its own: another place, another zone, a kill, a measure.
+
+The parent sends a function of a module and its arguments as a pickle, which is the way a source
+and its partitions travel to workers, and gets the result back as a pickle.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+__all__ = ["Ended", "in_process", "peak_memory"]
+
+
+@attrs.frozen
+class Ended:
+    """How a process ended: its status (negative: by that signal), its errors, its result."""
+
+    status: int
+    errors: str
+    result: Any = None
+
+
+def in_process(
+    function: Callable[..., Any],
+    *arguments: Any,
+    scratch: Path,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Call a module's function in a new interpreter, with nothing of this one but ``sys.path``.
+
+    scratch: an existing directory for what goes to and fro.
+    Raises whatever pickle raises for arguments that cannot travel.
+    """
+    task, answer = scratch / "task.pickle", scratch / "answer.pickle"
+    task.write_bytes(pickle.dumps((function, arguments)))
+    answer.unlink(missing_ok=True)
+    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest.testing.process", str(task), str(answer)],
+        cwd=cwd, capture_output=True, check=False,
+        env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
+    )  # fmt: skip
+    errors = done.stderr.decode("utf-8", "backslashreplace")
+    if done.returncode != 0:
+        return Ended(done.returncode, errors)
+    return Ended(0, errors, pickle.loads(answer.read_bytes()))  # noqa: S301 - the kit's own
+
+
+def peak_memory() -> int:
+    """The most bytes of memory that this process ever held (``VmHWM``).
+
+    Not ``ru_maxrss``, which begins with what the parent held.
+    """
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise NotImplementedError("this system does not tell a process's peak memory in /proc")
+
+
+def _main(task: str, answer: str) -> None:
+    function, arguments = pickle.loads(Path(task).read_bytes())  # noqa: S301 - the kit's own
+    Path(answer).write_bytes(pickle.dumps(function(*arguments)))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,105 @@
+"""What belongs to the whole process, and who changed it.
+
+A plugin shares its process with others and with the user's program.  It must leave alone what is
+everyone's: environment, working directory, locale, random numbers, signal handlers, limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import decimal
+import gc
+import locale
+import logging
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["changes", "elsewhere", "open_files", "snapshot"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM, signal.SIGPIPE)
+
+_SETTLED: dict[str, Callable[[], Any]] = {
+    "environment variables": lambda: dict(os.environ),
+    "the working directory": os.getcwd,
+    "the locale": lambda: locale.setlocale(locale.LC_ALL),
+    "the time zone": lambda: (time.tzname, time.timezone),
+    "random numbers (random.seed)": random.getstate,
+    "signal handlers": lambda: [signal.getsignal(s) for s in _SIGNALS],
+    "csv.field_size_limit": csv.field_size_limit,
+    "the recursion limit": sys.getrecursionlimit,
+    "the decimal context": lambda: repr(decimal.getcontext()),
+    "socket.setdefaulttimeout": socket.getdefaulttimeout,
+    "resource limits": lambda: [
+        resource.getrlimit(n)
+        for n in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE)
+    ],
+    "garbage collection": gc.isenabled,
+    "standard streams": lambda: [id(sys.stdin), id(sys.stdout), id(sys.stderr)],
+    "sys.excepthook": lambda: id(sys.excepthook),
+    "the working umask": lambda: Path("/proc/self/status").read_text().partition("Umask:")[2][:6],
+}
+"""What not even the first use, with its imports, may change."""
+
+_LATER: dict[str, Callable[[], Any]] = {
+    "warnings filters": lambda: list(warnings.filters),
+    "sys.path": lambda: list(sys.path),
+    "logging (root logger)": lambda: (logging.root.level, list(logging.root.handlers)),
+    "threads": lambda: sorted(t.name for t in threading.enumerate()),
+    "numpy's random numbers": lambda: (
+        repr(sys.modules["numpy"].random.get_state()) if "numpy" in sys.modules else None
+    ),
+}
+"""What libraries may set up when they are first imported, and nobody may change after that."""
+
+
+def snapshot(*, later: bool = False) -> dict[str, Any]:
+    """The state of the process by name; ``later`` adds what libraries set up at first import."""
+    probes = _SETTLED | _LATER if later else _SETTLED
+    return {name: probe() for name, probe in probes.items()}
+
+
+def changes(before: dict[str, Any]) -> list[str]:
+    """Names of what is no longer as it was."""
+    now = snapshot(later=any(name in before for name in _LATER))
+    return [name for name, value in before.items() if now[name] != value]
+
+
+def open_files(below: Path) -> list[str]:
+    """Files and directories below a directory that this process holds open."""
+    prefix = os.fsencode(below) + b"/"
+    held = []
+    for entry in os.listdir(b"/proc/self/fd"):  # noqa: PTH208 - names as bytes
+        with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself
+            target = os.readlink(b"/proc/self/fd/" + entry)  # noqa: PTH115 - as above
+            if target.startswith(prefix):
+                held.append(os.fsdecode(target))
+    return sorted(held)
+
+
+@contextlib.contextmanager
+def elsewhere(directory: Path, zone: str) -> Iterator[None]:
+    """Work in another directory and time zone, within this process."""
+    place, before = Path.cwd(), os.environ.get("TZ")
+    os.chdir(directory)
+    os.environ["TZ"] = zone
+    time.tzset()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()
+        os.chdir(place)

@@ -1,0 +1,132 @@
+"""``harvest plugins check``, and what it says of plugins that use what is deprecated."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from harvest.cli.plugins import check
+from harvest.errors import UsageError
+from harvest.plugins import deprecation
+from harvest.plugins.check import check_promises
+from harvest.plugins.deprecation import HarvestDeprecationWarning, deprecated
+from harvest.plugins.manager import PluginManager
+from harvest.testing import SinkConformance, SourceConformance
+
+PLUGIN = '''
+import harvest
+from harvest import Record, Source, field
+
+@harvest.record("checked.line", layer="workflow", level="client")
+class Line(Record):
+    """One line."""
+    text: str = field(role="subject", doc="The line.")
+
+class LineSource(Source):
+    """Lines."""
+    name, record_types = "checked", (Line,)
+    def read(self, partition, ctx):
+        for number, raw in enumerate(partition.path.read_bytes().splitlines(), 1):
+            yield Line(text=raw.decode(ERRORS), position=number)
+'''
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """A manager of one plugin, sound or not."""
+
+    def made(name: str, code: str) -> PluginManager:
+        (tmp_path / f"{name}.py").write_text(code)
+        monkeypatch.syspath_prepend(tmp_path)
+        found = PluginManager([EntryPoint("checked", f"{name}:LineSource", "harvest")], disabled="")
+        monkeypatch.setattr("harvest.plugins.manager.manager", lambda: found)
+        return found
+
+    return made
+
+
+def results(plugins, **more):
+    return {f.promise: f.result for f in check_promises(plugins, "checked", **more)}
+
+
+def test_a_sound_plugin_keeps_what_can_be_tried(plugins, tmp_path):
+    found = plugins("sound", PLUGIN.replace("ERRORS", "'utf-8', 'backslashreplace'"))
+    without = results(found)
+    (tmp_path / "sample.txt").write_text("good\nmorning\n")
+    within = results(found, sample=tmp_path / "sample.txt")
+
+    assert "broken" not in {*without.values(), *within.values()}
+    tried = [sum(result == "kept" for result in all_.values()) for all_ in (without, within)]
+    assert tried[0] >= 3
+    assert tried[1] > 15
+
+
+def test_a_broken_promise_is_told_and_ends_with_1(plugins, capsys):
+    plugins("strict", PLUGIN.replace("ERRORS", ""))
+
+    assert check(["checked"]) == 1
+    told = capsys.readouterr().out
+    assert "FAILED   checked: source checked: what is not there or nothing of its kind" in told
+    assert "UnicodeDecodeError" in told
+    assert "skipped  checked: source checked: " in told
+
+    assert check(["checked"], json=True) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert {"kept", "broken", "skipped"} == {found["result"] for found in document["checked"]}
+
+
+def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
+    found = plugins("absent", PLUGIN.replace("ERRORS", ""))
+    with pytest.raises(UsageError, match="for one plugin"):
+        check([], sample=tmp_path)
+    with pytest.raises(UsageError, match="no such file"):
+        list(check_promises(found, "checked", sample=tmp_path / "nowhere"))
+
+
+@deprecated(since="1.4", until="2.0", remedy="call new_name()")
+def old_name(value: int) -> int:
+    """Something that the API once had."""
+    return value + 1
+
+
+def test_what_is_deprecated_works_and_warns_each_package_once(monkeypatch):
+    monkeypatch.setattr(deprecation, "_told", {})
+    user = {"__name__": "a_plugin.source", "old_name": old_name}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            exec("value = old_name(1)", user)
+        exec("value = old_name(1)", {"__name__": "another", "old_name": old_name})
+
+    assert user["value"] == 2
+    assert [w.category for w in told] == [HarvestDeprecationWarning] * 2
+    message = str(told[0].message)
+    assert (
+        "old_name() is deprecated since harvest 1.4 and goes with 2.0; call new_name()" in message
+    )
+    assert deprecation.used_by("a_plugin") == [message]
+    assert deprecation.used_by("third") == []
+
+
+@pytest.mark.filterwarnings("ignore::harvest.plugins.deprecation.HarvestDeprecationWarning")
+def test_check_shows_what_a_plugin_uses_that_is_deprecated(plugins, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(deprecation, "_told", {})
+    old = "from harvest.plugins.deprecation import deprecated\n"
+    old += "@deprecated(since='1.4', until='2.0', remedy='call new_name()')\ndef old_name(): ...\n"
+    (tmp_path / "kit_old.py").write_text(old)
+    code = PLUGIN.replace("ERRORS", "'latin-1'")
+    plugins("outdated", f"from kit_old import old_name\n{code}\nold_name()\n")
+
+    assert check(["checked"]) == 0
+    assert "warning  checked: plugin: deprecated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kit", [SourceConformance, SinkConformance], ids=lambda c: c.__name__)
+def test_every_promise_is_documented(kit):
+    page = (Path(__file__).resolve().parents[1] / "docs" / "testing-plugins.md").read_text()
+    for name in (n for n in dir(kit) if n.startswith("test_")):
+        assert f"`{name}" in page, f"{name} is not in docs/testing-plugins.md"
