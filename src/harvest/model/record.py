@@ -14,6 +14,7 @@ from it, which knows its columns and from there its Arrow schema, JSON Schema an
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -45,6 +46,10 @@ __all__ = [
 T = TypeVar("T")
 
 UInt64: TypeAlias = Annotated[int, "uint64"]
+
+_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+LONGEST_NAME: Final = 100
+"""Characters of a record type's name, which is a directory's name too."""
 """Annotation of a column of ids that do not fit a signed 64-bit integer."""
 UInt32: TypeAlias = Annotated[int, "uint32"]
 Int32: TypeAlias = Annotated[int, "int32"]
@@ -207,9 +212,11 @@ def record(
     Names have two parts, ``family.type`` (``dask.transfer``), in lower case.  ``version`` grows
     when a column changes its meaning; new columns alone do not need it.
     """
-    family, _, rest = name.partition(".")
-    if not (family and rest) or name != name.lower() or not name.replace(".", "_").isidentifier():
-        raise RecordTypeError(f"record type name {name!r} must look like 'family.type', lower case")
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise RecordTypeError(
+            f"record type name {name!r} must look like 'family.type': ASCII, lower case, at most "
+            f"{LONGEST_NAME} characters"
+        )
     if layer not in LAYERS:
         raise RecordTypeError(f"{name}: layer {layer!r} is not one of {', '.join(LAYERS)}")
     if level not in LEVELS:

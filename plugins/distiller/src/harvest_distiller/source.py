@@ -12,7 +12,7 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 
 from .records import DistillerJob
-from .uri import is_database, redacted
+from .uri import is_database, is_uri, redacted
 
 __all__ = ["DistillerConfig", "DistillerSource"]
 
@@ -81,13 +81,19 @@ class DistillerSource(Source):
         """One partition per export, or one for the database, which is read in every run."""
         if is_database(self.location):
             return [Partition(id="jobs", origin=redacted(self.location))]
+        if is_uri(self.location):
+            raise SourceError(
+                "is the URI of no PostgreSQL",
+                where=redacted(self.location),
+                remedy="write postgresql://USER@HOST/DATABASE, or give a CSV export",
+            )
         from .tables import recognise
 
         path = Path(self.location).expanduser().absolute()
         if not path.exists():
             raise SourceError(
                 "no such file or directory",
-                where=str(path),
+                where=redacted(str(path)),
                 remedy="check the location, or give postgresql://USER@HOST/DATABASE",
             )
         if not path.is_dir():

@@ -5,16 +5,25 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-__all__ = ["is_database", "redacted", "scrubbed", "secrets"]
+__all__ = ["is_database", "is_uri", "redacted", "scrubbed", "secrets"]
 
 _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
-_SECRET_KEY = re.compile(r"(?i)([?&][^=&#]*(?:password|secret|passfile)[^=&#]*=)([^&#]*)")
+_URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&#]*)")
+_SECRET_KEY = re.compile(r"password|secret|passfile", re.IGNORECASE)
+# libpq's other form, ``host=... password=...``, which is no location here but may be tried
+_WORD = re.compile(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)")
 HIDDEN = "***"
 
 
 def is_database(location: str) -> bool:
     """Whether a location is the URI of a PostgreSQL."""
     return _SCHEME.match(location.strip()) is not None
+
+
+def is_uri(location: str) -> bool:
+    """Whether a location is a URI of any kind, so no path."""
+    return _URI.match(location.strip()) is not None
 
 
 def _split(location: str) -> tuple[str, str, str | None, str]:
@@ -24,7 +33,7 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
     were not percent-encoded, which is no valid URI, still does not show.
     """
     location = location.strip()
-    found = _SCHEME.match(location)
+    found = _URI.match(location)
     scheme = found[0] if found else ""
     rest = location[len(scheme) :]
     authority, question, query = rest.partition("?")
@@ -38,12 +47,20 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
 
 
 def redacted(location: str) -> str:
-    """The URI without password: as it may be printed and stored."""
-    if not is_database(location):
-        return location
+    """The location without password: as it may be printed and stored.
+
+    URIs of another kind lose theirs too: a mistyped scheme is told in an error.
+    """
+    if not is_uri(location):
+        return _WORD.sub(rf"\1{HIDDEN}", location)
     scheme, user, _, rest = _split(location)
-    rest = _SECRET_KEY.sub(rf"\1{HIDDEN}", rest)
+    rest = _PARAMETER.sub(lambda m: f"{m[1]}{m[2]}={HIDDEN}" if _is_secret(m) else m[0], rest)
     return f"{scheme}{user}@{rest}" if user else f"{scheme}{rest}"
+
+
+def _is_secret(parameter: re.Match[str]) -> bool:
+    """Whether a parameter's key, which may be percent-encoded too, is one of a secret."""
+    return _SECRET_KEY.search(unquote(parameter[2])) is not None
 
 
 def secrets(location: str) -> list[str]:
@@ -51,7 +68,7 @@ def secrets(location: str) -> list[str]:
     if not is_database(location):
         return []
     _, _, password, rest = _split(location)
-    found = {m[2] for m in _SECRET_KEY.finditer(rest)} | {password or ""}
+    found = {m[3] for m in _PARAMETER.finditer(rest) if _is_secret(m)} | {password or ""}
     return sorted({*found, *(unquote(s) for s in found)} - {""}, key=len, reverse=True)
 
 

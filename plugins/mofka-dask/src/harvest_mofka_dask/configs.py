@@ -11,6 +11,7 @@ from harvest import Partition, ReadContext
 
 from .jobfiles import BLANK
 from .lines import numbered_lines
+from .pairs import Pairs
 from .records import RunConfig
 
 __all__ = ["darshan_settings", "json_settings", "yaml_settings"]
@@ -28,10 +29,6 @@ class _Fault(ValueError):
     """A configuration file that cannot be read, with why."""
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """An object of JSON with all its pairs, repeated keys too."""
-
-
 def json_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """``config.json``; ``position`` counts the settings.  A damaged file is one reject."""
     yield from _nested(partition, ctx, _parse_json)
@@ -44,7 +41,7 @@ def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Ru
 
 def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """Darshan's ``config.txt``: a directive and its values a line; ``position`` is the line."""
-    name = partition.path.name
+    name = _file_name(partition)
     for number, raw in numbered_lines(partition.path):
         ctx.read(1)
         line = raw.decode("utf-8", "backslashreplace").strip()
@@ -75,12 +72,18 @@ def _nested(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunC
     if not settings:
         ctx.note(f"{path.name} holds no setting")
     for number, (key, value) in enumerate(settings, 1):
-        yield RunConfig(file=path.name, key=key, value=value, position=number)
+        yield RunConfig(file=_file_name(partition), key=key, value=value, position=number)
+
+
+def _file_name(partition: Partition) -> str:
+    """The file's name; bytes of it that are no UTF-8 become escapes."""
+    name = partition.path.name.encode("utf-8", "surrogateescape")
+    return name.decode("utf-8", "backslashreplace")
 
 
 def _parse_json(data: bytes) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Pairs)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=Pairs)
     except ValueError as error:
         raise _Fault(str(error)) from error
 
@@ -88,10 +91,16 @@ def _parse_json(data: bytes) -> Any:
 def _parse_yaml(data: bytes) -> Any:
     import yaml
 
+    from .pairs import pairs_loader
+
     try:
-        documents = list(yaml.safe_load_all(data))
+        loader = pairs_loader(MOST)
+        documents = list(yaml.load_all(data, loader))  # nosec B506 - a SafeLoader
     except (yaml.YAMLError, ValueError) as error:
         raise _Fault(" ".join(str(error).split())) from error
+    except (AttributeError, IndexError, KeyError) as error:
+        # how PyYAML fails at a value that is not of the type its tag says, such as ``!!bool x``
+        raise _Fault(f"a value does not fit its tag: {error!r}") from error
     return documents[0] if len(documents) == 1 else documents
 
 
@@ -100,7 +109,7 @@ def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tupl
     if depth > DEEPEST:
         raise _Fault(f"nested deeper than {DEEPEST} levels")
     children: Any = None
-    if isinstance(value, _Pairs):
+    if isinstance(value, Pairs):
         children = value
     elif isinstance(value, dict):
         children = value.items()
@@ -108,7 +117,8 @@ def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tupl
         children = enumerate(value)
     if children is not None and len(value):
         for name, child in children:
-            yield from _flatten(child, f"{key}.{name}" if key else str(name), left, depth + 1)
+            word = _spelled(name)
+            yield from _flatten(child, f"{key}.{word}" if key else word, left, depth + 1)
         return
     left[0] -= 1
     if left[0] < 0:
@@ -118,10 +128,19 @@ def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tupl
 
 def _text(value: Any) -> str | None:
     """A value as its file would spell it; an empty object or list stays visible."""
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, _Pairs):
+    if isinstance(value, Pairs):
         return "{}"
-    return str(value)
+    return _spelled(value)
+
+
+def _spelled(value: Any) -> str:
+    """A value as text that every encoding takes."""
+    try:
+        text = str(value)
+    except ValueError:  # Python prints no number of thousands of digits but in hexadecimal
+        text = f"{value:#x}"
+    return text.encode("utf-8", "backslashreplace").decode()

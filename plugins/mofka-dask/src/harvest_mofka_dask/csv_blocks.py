@@ -148,7 +148,8 @@ def blocks(
                 yield block
                 want = block_bytes
             else:
-                want = max(block_bytes, len(rest))  # one record outgrows the block
+                # one record outgrows the block
+                want = max(block_bytes, min(len(rest), record_limit + 1 - len(rest)))
             if final:
                 return
 
@@ -204,6 +205,8 @@ def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Span
         if not (final or outgrown) and _UNFINISHED.match(data, position):
             break
         newline = data.find(b"\n", position)
+        if newline < 0 and not (final or outgrown):
+            break  # a damaged line whose end is not read yet
         stop = newline + 1 if newline >= 0 else len(data)
         damages.append((position, stop, MISPLACED if newline >= 0 else CUT))
         position = stop

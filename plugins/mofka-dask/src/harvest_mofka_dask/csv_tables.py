@@ -144,6 +144,9 @@ def chunks(
     records = 0
     for block in blocks(partition.path):
         ctx.advance(block.read_bytes)
+        if header is None and not len(block) and not block.damages:
+            _account(block, ctx, cls, count)  # blank lines, and the header still to come
+            continue
         if header is None:
             first = _header_of(block)
             header = parse_header(first)

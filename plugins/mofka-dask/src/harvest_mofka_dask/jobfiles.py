@@ -15,6 +15,8 @@ from .records import RunDirective, RunNode
 __all__ = ["directives", "nodes"]
 
 BLANK: Final = "blank or comment line"
+LONGEST: Final = 64 * 1024
+"""Characters of a directive; splitting one into words takes a time that grows with its square."""
 
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.\[\],:-]*[A-Za-z0-9_\]])?")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -117,6 +119,8 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
 
 def _words(text: str | None) -> list[str]:
     """The words of a directive up to a comment, with quotes as the shell reads them."""
+    if len(text or "") > LONGEST:
+        raise ValueError(f"the directive is longer than {LONGEST} characters")
     try:
         words = shlex.split(text or "")
     except ValueError as error:

@@ -10,21 +10,21 @@ __all__ = ["LINE_LIMIT", "line_blocks", "numbered_lines"]
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 LINE_LIMIT: Final = 16 * 1024 * 1024
-"""The longest line of a small file that is read; what is longer is no text."""
+"""The longest line of a small file that is read as one; a longer one is no text, and is cut."""
 
 
 def line_blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[bytes, int]]:
     """Whole lines of a file, a block at a time, each with its newline but perhaps the last.
 
-    With each block comes how many bytes were read for it.  A block without any newline is given
-    as it is once it is eight times the usual size: a line that long is cut.
+    With each block comes how many bytes were read for it.  A line is cut that is longer than
+    eight blocks, or than BLOCK_BYTES.
     """
     rest, want = b"", block_bytes
     with path.open("rb") as file:
         while piece := file.read(want):
             data = rest + piece
             cut = data.rfind(b"\n") + 1
-            if not cut and len(data) < 8 * block_bytes:
+            if not cut and len(data) < min(8 * block_bytes, BLOCK_BYTES):
                 rest = data
                 continue
             cut = cut or len(data)

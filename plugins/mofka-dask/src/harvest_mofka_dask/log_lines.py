@@ -12,11 +12,12 @@ from harvest import Partition, ReadContext
 
 from .lines import line_blocks
 
-__all__ = ["EVENT_LINES", "log_events"]
+__all__ = ["EVENT_BYTES", "EVENT_LINES", "log_events"]
 
 CONTINUED: Final = "continuation line"
 EVENT_LINES: Final = 20_000
-"""Lines that are kept as one event; what goes on longer becomes an event of its own."""
+EVENT_BYTES: Final = 8 * 1024 * 1024
+"""Lines and bytes that are kept as one event; what goes on longer becomes an event of its own."""
 
 
 def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Iterator[pl.DataFrame]:
@@ -42,9 +43,9 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
         marks = lines["begins"].arg_true()
         # the last event may go on in the next block
         keep = int(marks[-1]) if len(marks) else 0
-        if lines.height - keep > EVENT_LINES:
-            keep = lines.height
         held = lines.slice(keep).select("position", "line")
+        if held.height > EVENT_LINES or held["line"].str.len_bytes().sum() > EVENT_BYTES:
+            keep, held = lines.height, held.clear()
         yield from _events(lines.slice(0, keep), ctx)
     if held.height:
         yield from _events(held.with_columns(begins=begins.fill_null(value=False)), ctx)
@@ -69,7 +70,8 @@ def _decode(data: bytes, first: int, ctx: ReadContext) -> tuple[pl.DataFrame, in
         text = body.decode()
     except UnicodeDecodeError:
         return _decode_each(body, first, ctx)
-    lines = pl.Series([text]).str.split("\n").explode().str.strip_chars_end("\r")
+    # polars' own split would set aside sixteen bytes for each byte of the text
+    lines = pl.Series(text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
     return _frame(np.arange(first, first + len(lines)), lines), len(lines)
 
 

@@ -14,6 +14,8 @@ from .records import RunSoftware
 __all__ = ["installed"]
 
 OTHER: Final = "other output of the job"
+LONGEST: Final = 16 * 1024
+"""Bytes of a line that may list packages."""
 BLANK: Final = "blank line"
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -27,7 +29,7 @@ _SPACK: Final = re.compile(
     r"(?P<variants>[^\s%]*)(?:%(?P<compiler>\S+))?"
 )
 _MODULES: Final = re.compile(r"\s*Currently Loaded (?:Modules|Modulefiles):\s*", re.IGNORECASE)
-_MODULE: Final = re.compile(r"(\d+)\)\s+(\S+)(?:\s+\([\w, ]+\))?(?=\s|$)")
+_MODULE: Final = re.compile(r"(?<!\d)(\d{1,6})\)\s+(\S+)(?:\s+\([\w, ]+\))?(?=\s|$)")
 _PIP_HEAD: Final = re.compile(r"Package\s+Version(?:\s+.*)?")
 _PIP_RULE: Final = re.compile(r"-{3,}\s+-{3,}.*")
 _PIP: Final = re.compile(r"([A-Za-z0-9][\w.-]*)\s+(\d\S*|[\w.!+-]*\d[\w.!+-]*)(?:\s+(\S.*))?")
@@ -43,7 +45,7 @@ def installed(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSof
     reader, position = _Lists(), 0
     for number, raw in numbered_lines(partition.path):
         line = _ANSI.sub("", raw.decode("utf-8", "backslashreplace")).rstrip()
-        found = reader.packages(line)
+        found = reader.packages(line) if len(raw) <= LONGEST else []
         ctx.read(max(len(found), 1))
         if not found:
             ctx.filtered(1, OTHER if line else BLANK)

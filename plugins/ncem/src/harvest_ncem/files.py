@@ -15,7 +15,7 @@ from harvest import ReadContext
 from harvest.toolkit.frames import TEXT_MAP
 
 from .config import NcemConfig
-from .names import FileName, parse_name
+from .names import FileName, parse_name, readable
 from .records import DataFile, ReceiverStatus
 from .times import parse_times
 
@@ -40,7 +40,7 @@ def read_statuses(
     raws: list[bytes] = []
     for name in names:
         ctx.read(1)
-        path = str(folder / name)
+        path = readable(str(folder / name))
         raw, reason = _bytes(folder / name)
         status: dict[str, Any] = {}
         if not reason:
@@ -122,7 +122,7 @@ _STATUS_SCHEMA = pl.Schema(
 
 
 def _name(name: str) -> FileName:
-    told = parse_name(name)
+    told = parse_name(readable(name))
     if told is None:
         raise AssertionError(f"{name} was planned, so its name is known")
     return told
@@ -178,9 +178,10 @@ def read_files(
     rows: list[tuple[Any, ...]] = []
     for name in names:
         ctx.read(1)
-        path = os.fspath(folder / name)
+        file = os.fspath(folder / name)
+        path = readable(file)
         try:
-            found = os.stat(path)  # noqa: PTH116 - many files, one call each
+            found = os.stat(file)  # noqa: PTH116 - many files, one call each
         except FileNotFoundError:
             reason = "the file vanished before it was looked at"
             ctx.reject(name, reason, position=1, origin=path, record_type="ncem.data_file")

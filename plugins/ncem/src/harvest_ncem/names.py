@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-__all__ = ["FileName", "Kind", "parse_name"]
+__all__ = ["FileName", "Kind", "parse_name", "readable"]
 
 Kind: TypeAlias = Literal["status", "data", "h5", "log"]
 
@@ -35,6 +35,11 @@ class FileName:
     uuid: str | None = None
     suffix: str | None = None
     stamp: str | None = None
+
+
+def readable(text: str) -> str:
+    """A name or path as text: bytes of it that are no UTF-8 become escapes."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def parse_name(name: str) -> FileName | None:

@@ -13,12 +13,15 @@ from typing import Final
 
 import attrs
 
+from .kinds import LONGEST
+
 __all__ = ["Edge", "Profile", "Subject", "parse_callgrind"]
 
 _REFERENCE: Final = re.compile(r"(fl|fn|cfl|cfn)=\((\d{1,18})\)(?: (.*))?")
 _CALLS: Final = re.compile(r"calls=(\d{1,18}) \d+")
 _COST: Final = re.compile(r"(\d{1,18}) (\d{1,18})")
 _PLACE: Final = re.compile(r"(.*):(\d{1,18})")
+_PID: Final = re.compile(r"pid:\s*(\d{1,18})\s*")
 _HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
 
 
@@ -67,10 +70,13 @@ class _Reader:
 
     def line(self, number: int, text: str) -> None:
         text = text.rstrip("\r\n")
+        if len(text) > LONGEST:
+            self.reject(number, text, f"a line of more than {LONGEST} bytes")
+            return
         if not text or text.startswith(("#", *_HEADER)):
             return
-        if text.startswith("pid:") and text[4:].strip().isdigit():
-            self.profile.pid = int(text[4:])
+        if found := _PID.fullmatch(text):
+            self.profile.pid = int(found[1])
         elif found := _REFERENCE.fullmatch(text):
             self._reference(number, text, found[1], int(found[2]), found[3])
         elif found := _CALLS.fullmatch(text):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Format", "format_of"]
+__all__ = ["LONGEST", "Format", "format_of", "text_lines"]
+
+LONGEST: Final = 64 * 1024
+"""Bytes of a line; Yappi writes none that is longer."""
 
 HEAD: Final = 4096
 REPORT: Final = 4 << 20
@@ -44,3 +48,20 @@ def format_of(path: Path) -> Format | None:
     if _TABLE.search(head):
         return Format.THREADS
     return None
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a text without their ends.
+
+    One that is too long is cut, and more than LONGEST characters are given of it, to tell.
+    Raises OSError.
+    """
+    with path.open("rb") as file:
+        while line := file.readline(LONGEST + 2):
+            rest = line
+            while len(rest) == LONGEST + 2 and not rest.endswith(b"\n"):
+                rest = file.readline(LONGEST + 2)
+            whole = rest is line
+            # as ASCII, no two bytes become one character
+            text = line.decode("utf-8" if whole else "ascii", "backslashreplace")
+            yield text.rstrip("\r\n") if whole else text

@@ -22,7 +22,7 @@ from harvest import (
 
 from .callgrind import parse_callgrind
 from .coroutines import kind_of
-from .kinds import HEAD, Format, format_of
+from .kinds import HEAD, Format, format_of, text_lines
 from .pstat import UnreadableError, read_pstat
 from .records import Call, Function, Thread
 from .threads import Row, parse_threads
@@ -123,8 +123,7 @@ class YappiSource(Source):
             ctx.read(1)
             ctx.reject(text, reason, position=line, record_type="yappi.function")
 
-        with path.open(encoding="utf-8", errors="backslashreplace") as lines:
-            profile = parse_callgrind(lines, reject)
+        profile = parse_callgrind(text_lines(path), reject)
         calls: Counter[int] = Counter()
         below: Counter[int] = Counter()
         above: Counter[int] = Counter()
@@ -139,6 +138,11 @@ class YappiSource(Source):
             # or a callee was not profiled, one of the two is less than the time it took
             total = max(above[number], (subject.own_us or 0) + below[number]) / 1e6
             count = calls[number] or None
+            if calls[number] >= 2**63:
+                reason = f"{calls[number]} calls in all are more than a count of 64 bits"
+                ctx.reject(subject.name, reason, position=subject.line,
+                           record_type="yappi.function")  # fmt: skip
+                continue
             row = Function(
                 name=subject.name,
                 module=subject.module,
@@ -226,22 +230,21 @@ def _call(values: list[Any]) -> Call:
 
 
 def _threads(path: Path, ctx: ReadContext) -> Iterator[Record]:
-    with path.open(encoding="utf-8", errors="backslashreplace") as lines:
-        for row in parse_threads(lines):
-            ctx.read(1)
-            if isinstance(row, Row):
-                thread = Thread(
-                    thread=row.thread,
-                    name=row.name,
-                    ttot_s=row.ttot_s,
-                    number=row.number,
-                    scnt=row.scnt,
-                )
-                thread.position = row.line
-                yield thread
-            else:
-                ctx.reject(row.text, "no row of a thread table", position=row.line,
-                           record_type="yappi.thread")  # fmt: skip
+    for row in parse_threads(text_lines(path)):
+        ctx.read(1)
+        if isinstance(row, Row):
+            thread = Thread(
+                thread=row.thread,
+                name=row.name,
+                ttot_s=row.ttot_s,
+                number=row.number,
+                scnt=row.scnt,
+            )
+            thread.position = row.line
+            yield thread
+        else:
+            ctx.reject(row.text, "no row of a thread table", position=row.line,
+                       record_type="yappi.thread")  # fmt: skip
 
 
 def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:

@@ -11,10 +11,12 @@ from typing import Final
 
 import attrs
 
+from .kinds import LONGEST
+
 __all__ = ["Row", "Unreadable", "parse_threads"]
 
 _HEADER: Final = re.compile(r"name +id +(tid +)?ttot +scnt")
-_ROW: Final = re.compile(r"(.+?) +(-?\d{1,18}) +(?:(\d{1,18}) +)?(\d+\.\d+) +(\d{1,18})")
+_NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18}) (\d{1,18})")
 
 
 @attrs.frozen
@@ -41,15 +43,21 @@ def parse_threads(lines: Iterable[str]) -> Iterator[Row | Unreadable]:
     """The rows of all thread tables in a text; a table ends at an empty line."""
     inside = with_thread = False
     for number, raw in enumerate(lines, start=1):
+        if len(raw) > LONGEST:
+            if inside:
+                yield Unreadable(number, raw)
+            continue
         text = raw.strip()
         if header := _HEADER.fullmatch(text):
             inside, with_thread = True, header[1] is not None
         elif not text:
             inside = False
         elif inside:
-            found = _ROW.fullmatch(text)
-            if found is None or (found[3] is not None) != with_thread:
+            # from the right, for a name may hold blanks and numbers
+            name, *numbers = text.rsplit(None, 4 if with_thread else 3)
+            found = _NUMBERS.fullmatch(" ".join(numbers))
+            if found is None or (found[2] is not None) != with_thread:
                 yield Unreadable(number, raw.rstrip("\r\n"))
                 continue
-            thread = int(found[3]) if found[3] else None
-            yield Row(number, found[1], int(found[2]), thread, float(found[4]), int(found[5]))
+            thread = int(found[2]) if found[2] else None
+            yield Row(number, name, int(found[1]), thread, float(found[3]), int(found[4]))

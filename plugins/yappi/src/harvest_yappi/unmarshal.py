@@ -98,7 +98,10 @@ def plain(text: str) -> str:
 
 def short(value: Any) -> str:
     """A value for a message, not too long."""
-    return repr(value)[:2000]
+    try:
+        return plain(repr(value)[:2000])
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; deep nesting
+        return f"a {type(value).__name__} that cannot be shown: {error}"
 
 
 if __name__ == "__main__":

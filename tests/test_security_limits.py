@@ -1,0 +1,97 @@
+"""Small files that stand for huge ones cost a bounded amount of memory, never the run.
+
+Each case is a sparse file: a sound beginning, then a line of zeros without an end.  It is read in
+a process of its own, whose peak memory is told.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import importlib, json, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+module, name, path = sys.argv[1:]
+from harvest.testing import collect
+found = collect(getattr(importlib.import_module(module), name)(path))
+with open("/proc/self/status") as status:
+    peak = int(status.read().split("VmHWM:")[1].split()[0]) // 1024
+print(json.dumps([found.units == found.accounted, found.written, len(found.rejects), peak]))
+"""
+MIB = 1 << 20
+PEAK_MB = 900
+
+
+def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
+    """Rows, rejects and peak memory in MB of reading a file."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, module, name, str(path)],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    balanced, rows, rejects, peak = json.loads(done.stdout)
+    assert balanced
+    return rows, rejects, peak
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "name", "head", "least"),
+    [
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "worker.e", "x\n", 1),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "consumer.o", "data failure: x\n", 1),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.txt", "A b\n", 1),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.json", '{"a": "', 1),
+        ("harvest_yappi.source", "YappiSource", "a.callgrind", "version: 1\nevents: Ticks\n", 1),
+        ("harvest_yappi.source", "YappiSource", "a.txt", "name  id  tid  ttot  scnt\n", 1),
+        ("harvest_yappi.source", "YappiSource", "a.pstat", "{)\x03", 1),
+        ("harvest_ncem.source", "NcemSource", "4dstem_rec_status_0_scan_1.json", '{"a": "', 1),
+        ("harvest_darshan.source", "DarshanSource", "a.darshan", "3.41\0\0\0\0", 1),
+    ],
+)
+def test_a_line_without_end_costs_bounded_memory(
+    tmp_path: Path, module: str, source: str, name: str, head: str, least: int
+) -> None:
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.write(head.encode())
+        file.truncate(256 * MIB)
+    rows, rejects, peak = read(module, source, path)
+    assert rows + rejects >= least
+    assert peak < PEAK_MB
+
+
+@pytest.mark.parametrize("depth", [100, 100_000])
+@pytest.mark.parametrize(
+    ("module", "source", "name"),
+    [
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.json"),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "dask.yaml"),
+        ("harvest_ncem.source", "NcemSource", "4dstem_rec_status_0_scan_1.json"),
+    ],
+)
+def test_deep_nesting_is_a_reject(
+    tmp_path: Path, module: str, source: str, name: str, depth: int
+) -> None:
+    (tmp_path / name).write_text('{"a":' * depth + "1" + "}" * depth)
+    rows, rejects, _ = read(module, source, tmp_path / name)
+    assert (rows, rejects) in {(0, 1), (1, 0)}
+    assert depth < 1_000 or rejects == 1
+
+
+def test_a_long_row_of_digits_is_looked_at_in_linear_time(tmp_path: Path) -> None:
+    # given output of a job that once took a time that grew with the square of a line's length
+    text = "Currently Loaded Modules:\n" + ("1" * 16_000 + "\n") * 200
+    (tmp_path / "job.o1").write_text(text)
+    rows, rejects, _ = read("harvest_mofka_dask.source", "MofkaDaskSource", tmp_path / "job.o1")
+    assert (rows, rejects) == (0, 0)
+
+
+def test_a_directive_without_end_is_a_reject(tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text("#PBS -q a\n#PBS -N " + "a" * 4_000_000 + "\n")
+    rows, rejects, _ = read("harvest_mofka_dask.source", "MofkaDaskSource", tmp_path / "job.sh")
+    assert (rows, rejects) == (1, 1)

@@ -1,0 +1,106 @@
+"""No name leads out of a sink: of a record type, of a partition, in a manifest."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import harvest
+from harvest import PartFile, Record, field, record, record_type
+from harvest.model import RecordTypeError
+from harvest.plugins.manager import PluginManager, manager
+
+NAMES = (
+    "../../outside", "/etc/outside", "..", ".", "", "a/../../../outside", "nul\0byte", "a\nb",
+    "C:\\outside", "~/outside", "x" * 5_000, "\x1b[2J", "-rf", "con", "\udcff", "_harvest/manifest",
+)  # fmt: skip
+
+HOSTILE = '''
+import harvest
+
+@harvest.record("hostile.row", layer="workflow", level="client")
+class Row(harvest.Record):
+    """A row."""
+    text: str = harvest.field(doc="A text.")
+
+class Hostile(harvest.Source):
+    """Partitions of hostile names."""
+    name, record_types = "hostile", (Row,)
+    def plan(self):
+        for name in {names!r}:
+            yield harvest.Partition(id=name, origin=name, fingerprint="1")
+    def read(self, partition, ctx):
+        ctx.reject(partition.id, partition.id, origin=partition.origin)
+        ctx.note(partition.id)
+        yield Row(text="x", origin=partition.origin.encode("utf-8", "replace").decode())
+'''
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PluginManager:
+    """A manager that knows the sinks and a source with hostile names."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "hostile_names.py").write_text(HOSTILE.format(names=NAMES))
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    monkeypatch.delitem(sys.modules, "hostile_names", raising=False)
+    return PluginManager(
+        [
+            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("hostile", "hostile_names:Hostile", "harvest"),
+            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
+            EntryPoint("jsonl", "harvest_jsonl.plugin", "harvest"),
+        ],
+        disabled="",
+    )
+
+
+@pytest.mark.parametrize("sink", ["parquet:{}/out", "jsonl:{}/out", "jsonl:{}/out.jsonl"])
+def test_names_of_partitions_stay_inside_the_sink(
+    tmp_path: Path, plugins: PluginManager, sink: str
+) -> None:
+    # given a folder of its own for the sink, below one that must stay as it is
+    home = tmp_path / "home"
+    home.mkdir()
+
+    result = harvest.run("hostile:x", sink.format(home), plugins=plugins, workers=1)
+
+    # then all rows are there, and every file lies in the sink's place under a plain name
+    assert result.account.written == len(NAMES)
+    assert result.account.rejected == len(NAMES)
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "modules"}
+    made = [path.relative_to(home) for path in home.rglob("*")]
+    assert {path.parts[0] for path in made} <= {"out", "out.jsonl", "out.jsonl._harvest"}
+    assert all(part.isascii() and part.isprintable() for path in made for part in path.parts)
+    assert all(len(part) < 200 for path in made for part in path.parts)
+
+
+@pytest.mark.parametrize("name", ["a.b\0c", "../a.b", "/a.b", "a./b", "a.b/../c", "a.\x1b"])
+def test_names_of_record_types_are_plain_words(name: str) -> None:
+    with pytest.raises(RecordTypeError, match="must look like"):
+        record(name, layer="workflow", level="client")(type("T", (Record,), {"__doc__": "T."}))
+
+
+@record("plain.row", layer="workflow", level="client")
+class PlainRow(Record):
+    """A row."""
+
+    text: str = field(doc="A text.")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+@pytest.mark.parametrize(
+    "path", ["../../outside", "/outside", "plain.row/../../outside", "plain.row/c/x", ".."]
+)
+def test_a_manifest_leads_to_no_file_outside(tmp_path: Path, kind: str, path: str) -> None:
+    # given a manifest of a stranger, which names a file elsewhere
+    sink = manager().sink(kind)(str(tmp_path / "out"))
+    file = PartFile(
+        path=f"{path}.{kind}", record_type="plain.row", rows=1, size_bytes=1, sha256="0"
+    )
+
+    # then it is refused before anything is opened
+    with pytest.raises(harvest.DatasetError, match="not the path of a part"):
+        sink.scan([file], record_type(PlainRow)).collect()

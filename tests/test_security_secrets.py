@@ -1,0 +1,57 @@
+"""Passwords of databases show nowhere: not on the terminal, not in what a run leaves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECRET = "s3cr3t.Wort"
+
+LOCATIONS = {
+    "as user information": f"postgresql://reader:{SECRET}@127.0.0.1:1/distiller",
+    "with odd characters": f"postgresql://rea%40der:{SECRET}@x:y/z@127.0.0.1:1/distiller",
+    "as a parameter": f"postgresql://127.0.0.1:1/distiller?user=reader&password={SECRET}",
+    "as an encoded parameter": f"postgresql://127.0.0.1:1/distiller?pass%77ord={SECRET}",
+    "with a mistyped scheme": f"postgresq://reader:{SECRET}@127.0.0.1:1/distiller",
+    "in libpq's other form": f"host=127.0.0.1 port=1 user=reader password={SECRET}",
+    "in quotes there": f"host=127.0.0.1 port=1 password = '{SECRET} \\' more' user=reader",
+}
+
+
+def harvest(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", *map(str, arguments)],
+        capture_output=True, text=True, check=False, env=os.environ | variables, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", LOCATIONS)
+def test_a_failed_connection_tells_no_password_even_in_its_traceback(
+    tmp_path: Path, how: str
+) -> None:
+    # given a database that nobody serves, then what is said and left holds no password
+    out = tmp_path / "out"
+    done = harvest("--debug", "run", "-s", f"distiller:{LOCATIONS[how]}", "-k", f"parquet:{out}")
+    assert done.returncode == 1, done.stderr
+    assert "127.0.0.1" in done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    left = [path for path in out.rglob("*") if path.is_file()]
+    assert not [path for path in left if SECRET.encode() in path.read_bytes()]
+
+
+def test_the_password_of_the_environment_is_told_nowhere(tmp_path: Path) -> None:
+    location = "postgresql://reader@127.0.0.1:1/distiller"
+    done = harvest("--debug", "preview", "-s", f"distiller:{location}", PGPASSWORD=SECRET)
+    assert done.returncode == 1
+    assert SECRET not in done.stdout + done.stderr
+
+
+def test_an_unknown_source_is_told_without_its_location() -> None:
+    for name in ("distillr:", ""):
+        done = harvest("run", "-s", name + LOCATIONS["as user information"], "-k", "parquet:out")
+        assert done.returncode == 2
+        assert SECRET not in done.stdout + done.stderr

@@ -1,0 +1,142 @@
+"""Names from data are text, whatever they hold: on terminals, in pages, in spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import html.parser
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from harvest.dataset import open as open_dataset
+from harvest.errors import UsageError
+
+EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202egnp<script>alert(1)</script>\"'onload=x "
+STEERS = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that steer a terminal or reorder what it shows."""
+FORMULAS = ("=1+1", "+1", "-1+1|cmd", "@SUM(A1)", "\t=1")
+
+
+def harvest(*arguments: object) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", *map(str, arguments)],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode in (0, 1, 2, 3), done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run directory of which every name is hostile."""
+    folder = tmp_path_factory.mktemp("hostile") / f"run {EVIL.replace('/', '')}"
+    folder.mkdir()
+    quoted = EVIL.replace('"', '""')
+    keys = [f"{formula}{number}" for number, formula in enumerate(FORMULAS)]
+    lines = [",key,start,finish,called_from,time"]
+    lines += [f'{n},"{key}",released,waiting,h,{1 + n}.5' for n, key in enumerate(keys)]
+    lines += [f'9,"{quoted}",released,"{quoted}","{quoted}",9.5', f'10,"{quoted}",a']
+    (folder / "worker_transition.csv").write_text("\n".join(lines) + "\n")
+    (folder / "consumer.o").write_text(f"data failure: {EVIL}\n")
+    (folder / f"a{EVIL.replace('/', '')}.yaml").write_text("a: 1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dataset(hostile: Path) -> Path:
+    out = hostile.parent / "out"
+    harvest("run", "-s", f"mofka-dask:{hostile}", "-k", f"parquet:{out}")
+    return out
+
+
+def steering(text: str) -> set[str]:
+    return {c for c in text if unicodedata.category(c) in STEERS and c != "\n"}
+
+
+def test_no_command_steers_the_terminal(hostile: Path, dataset: Path) -> None:
+    again = f"mofka-dask:{hostile}"
+    for arguments in (
+        ["preview", "-s", again],
+        ["run", "-s", again, "-k", f"parquet:{dataset}", "--force"],
+        ["run", "-s", again, "-k", f"parquet:{dataset}", "--dry-run"],
+        ["run", "-s", again, "-k", f"parquet:{dataset}", "--on-error", "fail", "--force"],
+        ["run", "-s", f"mofka-dask:{hostile}{EVIL}", "-k", f"parquet:{dataset}"],
+        ["detect", hostile],
+        ["view", "dask.worker_transition", dataset],
+        ["view", "dask.tasks", dataset],
+        ["query", dataset, 'select * from "dask.worker_transition"'],
+        ["rejects", dataset],
+        ["runs", dataset],
+        ["verify", f"{dataset}{EVIL}"],
+    ):
+        said = harvest(*arguments)
+        assert said
+        assert steering(said) == set(), arguments
+
+
+def test_spreadsheets_get_no_formula(dataset: Path, tmp_path: Path) -> None:
+    target = tmp_path / "rows.csv"
+    harvest("query", dataset, 'select * from "dask.worker_transition"', "-o", target)
+    with target.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(FORMULAS) + 1
+    cells = [cell for row in rows for cell in row.values()]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    # and nothing of the names is lost: the apostrophe stands before them
+    assert {row["key"] for row in rows} >= {f"'{f}{n}" for n, f in enumerate(FORMULAS)}
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would make of a page: its tags, and attributes that could run code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.handlers: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attributes:
+            if name.startswith("on"):
+                self.handlers.append(name)
+            if name in ("href", "src", "xlink:href", "action", "formaction"):
+                self.links.append(value or "")
+
+
+def test_pages_run_nothing_and_fetch_nothing(dataset: Path, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    harvest("report", "run.map", dataset, "-o", target)
+    text = target.read_text("utf-8")
+    page = Page()
+    page.feed(text)
+    assert "script" not in page.tags
+    assert not page.tags & {"iframe", "object", "embed", "form", "base"}
+    assert page.handlers == []
+    assert all(link.startswith(("#", "data:text/csv", "data:image/png")) for link in page.links)
+    assert "default-src 'none'" in text
+    assert steering(re.sub(r"\s", " ", text)) == set()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_csv('{0}/secret.csv')",
+        "select * from '{0}/secret.csv'",
+        "copy (select 1) to '{0}/made.csv'",
+        "attach '{0}/made.db'",
+        "set enable_external_access = true",
+        "select 1; copy (select 1) to '{0}/made.csv'",
+    ],
+)
+def test_a_query_reads_and_writes_no_file(dataset: Path, tmp_path: Path, query: str) -> None:
+    pytest.importorskip("duckdb", reason="duckdb is not installed")
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    with pytest.raises(UsageError):
+        open_dataset(dataset).sql(query.format(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"]
