@@ -1,0 +1,89 @@
+"""A release: the changelog's new section, one commit, one tag, pushed together or not at all.
+
+    HARVEST_PUSH_URL=... python .ci/tag_release.py
+
+The version comes from `next_version`.  The tag's own pipeline builds and publishes.  Asked again
+for a release that is there, it does nothing.  Without `HARVEST_PUSH_URL` the push goes to this
+GitLab project with the token in `HARVEST_RELEASE_TOKEN`: a project access token that may write to
+the repository.  The job's own token will not do, because GitLab starts no pipeline for its pushes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from urllib.parse import quote
+
+from next_version import ROOT, ReleaseError, git, next_version, run, towncrier
+
+MARKER = "<!-- releases, newest first -->"
+
+
+def main() -> int:
+    """Make and push the release."""
+    version = next_version(ROOT)
+    if version is None:
+        print("nothing to release: changelog.d/ holds no fragment")
+        return 0
+    url = push_url()
+    branch = os.environ.get("CI_COMMIT_BRANCH") or git(ROOT, "branch", "--show-current").strip()
+    if not branch:
+        raise ReleaseError("no branch to push to: set CI_COMMIT_BRANCH")
+    tag = f"v{version}"
+    if is_there(tag, url):
+        print(f"{tag} is released already")
+        return 0
+    if MARKER not in (ROOT / "CHANGELOG.md").read_text().splitlines():
+        raise ReleaseError(f"CHANGELOG.md lacks the line {MARKER!r}, below which releases go")
+    if git(ROOT, "status", "--porcelain", "--untracked-files=no").strip():
+        raise ReleaseError("the checkout has changes that are not committed: release a clean one")
+
+    towncrier(ROOT, "build", "--yes", "--version", version)
+    name = os.environ.get("GITLAB_USER_NAME", "harvest releases")
+    email = os.environ.get("GITLAB_USER_EMAIL", "releases@localhost")
+    who = ("-c", f"user.name={name}", "-c", f"user.email={email}")
+    git(ROOT, *who, "commit", "--quiet", "-m", f"Release {version}")
+    git(ROOT, *who, "tag", "--annotate", "-m", f"harvest {version}", tag)
+    try:
+        run(ROOT, "git", "push", "--quiet", "--atomic", url,
+            f"HEAD:refs/heads/{branch}", f"refs/tags/{tag}")  # fmt: skip
+    except ReleaseError as error:
+        git(ROOT, "tag", "--delete", tag)
+        told = str(error).replace(url, "the repository")
+        raise ReleaseError(
+            f"{told}\nnothing was released; if {branch} has moved on, run the job of its newest "
+            "pipeline"
+        ) from None
+    print(f"{tag} is tagged; its pipeline publishes it")
+    return 0
+
+
+def push_url() -> str:
+    """Where to push: a variable, or this GitLab project with a token that may write."""
+    if url := os.environ.get("HARVEST_PUSH_URL"):
+        return url
+    token = os.environ.get("HARVEST_RELEASE_TOKEN")
+    server, project = os.environ.get("CI_SERVER_URL"), os.environ.get("CI_PROJECT_PATH")
+    if not token or not server or not project:
+        raise ReleaseError(
+            "HARVEST_RELEASE_TOKEN is not set: make a project access token with the scope "
+            "write_repository and keep it as a masked, protected CI variable of that name "
+            "(or set HARVEST_PUSH_URL)"
+        )
+    scheme, _, host = server.partition("://")
+    return f"{scheme}://release:{quote(token, safe='')}@{host}/{project}.git"
+
+
+def is_there(tag: str, url: str) -> bool:
+    """Whether the repository pushed to has the tag."""
+    try:
+        return bool(git(ROOT, "ls-remote", "--tags", url, f"refs/tags/{tag}").strip())
+    except ReleaseError as error:
+        raise ReleaseError(str(error).replace(url, "the repository")) from None
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ReleaseError as error:
+        sys.exit(f"tag_release: {error}")

@@ -1,0 +1,138 @@
+"""The pipeline, the release recipe and what surrounds them are valid and agree with each other."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PIPELINE = (ROOT / ".gitlab-ci.yml").read_text()
+PROJECTS = [ROOT, *sorted(p.parent for p in ROOT.glob("plugins/*/pyproject.toml"))]
+
+
+def tool(name: str) -> str:
+    """A tool of this environment, or of the machine."""
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if beside.exists() else shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [("vendor.gitlab-ci", ".gitlab-ci.yml"), ("vendor.citation-file-format", "CITATION.cff")],
+)
+def test_the_file_follows_its_schema(schema, file):
+    done = subprocess.run(
+        [tool("check-jsonschema"), "--builtin-schema", schema, ROOT / file],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_image_passes_the_linter_and_does_not_run_as_root():
+    dockerfile = ROOT / "containers" / "Dockerfile"
+    done = subprocess.run(
+        [tool("hadolint"), dockerfile], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    users = re.findall(r"^USER (.*)$", dockerfile.read_text(), re.MULTILINE)
+    assert users[-1] not in ("root", "0")
+
+
+def test_every_script_that_the_pipeline_runs_is_there():
+    named = set(re.findall(r"(?:bash|python|-r|--config) (\.ci/[\w./-]+)", PIPELINE))
+    assert len(named) >= 8
+    missing = {name for name in named if not (ROOT / name).is_file()}
+    site = (ROOT / "mkdocs.yml").is_file()
+    assert missing <= (set() if site else {".ci/docs"})
+
+
+def test_the_variables_that_ask_for_a_service_are_those_that_tests_read():
+    asked = set(re.findall(r"^ +(HARVEST_TEST_\w+):", PIPELINE, re.MULTILINE))
+    read = set()
+    for path in [*ROOT.glob("tests/*.py"), *ROOT.glob("plugins/*/tests/*.py")]:
+        read |= set(re.findall(r"environ\.get\(\"(HARVEST_TEST_\w+)\"", path.read_text()))
+    assert asked
+    assert asked <= read
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda p: p.name)
+def test_no_version_is_written_by_hand(project):
+    declared = tomllib.loads((project / "pyproject.toml").read_text())
+    assert "version" in declared["project"]["dynamic"]
+    assert declared["tool"]["hatch"]["version"]["source"] == "vcs"
+
+
+def test_every_plugin_is_in_the_core_s_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    names = [
+        tomllib.loads((project / "pyproject.toml").read_text())["project"]["name"]
+        for project in PROJECTS[1:]
+    ]
+    assert sorted(extras["plugins"]) == sorted(names)
+
+
+CORE = """
+[project]
+name = "hpc-harvest"
+dependencies = ["polars>=1.35,<3"]
+[project.optional-dependencies]
+plugins = ["hpc-harvest-zinc", "hpc-harvest-argon[fast]"]
+all = ["hpc-harvest[plugins]"] # ourselves
+"""
+
+
+def test_requirements_among_ours_are_built_with_the_version_as_their_lower_bound(tmp_path):
+    pytest.importorskip("tomlkit")
+    from packaging.version import Version
+
+    path = ROOT / ".ci" / "build_all.py"
+    spec = importlib.util.spec_from_file_location("build_all", path)
+    build_all = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build_all)
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text(CORE)
+
+    build_all.bind(pyproject, Version("1.2.0.dev3+gabc"))
+
+    project = tomllib.loads(pyproject.read_text())["project"]
+    assert project["dependencies"] == ["polars>=1.35,<3"]
+    assert project["optional-dependencies"] == {
+        "plugins": ["hpc-harvest-zinc>=1.2.0.dev3", "hpc-harvest-argon[fast]>=1.2.0.dev3"],
+        "all": ["hpc-harvest[plugins]"],
+    }
+
+
+STUBS = """
+set ModulesCurrentModulefile {path}
+proc module-whatis text {{ puts "whatis $text" }}
+proc conflict name {{ puts "conflict $name" }}
+proc prepend-path {{name value}} {{ puts "$name=$value" }}
+source $ModulesCurrentModulefile
+"""
+
+
+def test_the_modulefile_takes_its_version_from_its_own_name(tmp_path):
+    installed = tmp_path / "modulefiles" / "harvest" / "1.2.3"
+    installed.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "containers" / "modulefile", installed)
+
+    done = subprocess.run(
+        [tool("tclsh")], input=STUBS.format(path=installed), env={"HARVEST_APPS": "/apps"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "conflict harvest" in done.stdout
+    assert "PATH=/apps/1.2.3/commands" in done.stdout

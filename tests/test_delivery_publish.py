@@ -1,0 +1,221 @@
+"""Publishing against a registry that behaves as GitLab's does, where that is awkward.
+
+A repeated upload is answered with 400 and GitLab's words; a name that the registry lacks is sent on
+to another index; files are listed with their SHA-256; everything needs the job's token.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import threading
+from email.parser import BytesParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+pytest.importorskip("twine")
+pytest.importorskip("pypi_simple")
+
+SCRIPT = Path(__file__).resolve().parents[1] / ".ci" / "publish.py"
+TOKEN = "glcbt-64_token"
+
+
+class Registry(ThreadingHTTPServer):
+    """GitLab's PyPI registry of one project, in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.uploads: list[str] = []
+        self.refuse_after = 1_000_000
+        self.url = f"http://127.0.0.1:{self.server_port}/api/v4/projects/7/packages/pypi"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Registry
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status: int, body: str = "", kind: str = "text/html", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def allowed(self) -> bool:
+        told = base64.b64encode(f"gitlab-ci-token:{TOKEN}".encode()).decode()
+        if self.headers["Authorization"] == f"Basic {told}":
+            return True
+        self.answer(401)
+        return False
+
+    def do_GET(self):
+        if not self.allowed():
+            return
+        name = self.path.rstrip("/").rpartition("/")[2]
+        prefix = name.replace("-", "_") + "-"
+        found = {n: data for n, data in self.server.files.items() if n.startswith(prefix)}
+        if not found:
+            self.answer(302, Location=f"http://public.invalid/simple/{name}/")
+            return
+        links = (
+            f'<a href="/files/{file}#sha256={hashlib.sha256(data).hexdigest()}">{file}</a><br>'
+            for file, data in found.items()
+        )
+        self.answer(200, f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if not self.allowed():
+            return
+        head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
+        parts = BytesParser().parsebytes(head + body).get_payload()
+        (part,) = (p for p in parts if p.get_filename())
+        name = part.get_filename()
+        if name in self.server.files:
+            self.answer(
+                400, '{"message":"Validation failed: File name has already been taken"}',
+                "application/json",
+            )  # fmt: skip
+        elif len(self.server.uploads) >= self.server.refuse_after:
+            self.answer(403, "quota")
+        else:
+            self.server.files[name] = part.get_payload(decode=True)
+            self.server.uploads.append(name)
+            self.answer(201, "{}", "application/json")
+
+
+@pytest.fixture
+def registry():
+    made = Registry()
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def dist(tmp_path):
+    """Wheels of the core and of two plugins, in one version."""
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    for name in ("hpc-harvest", "hpc-harvest-zinc", "hpc-harvest-argon"):
+        wheel(folder, name, "1.2.0")
+    return folder
+
+
+def wheel(folder: Path, name: str, version: str, text: str = "") -> Path:
+    stem = f"{name.replace('-', '_')}-{version}"
+    path = folder / f"{stem}-py3-none-any.whl"
+    with ZipFile(path, "w") as archive:
+        archive.writestr(
+            f"{stem}.dist-info/METADATA",
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n{text}",
+        )
+        archive.writestr(
+            f"{stem}.dist-info/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        archive.writestr(f"{stem}.dist-info/RECORD", "")
+    return path
+
+
+def publish(dist: Path, registry: Registry, token: str = TOKEN):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("HARVEST_", "TWINE_"))}
+    return subprocess.run(
+        [sys.executable, SCRIPT, dist],
+        env=clean | {"HARVEST_PUBLISH_URL": registry.url, "CI_JOB_TOKEN": token},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def names(uploads: list[str]) -> list[str]:
+    return [re.sub(r"-.*", "", name) for name in uploads]
+
+
+def test_plugins_are_first_and_the_core_is_last(dist, registry):
+    done = publish(dist, registry)
+    assert done.returncode == 0, done.stderr
+    assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
+
+
+def test_again_it_uploads_nothing(dist, registry):
+    publish(dist, registry)
+    done = publish(dist, registry)
+    assert done.returncode == 0, done.stderr
+    assert len(registry.uploads) == 3
+    assert "upload" not in done.stdout
+
+
+def test_what_a_broken_publish_left_out_is_added(dist, registry):
+    # given a registry that fails after the first file
+    registry.refuse_after = 1
+    failed = publish(dist, registry)
+    assert failed.returncode == 1
+    assert "run this again" in failed.stderr
+    assert names(registry.uploads) == ["hpc_harvest_argon"]
+
+    # when it works again
+    registry.refuse_after = 99
+    done = publish(dist, registry)
+
+    # then only the rest is uploaded
+    assert done.returncode == 0, done.stderr
+    assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
+
+
+def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, registry):
+    # given a plugin that somebody built from other sources
+    other = wheel(dist, "hpc-harvest-zinc", "1.2.0", "other")
+    registry.files[other.name] = other.read_bytes()
+    wheel(dist, "hpc-harvest-zinc", "1.2.0", "ours")
+
+    done = publish(dist, registry)
+
+    assert done.returncode == 1
+    assert f"the index holds another {other.name}" in done.stderr
+    assert registry.uploads == []
+
+
+def test_older_versions_are_left_alone(dist, registry, tmp_path):
+    (tmp_path / "old").mkdir()
+    old = wheel(tmp_path / "old", "hpc-harvest", "1.1.0")
+    registry.files[old.name] = old.read_bytes()
+    assert publish(dist, registry).returncode == 0
+    assert len(registry.files) == 4
+
+
+def test_a_wrong_token_is_told_without_showing_it(dist, registry):
+    done = publish(dist, registry, token="wrong-secret")
+    assert done.returncode == 1
+    assert "401" in done.stderr
+    assert "wrong-secret" not in done.stdout + done.stderr
+    assert registry.uploads == []
+
+
+def test_distributions_of_several_versions_are_not_published(dist, registry):
+    wheel(dist, "hpc-harvest-argon", "1.3.0")
+    done = publish(dist, registry)
+    assert done.returncode == 1
+    assert "several versions: 1.2.0, 1.3.0" in done.stderr
+
+
+def test_plugins_without_the_core_are_not_published(dist, registry):
+    next(dist.glob("hpc_harvest-*")).unlink()
+    done = publish(dist, registry)
+    assert done.returncode == 1
+    assert "no distribution hpc-harvest" in done.stderr
+    assert registry.uploads == []

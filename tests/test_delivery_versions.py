@@ -1,0 +1,182 @@
+"""Versions are computed from changelog fragments; a release is one push or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CHANGELOG = "# Changelog\n\nAll of it.\n\n<!-- releases, newest first -->\n"
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@localhost", *words],
+        cwd=folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with the release scripts, a first release v1.4.2, and nothing new."""
+    folder = tmp_path / "repository"
+    (folder / ".ci").mkdir(parents=True)
+    for name in ("next_version.py", "tag_release.py", "release_notes.py", "towncrier.toml"):
+        shutil.copy(ROOT / ".ci" / name, folder / ".ci")
+    (folder / "changelog.d").mkdir()
+    (folder / "changelog.d" / "README.md").write_text("How to.\n")
+    (folder / "CHANGELOG.md").write_text(CHANGELOG)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    commit(folder)
+    git(folder, "tag", "v1.4.2")
+    return folder
+
+
+def commit(folder: Path, **fragments: str) -> None:
+    for name, text in fragments.items():
+        kind, _, word = name.partition("_")
+        (folder / "changelog.d" / f"+{word or kind}.{kind}.md").write_text(text + "\n")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Work")
+
+
+def script(folder: Path, name: str, *arguments: str, **variables: str):
+    clean = {"PATH": os.environ["PATH"], "HOME": str(folder.parent)}
+    return subprocess.run(
+        [sys.executable, f".ci/{name}.py", *arguments], cwd=folder, env=clean | variables,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kinds", "version"),
+    [
+        (["fixed"], "1.4.3"),
+        (["security"], "1.4.3"),
+        (["fixed", "added"], "1.5.0"),
+        (["changed"], "1.5.0"),
+        (["deprecated"], "1.5.0"),
+        (["fixed", "added", "breaking"], "2.0.0"),
+        (["removed"], "2.0.0"),
+    ],
+)
+def test_the_strongest_kind_of_change_decides(repository, kinds, version):
+    commit(repository, **dict.fromkeys(kinds, "Something."))
+    assert script(repository, "next_version").stdout == f"{version}\n"
+
+
+def test_nothing_new_is_nothing_to_release(repository):
+    done = script(repository, "next_version", "--dotenv", "next.env")
+    assert (done.stdout, done.returncode) == ("", 0)
+    assert (repository / "next.env").read_text() == "NEXT_VERSION=\n"
+
+
+def test_before_1_0_a_breaking_change_raises_the_minor_part(repository):
+    git(repository, "tag", "--delete", "v1.4.2")
+    git(repository, "tag", "v0.3.1")
+    commit(repository, breaking="Everything is called differently.")
+    assert script(repository, "next_version").stdout == "0.4.0\n"
+    # and 1.0.0 is a decision
+    asked = script(repository, "next_version", HARVEST_RELEASE_AS="major")
+    assert asked.stdout == "1.0.0\n"
+
+
+def test_the_first_version_is_0_1_0(repository):
+    git(repository, "tag", "--delete", "v1.4.2")
+    commit(repository, fixed="It works.")
+    assert script(repository, "next_version").stdout == "0.1.0\n"
+
+
+def test_tags_of_other_branches_and_other_tags_do_not_count(repository):
+    git(repository, "switch", "--quiet", "--create", "other")
+    commit(repository)
+    git(repository, "tag", "v3.0.0")
+    git(repository, "switch", "--quiet", "main")
+    git(repository, "tag", "v2-draft")
+    commit(repository, fixed="Something.")
+    assert script(repository, "next_version").stdout == "1.4.3\n"
+
+
+def test_a_fragment_of_no_kind_is_refused(repository):
+    (repository / "changelog.d" / "12.typo.md").write_text("Lost?\n")
+    done = script(repository, "next_version")
+    assert done.returncode == 1
+    assert "changelog.d/12.typo.md is no fragment" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, tmp_path):
+    pytest.importorskip("towncrier")
+    # given a repository to push to, and two changes
+    origin = tmp_path / "origin.git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
+    commit(repository, added="A sink for stone tablets.", fixed="Tablets no longer crack.")
+    git(repository, "push", "--quiet", str(origin), "main")
+
+    # when released
+    done = script(repository, "tag_release", HARVEST_PUSH_URL=str(origin))
+
+    # then the tag holds the changelog, without the fragments, and is the branch's head
+    assert done.returncode == 0, done.stderr
+    changelog = git(origin, "show", "v1.5.0:CHANGELOG.md")
+    assert changelog.startswith("# Changelog\n\nAll of it.\n")
+    assert "\n### Added\n\n- A sink for stone tablets.\n" in changelog
+    assert git(origin, "ls-tree", "--name-only", "v1.5.0", "changelog.d/").split() == [
+        "changelog.d/README.md"
+    ]
+    assert git(origin, "rev-parse", "main") == git(origin, "rev-parse", "v1.5.0^{commit}")
+    notes = script(repository, "release_notes", "v1.5.0").stdout
+    assert notes.startswith("### Added\n\n- A sink")
+    assert "Tablets no longer crack." in notes
+
+    # and asked again, from the old commit or the new one, it does nothing
+    again = script(repository, "tag_release", HARVEST_PUSH_URL=str(origin))
+    assert "nothing to release" in again.stdout
+    git(repository, "tag", "--delete", "v1.5.0")
+    git(repository, "reset", "--quiet", "--hard", "HEAD^")
+    again = script(repository, "tag_release", HARVEST_PUSH_URL=str(origin))
+    assert (again.returncode, again.stdout) == (0, "v1.5.0 is released already\n")
+
+
+def test_a_branch_that_moved_on_releases_nothing(repository, tmp_path):
+    pytest.importorskip("towncrier")
+    origin = tmp_path / "origin.git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "--quiet", str(origin), str(other))
+    commit(other)
+    git(other, "push", "--quiet", "origin", "main")
+    commit(repository, fixed="Something.")
+
+    done = script(repository, "tag_release", HARVEST_PUSH_URL=str(origin))
+
+    assert done.returncode == 1
+    assert "nothing was released" in done.stderr
+    assert "v1.4.3" not in git(origin, "tag", "--list")
+    assert "v1.4.3" not in git(repository, "tag", "--list")
+
+
+def test_the_token_is_asked_for_and_never_shown(repository):
+    commit(repository, fixed="Something.")
+    done = script(repository, "tag_release", CI_COMMIT_BRANCH="main")
+    assert done.returncode == 1
+    assert "HARVEST_RELEASE_TOKEN is not set" in done.stderr
+
+    done = script(
+        repository, "tag_release", CI_COMMIT_BRANCH="main", HARVEST_RELEASE_TOKEN="s3cret/1",
+        CI_SERVER_URL="http://127.0.0.1:9", CI_PROJECT_PATH="group/harvest",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_version_without_a_section_has_no_notes(repository):
+    done = script(repository, "release_notes", "v9.9.9")
+    assert done.returncode == 1
+    assert "no section for 9.9.9" in done.stderr
