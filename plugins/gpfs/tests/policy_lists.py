@@ -67,7 +67,8 @@ def line(one: Row, style: str, escape: str) -> bytes:
     """The row as a line of a style, without its end."""
 
     def time(moment: datetime, fraction: bool = True) -> bytes:
-        return moment.strftime("%Y-%m-%d %H:%M:%S" + (".%f" if fraction else "")).encode()
+        text = f"{moment.year:04}{moment:-%m-%d %H:%M:%S}"
+        return (text + (f".{moment:%f}" if fraction else "")).encode()
 
     def pairs(*more: tuple[bytes, bytes]) -> bytes:
         mantissa, exponent = f"{one['heat']:+.14E}".split("E")
@@ -181,7 +182,7 @@ def shown(path: bytes) -> str:
         return path.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
 
 
-# --- reading ---------------------------------------------------------------------------------------
+# --- reading ---
 
 
 def harvest(path: Path, **settings: Any) -> Collected:
