@@ -359,6 +359,20 @@ def test_what_slurm_refuses_is_told_and_what_it_took_is_cancelled(tmp_path, pret
     assert (tmp_path / "cancelled").read_text() == "--clusters=far --quiet 7"
 
 
+def test_what_is_known_of_the_job_we_run_in_is_not_handed_on(tmp_path, pretended, monkeypatch):
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "7")
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "64")
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
+    monkeypatch.setenv("MINE", "kept")
+    fake(pretended, sbatch="Path('env').write_text(' '.join(sorted(os.environ)))\nprint('7')")
+
+    Batch(tmp_path / "batch").submit(Job(name="x", commands=[["a"]]))
+
+    seen = set((tmp_path / "env").read_text().split())
+    assert {name for name in seen if name.startswith("SLURM_")} == {"SLURM_CONF"}
+    assert "MINE" in seen
+
+
 def test_a_batch_is_submitted_once(tmp_path, pretended):
     batch = Batch(tmp_path / "batch")
     batch.submit(Job(name="x", commands=[["a"]]))
@@ -382,8 +396,9 @@ def test_a_directory_without_a_batch_is_told_of(tmp_path):
 
 def test_without_slurm_a_submission_is_a_usage_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="sbatch is not on the PATH"):
-        Batch(tmp_path / "batch").submit(Job(name="x", commands=[["a"]]))
+    for _ in "twice":  # nothing is left that would be in the way
+        with pytest.raises(UsageError, match="sbatch is not on the PATH"):
+            Batch(tmp_path / "batch").submit(Job(name="x", commands=[["a"]]))
 
 
 # --- on a real Slurm

@@ -42,6 +42,8 @@ SHUT = frozenset(("tls_ca", "tls_cert", "tls_key"))
         ({"retries": "-1"}, "dask.retries"),
         ({"address": "tcp://h:1", "scheduler_file": "f"}, "give it or the address, not both"),
         ({"address": "tcp://h:1", "memory": "4G"}, "a running cluster has its own"),
+        ({"address": "tcp://h:1", "tls": "no"}, "a running cluster's address tells it"),
+        ({"directory": "/shared"}, "dask.directory: '/shared' does not fit; it is for dask.clu"),
         ({"partition": "cpu"}, "dask.partition: 'cpu' does not fit; it is for dask.cluster=slurm"),
         ({"tls_ca": "ca.pem"}, "TLS needs all of tls_ca, tls_cert and tls_key"),
         ({"cluster": "slurm"}, "tell the memory of a job"),

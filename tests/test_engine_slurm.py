@@ -270,6 +270,7 @@ def test_without_slurm_nothing_happens_but_a_clear_error(tmp_path, anywhere):
 
     assert "sbatch is not on the PATH" in told
     assert rows_files(tmp_path / "out") == {}
+    assert batches(tmp_path / "out") == []
     # and the next run, with another engine, is not disturbed
     anywhere.run("run", "-s", "paced:in", "-k", "jsonl:out")
 

@@ -114,7 +114,8 @@ def killed_at(process: subprocess.Popen[str]) -> bool:
 
 
 def kill_group(process: subprocess.Popen[str], number: signal.Signals = signal.SIGKILL) -> None:
-    with contextlib.suppress(ProcessLookupError):
+    # not once it was waited for: its number may be another's by then
+    if process.poll() is None:
         os.killpg(process.pid, number)
 
 

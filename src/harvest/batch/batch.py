@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -124,7 +126,11 @@ class Batch:
                 ids[job.label] = self._submit(job.label, tasks, array=None, dependency=wanted)
         except BaseException:
             if ids:
-                self.cancel()
+                with contextlib.suppress(slurm.SlurmError):  # the first failure is the one to tell
+                    self.cancel()
+            for job in jobs:
+                if job.label not in ids:
+                    shutil.rmtree(self.directory / job.label, ignore_errors=True)
             raise
         return list(ids.values())
 

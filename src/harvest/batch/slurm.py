@@ -18,6 +18,8 @@ __all__ = ["SlurmError", "Task", "TaskState", "cancel", "ended", "queued", "subm
 
 _TIMEOUT_S: Final = 120.0
 
+_KEPT: Final = frozenset(("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT"))
+
 _WAITING: Final = frozenset(
     (
         "CONFIGURING", "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD",
@@ -124,6 +126,16 @@ def _on(cluster: str) -> list[str]:
     return [f"--clusters={cluster}"] if cluster else []
 
 
+def _environment() -> dict[str, str]:
+    """Ours, without what tells of a job that we may run in: sbatch hands it on to new ones."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("SLURM_") or name in _KEPT
+    }
+    return {**kept, "LC_ALL": "C.UTF-8"}
+
+
 def _call(command: Sequence[str]) -> str:
     try:
         done = subprocess.run(
@@ -132,7 +144,7 @@ def _call(command: Sequence[str]) -> str:
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            env=_environment(),
         )
     except FileNotFoundError as error:
         raise UsageError(

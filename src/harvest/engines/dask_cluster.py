@@ -27,7 +27,9 @@ from .local import available_cores
 
 __all__ = ["DaskConfig", "connected", "library"]
 
-_OF_SLURM: Final = ("partition", "account", "time", "cpus", "env_setup", "extra", "host")
+_OF_SLURM: Final = (
+    "partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory",
+)  # fmt: skip
 _SAFE_PATH: Final = re.compile(r"[A-Za-z0-9_./@+,:=~-]+")
 _LOGGERS: Final = ("distributed", "dask", "tornado", "asyncio")
 _LIBRARIES: Final = "install hpc-harvest[dask]"
@@ -101,11 +103,12 @@ class DaskConfig(Options):
             raise ConfigError(
                 "TLS needs all of tls_ca, tls_cert and tls_key", where="dask", remedy="give all"
             )
-        blank = Options()
         for name in _OF_SLURM:
-            given = getattr(self, name) != getattr(blank, name, None)
+            given = getattr(self, name) != getattr(attrs.fields(DaskConfig), name).default
             if given and (self.existing or self.cluster != "slurm"):
                 raise _unfit(name, getattr(self, name), "it is for dask.cluster=slurm")
+        if self.existing and not self.tls:
+            raise _unfit("tls", self.tls, "a running cluster's address tells it: tcp:// or tls://")
         if self.existing and self.memory is not None:
             raise _unfit("memory", self.memory, "a running cluster has its own")
         if not self.existing and self.cluster == "slurm":

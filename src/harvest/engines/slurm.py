@@ -141,22 +141,19 @@ class SlurmEngine(Engine):
         directory = self._directory(tasks)
         chunks = _chunks(tasks, self.config.tasks_per_job)
         write_tasks(directory / "tasks", chunks)
-        batch = Batch(directory)
-        batch.submit(self._job(directory, chunks))
+        batch, _ = _submitted(directory, self._job(directory, chunks))
         try:
             yield from _Watch(batch, chunks, self.config.retries, on_progress).results()
-            # all is staged: they write their last words, or were begun again for nothing
-            still = any(job.active for job in batch.wait(timeout_s=LAST_WORDS_S))
         except BaseException:
             # they only stage: a task that cannot be cancelled now does no harm
             with contextlib.suppress(HarvestError):
                 batch.cancel()
             raise
-        if still:
-            batch.cancel()
-        shutil.rmtree(directory, ignore_errors=True)
-        with contextlib.suppress(OSError):  # another run's batch is there
-            directory.parent.rmdir()
+        # all is staged: they write their last words, or were begun again for nothing
+        with contextlib.suppress(SlurmError):
+            if any(job.active for job in batch.wait(timeout_s=LAST_WORDS_S)):
+                batch.cancel()
+        _remove(directory)
 
     def _detach(self, tasks: Sequence[Task]) -> None:
         _refuse_what_cannot_be_left(tasks)
@@ -171,7 +168,7 @@ class SlurmEngine(Engine):
         else:
             directory.mkdir(mode=0o700, parents=True)
         self._write_recipe(directory)
-        ids = Batch(directory).submit(*jobs, self._last_job(directory, jobs))
+        _, ids = _submitted(directory, *jobs, self._last_job(directory, jobs))
         shown = printable(str(directory))
         raise Submitted(
             f"submitted as Slurm job {' and '.join(map(str, ids))}; the last one commits",
@@ -235,6 +232,22 @@ class SlurmEngine(Engine):
         if self.recipe is None:
             raise UsageError("slurm.wait=false needs a recipe", remedy="let harvest.run call it")
         return self.recipe
+
+
+def _submitted(directory: Path, *jobs: Job) -> tuple[Batch, list[int]]:
+    """The batch of these jobs and their ids; nothing is left of it when submitting fails."""
+    batch = Batch(directory)
+    try:
+        return batch, batch.submit(*jobs)
+    except BaseException:
+        _remove(directory)
+        raise
+
+
+def _remove(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    with contextlib.suppress(OSError):  # another run's batch is there
+        directory.parent.rmdir()
 
 
 def _refuse_what_cannot_be_left(tasks: Sequence[Task]) -> None:
@@ -363,7 +376,8 @@ class _Watch:
                 raise self._lost(command)
             again.append(number)
         if again:
-            self.batch.resubmit(STAGE, again)
+            with contextlib.suppress(SlurmError):  # then it is tried again, as another loss
+                self.batch.resubmit(STAGE, again)
         return bool(gone)
 
     def _lost(self, command: CommandStatus) -> HarvestError:

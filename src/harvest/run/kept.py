@@ -47,9 +47,9 @@ def content_of(file: PartFile) -> Content:
     return (file.path if file.offset is None else "", file.sha256)
 
 
-def contents(parts: Manifest | list[Part]) -> set[Content]:
-    """All that parts consist of, their rejects too."""
-    return {content_of(file) for part in parts for _, file in _files(part)}
+def contents(manifest: Manifest) -> set[Content]:
+    """All that a state consists of, its rejects too."""
+    return {content_of(file) for part in manifest for _, file in _files(part)}
 
 
 def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
