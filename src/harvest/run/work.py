@@ -405,6 +405,8 @@ def remove_tree(directory: Path) -> None:
         except OSError as error:
             if not left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
+            # the worker does not know it by another name
+            directory = directory.rename(directory.with_name(f".gone-{secrets.token_hex(6)}"))
         else:
             return
 
