@@ -75,7 +75,8 @@ def test_any_bytes_are_cut_at_line_ends_alone(
     path.write_bytes(gzip.compress(data) if packed else data)
     made = [part.read_bytes() for part in split(path, folder / "parts", parts)]
     assert b"".join(made) == data
-    assert all(part.endswith(b"\n") for part in made[:-1] if part)
+    filled = [part for part in made if part]
+    assert all(part.endswith(b"\n") for part in filled[:-1])
 
 
 @pytest.mark.parametrize("packed", [False, True])

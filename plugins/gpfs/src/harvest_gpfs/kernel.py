@@ -13,6 +13,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from harvest.toolkit.compiled import inlined, kernel
 
@@ -103,11 +106,40 @@ _MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
 _MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
 
 
+def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+    """Where eight bytes of an array begin, as a pointer to a word."""
+    at = builder.gep(context.make_array(kind)(context, builder, array).data, [place])
+    return builder.bitcast(at, ir.IntType(64).as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _word(typing: Any, data: Any, place: Any) -> Any:
+    """The eight bytes at a place of an array of bytes, as a little-endian word."""
+
+    def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_address(context, builder, signature.args[0], *arguments), align=1)
+
+    return types.uint64(data, types.int64), load
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _put_word(typing: Any, data: Any, place: Any, word: Any) -> Any:
+    """Write a word as eight bytes of an array."""
+
+    def store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, value = arguments
+        address = _address(context, builder, signature.args[0], array, at)
+        builder.store(value, address, align=1)
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64, types.uint64), store
+
+
 @inlined
-def _matches(words: Any, place: Any, starts: Any, bits: Any, masks: Any, which: Any) -> Any:
+def _matches(data: Any, place: Any, starts: Any, bits: Any, masks: Any, which: Any) -> Any:
     """Whether a literal stands at a place."""
     for index in range(starts[which], starts[which + 1]):
-        if (words[place] ^ bits[index]) & masks[index] != np.uint64(0):
+        if (_word(data, place) ^ bits[index]) & masks[index] != np.uint64(0):
             return False
         place += 8
     return True
@@ -133,9 +165,9 @@ def _sum(word: Any) -> Any:
 
 
 @inlined
-def _digits(words: Any, place: Any) -> Any:
+def _digits(data: Any, place: Any) -> Any:
     """A number of 1 to 18 digits, and the place after it."""
-    word = words[place] ^ _ZEROS
+    word = _word(data, place) ^ _ZEROS
     others = ((word + _OVER) | word) & _HIGH
     if others != _NONE:
         count = _lowest(others)
@@ -146,7 +178,7 @@ def _digits(words: Any, place: Any) -> Any:
     value = _sum(word)
     for step in range(2):
         place += 8
-        word = words[place] ^ _ZEROS
+        word = _word(data, place) ^ _ZEROS
         others = ((word + _OVER) | word) & _HIGH
         count = np.int64(8) if others == _NONE else _lowest(others)
         if step == 1 and count > 2:
@@ -204,12 +236,12 @@ def _fits(word: Any, marks: Any) -> Any:
 
 
 @inlined
-def _time(data: Any, words: Any, place: Any, escaped: Any) -> Any:
+def _time(data: Any, place: Any, escaped: Any) -> Any:
     """Microseconds of ``2026-01-31 12:00:00[.123456]``, and the place after it.
 
     Eight bytes at a time are compared with the form, which leaves the digits' values.
     """
-    word = words[place] ^ _DATE
+    word = _word(data, place) ^ _DATE
     if not _fits(word, _DATE_MARKS):
         return _BAD, place
     months = (_pair(word, 0) * 100 + _pair(word, 2)) * 12 + _pair(word, 5) - _FIRST_MONTH
@@ -217,8 +249,8 @@ def _time(data: Any, words: Any, place: Any, escaped: Any) -> Any:
     if month < 1 or month > 12 or months < 0 or months >= len(_MONTH_DAYS):
         return _BAD, place
     if escaped:
-        word = words[place + 8] ^ _DAY_ESCAPED
-        clock = (words[place + 18] ^ _CLOCK_ESCAPED) & _SEVEN
+        word = _word(data, place + 8) ^ _DAY_ESCAPED
+        clock = (_word(data, place + 18) ^ _CLOCK_ESCAPED) & _SEVEN
         if data[place + 16] != 51 or data[place + 17] != 65:  # the rest of %3A
             return _BAD, place
         if not (_fits(word, _DAY_ESCAPED_MARKS) and _fits(clock, _CLOCK_ESCAPED_MARKS)):
@@ -226,8 +258,8 @@ def _time(data: Any, words: Any, place: Any, escaped: Any) -> Any:
         hour, minute, second = _pair(word, 5), _pair(clock, 0), _pair(clock, 5)
         place += 25
     else:
-        word = (words[place + 8] ^ _DAY) & _THREE
-        clock = words[place + 11] ^ _CLOCK
+        word = (_word(data, place + 8) ^ _DAY) & _THREE
+        clock = _word(data, place + 11) ^ _CLOCK
         if not (_fits(word, _DAY_MARKS) and _fits(clock, _CLOCK_MARKS)):
             return _BAD, place
         hour, minute, second = _pair(clock, 0), _pair(clock, 3), _pair(clock, 6)
@@ -238,7 +270,7 @@ def _time(data: Any, words: Any, place: Any, escaped: Any) -> Any:
     value = (_MONTH_STARTS[months] + day) * 86_400 + hour * 3600 + minute * 60 + second
     value *= 1_000_000
     if data[place] == 46:
-        word = (words[place - 1] ^ _FRACTION) & _NOT_FIRST
+        word = (_word(data, place - 1) ^ _FRACTION) & _NOT_FIRST
         if not _fits(word, _FRACTION_MARKS):
             return _BAD, place
         value += _pair(word, 2) * 10_000 + _pair(word, 4) * 100 + _pair(word, 6)
@@ -247,7 +279,7 @@ def _time(data: Any, words: Any, place: Any, escaped: Any) -> Any:
 
 
 @inlined
-def _real(data: Any, words: Any, place: Any, escaped: Any) -> Any:
+def _real(data: Any, place: Any, escaped: Any) -> Any:
     """A decimal number, the place after it, and how it went: 0 bad, 1 exact, 2 not by this way.
 
     Of up to 15 digits with a power of ten up to 22, one multiplication or division of two exact
@@ -259,14 +291,14 @@ def _real(data: Any, words: Any, place: Any, escaped: Any) -> Any:
         place = after
     elif data[place] == 45:
         sign, place = -1.0, place + 1
-    value, after = _digits(words, place)
+    value, after = _digits(data, place)
     if value == _BAD:
         return 0.0, place, 0
     count = after - place
     place = after
     power = np.int64(0)
     if data[place] == 46:
-        part, after = _digits(words, place + 1)
+        part, after = _digits(data, place + 1)
         power -= after - place - 1
         count -= power
         place = after
@@ -281,7 +313,7 @@ def _real(data: Any, words: Any, place: Any, escaped: Any) -> Any:
             place = after
         elif data[place] == 45:
             minus, place = True, place + 1
-        exponent, after = _digits(words, place)
+        exponent, after = _digits(data, place)
         if exponent == _BAD or after - place > 3:
             return 0.0, place, 0
         power += -exponent if minus else exponent
@@ -359,9 +391,7 @@ def _shown(raw: Any, place: Any, end: Any, out: Any, at: Any) -> Any:
 
 
 @inlined
-def _unescape(
-    data: Any, words: Any, place: Any, end: Any, percent: Any, out: Any, out_words: Any, at: Any
-) -> Any:
+def _unescape(data: Any, place: Any, end: Any, percent: Any, out: Any, at: Any) -> Any:
     """Decode a name up to ``end``, or a line end where that is earlier.
 
     Gives the place after it, the place after what was written, and whether a byte is above 127;
@@ -370,8 +400,8 @@ def _unescape(
     high = _NONE
     while place < end:
         # eight bytes at once, up to the first one that may be no plain byte
-        word = words[place]
-        out_words[at] = word
+        word = _word(data, place)
+        _put_word(out, at, word)
         if percent:
             marks = (word - _AFTER_PERCENT) & ~word & _HIGH
         else:
@@ -469,7 +499,6 @@ def _is_mode(text: Any, first: Any, end: Any) -> Any:
 def _text(
     data: Any,
     place: Any,
-    words: Any,
     starts: Any,
     bits: Any,
     masks: Any,
@@ -485,7 +514,7 @@ def _text(
     first = bits[starts[which]] & np.uint64(255)
     while True:
         byte = data[place]
-        if byte == first and _matches(words, place, starts, bits, masks, which):
+        if byte == first and _matches(data, place, starts, bits, masks, which):
             return place, at
         if byte == _PERCENT and escaped:
             value = _escape(data, place)
@@ -528,7 +557,6 @@ def _escape_is_slash(data: Any, place: Any) -> Any:
 @kernel
 def walk(
     data: Any,
-    words: Any,
     start: Any,
     stop: Any,
     longest: Any,
@@ -548,7 +576,6 @@ def walk(
     text_data: Any,
     text_offsets: Any,
     path_data: Any,
-    path_words: Any,
     path_offsets: Any,
     raw_data: Any,
     raw_offsets: Any,
@@ -558,8 +585,8 @@ def walk(
 ) -> Any:
     """Read lines from ``start`` until the buffers are full or ``stop`` is reached.
 
-    data: bytes of whole lines up to ``stop``, with zeros behind them; words: the eight bytes at
-    each place of it.  longest: bytes of a line at most.
+    data: bytes of whole lines up to ``stop``, with zeros behind them.
+    longest: bytes of a line at most.
     types, slots: of the program's steps; starts, bits, masks, lengths: its literals, as words.
     escaped: SHOW is percent-encoded; percent: paths are; record: the record format.
     numbers, reals, text_* (``room`` bytes a column), path_*, raw_*, kinds, lines: columns to fill.
@@ -585,7 +612,7 @@ def walk(
         show_end = np.int64(-1)
         difficult_before = difficult
         for index in range(count):
-            if not _matches(words, place, starts, bits, masks, index):
+            if not _matches(data, place, starts, bits, masks, index):
                 good = False
                 break
             place += lengths[index]
@@ -595,7 +622,7 @@ def walk(
                 minus = type_ == _SIGNED and data[place] == 45
                 if minus:
                     place += 1
-                value, place = _digits(words, place)
+                value, place = _digits(data, place)
                 if value == _BAD:
                     good = False
                     break
@@ -609,7 +636,7 @@ def walk(
                 if slot >= 0:
                     numbers[slot, row] = value
             elif type_ == _TIME:
-                value, place = _time(data, words, place, escaped)
+                value, place = _time(data, place, escaped)
                 if value == _BAD:
                     good = False
                     break
@@ -617,7 +644,7 @@ def walk(
             elif type_ <= _MODE and type_ >= _TEXT:
                 before = slot * room + text_at[slot]
                 place, after = _text(
-                    data, place, words, starts, bits, masks, index + 1, escaped, text_data, before
+                    data, place, starts, bits, masks, index + 1, escaped, text_data, before
                 )
                 if place < 0:
                     good = False
@@ -634,11 +661,11 @@ def walk(
                     mode_kind = _kind_of_mode(text_data[before])
                 text_offsets[slot, row + 1] = after - slot * room
             elif type_ == _REAL:
-                if _matches(words, place, starts, bits, masks, index + 1):
+                if _matches(data, place, starts, bits, masks, index + 1):
                     reals[slot, row] = np.nan
                 else:
                     first = place
-                    amount, place, how = _real(data, words, place, escaped)
+                    amount, place, how = _real(data, place, escaped)
                     if how == 0:
                         good = False
                         break
@@ -661,14 +688,12 @@ def walk(
             elif type_ == _FULL_PATH:
                 # the literal that follows stands somewhere before the end of SHOW
                 end = show_end + 1 - lengths[index + 1]
-                while end >= place and not _matches(words, end, starts, bits, masks, index + 1):
+                while end >= place and not _matches(data, end, starts, bits, masks, index + 1):
                     end -= 1
                 good = _ends_alike(data, place, end, relative_from, relative_to, percent)
                 if not good:
                     break
-                place, path_at, high = _unescape(
-                    data, words, place, end, percent, path_data, path_words, path_from
-                )
+                place, path_at, high = _unescape(data, place, end, percent, path_data, path_from)
                 if place != end or path_data[path_from] != 47:
                     good = False
                     break
@@ -679,7 +704,7 @@ def walk(
                 if not good:
                     break
             else:
-                size, place = _digits(words, place)
+                size, place = _digits(data, place)
                 if size == _BAD or data[place] != 33 or place + 1 + size >= stop:
                     good = False
                     break
@@ -695,7 +720,7 @@ def walk(
                 if type_ == _COUNTED_PATH:
                     relative_from, relative_to = place, end
                     place, path_at, high = _unescape(
-                        data, words, place, end, percent, path_data, path_words, path_from
+                        data, place, end, percent, path_data, path_from
                     )
                     if place != end:
                         good = False
@@ -712,16 +737,14 @@ def walk(
                     place = end
             if not good:
                 break
-        good = good and _matches(words, place, starts, bits, masks, count)
+        good = good and _matches(data, place, starts, bits, masks, count)
         if good:
             place += lengths[count]
             if record:  # the last literal has the line end
                 place -= 1
                 good = show_end < 0 or place == show_end
             else:
-                place, path_at, high = _unescape(
-                    data, words, place, stop, percent, path_data, path_words, path_from
-                )
+                place, path_at, high = _unescape(data, place, stop, percent, path_data, path_from)
                 good = place > 0 and path_data[path_from] == 47
             good = (
                 good and path_at > path_from and (mode_kind == 0 or kind == 0 or mode_kind == kind)

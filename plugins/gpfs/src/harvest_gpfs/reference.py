@@ -155,17 +155,15 @@ class _Line:
         """A value of this form, which must end where the value's bytes do."""
         found = form.match(self.line, self.place)
         if found is None or not self.line.startswith(after, found.end()):
-            text = self._until(after)
-            if not text:
-                raise Damaged(f"{step.name} is missing")
-            raise Damaged(f"{step.name}: {_quoted(text)} is no {what}")
+            end = self.line.find(after, self.place) if after else len(self.line)
+            if end < 0:
+                raise Damaged(f"{_quoted(after)} is missing after {step.name}")
+            text = self.line[self.place : end]
+            raise Damaged(
+                f"{step.name}: {_quoted(text)} is no {what}" if text else f"{step.name} is missing"
+            )
         self.place = found.end()
         return found
-
-    def _until(self, after: bytes) -> bytes:
-        """What stands up to some bytes, or to the line's end."""
-        end = self.line.find(after, self.place) if after else -1
-        return self.line[self.place : end if end >= 0 else len(self.line)]
 
     def _text(self, step: Step, after: bytes, last: bool) -> str | None:
         if last and self.layout.record:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from .kernel import walk
 from .layout import LONGEST_LINE
-from .program import Odd, Parsed, Program, hard_reals, literals_of, words_of
+from .program import Odd, Parsed, Program, hard_reals, literals_of
 
 __all__ = ["Walker"]
 
@@ -54,7 +54,6 @@ class Walker:
         hard = np.empty((HARD, 4), np.int64)
         rows, place, count, odds, hards = walk(
             data,
-            words_of(data),
             start,
             stop,
             LONGEST_LINE,
@@ -71,7 +70,6 @@ class Walker:
             texts,
             text_offsets,
             path,
-            words_of(path),
             path_offsets,
             raw,
             raw_offsets,

@@ -1,0 +1,68 @@
+"""On damaged lines the fast parsers give what the reference gives: the same rows and reasons."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from policy_lists import ESCAPES, STYLES, by_parser, by_reference, layout_of, line, listing, row
+from test_parse_rows import AWKWARD, PARSERS, mode_of
+
+LINES = 1500
+PIECES = (
+    *(b"%", b"|", b"=", b" ", b"-", b" -- ", b"\\", b"\\n", b"0", b"9", b"\0", b"\xff", b"\xc3"),
+    *(b"\xe9\x80", b"%00", b"%FF", b"%2", b"%7C", b"%3A", b"%3a", b"%20", b"%2f", b"E", b"E-300"),
+    *(b"E+400", b".", b"+", b"F", b"D", b"!", b":", b"/", b"\t", b"~", b"\x7f", b"x" * 20),
+    *(
+        b"123456789012345678",
+        b"1234567890123456789",
+        b"99999999999999999999",
+        b"18446744073709551615",
+    ),
+)
+
+
+def damaged(chance: random.Random, one: bytes) -> bytes:
+    """The line with some bytes changed, lost, put in, repeated, or all after a place lost."""
+    for _ in range(chance.choice([1, 1, 2])):
+        way, at = chance.randrange(6), chance.randrange(len(one) + 1)
+        piece = chance.choice(PIECES)
+        if way == 0:
+            one = one[:at] + bytes([chance.randrange(256)]) + one[at + 1 :]
+        elif way == 1:
+            one = one[:at] + one[at + chance.randrange(1, 6) :]
+        elif way == 2:
+            one = one[:at] + piece + one[at:]
+        elif way == 3:
+            one = one[:at] + piece + one[at + len(piece) :]
+        elif way == 4:
+            one = one[:at] + one[at - 12 : at] + one[at:]
+        else:
+            one = one[: max(at, 1)]
+    return one.replace(b"\n", b"") or b"x"
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+@pytest.mark.parametrize("style", STYLES)
+def test_damage_is_the_same_damage_to_all(style: str, escape: str) -> None:
+    # given lines of a list, most of them damaged somewhere
+    made = [
+        row(inode=40961 + number, path=b"/data/u/" + name, heat=number * 1.7e-5, flags=flags)
+        | {"mode": mode_of(flags)}
+        for number, name in enumerate(AWKWARD)
+        for flags in ("FAu", "DAu")
+    ]
+    layout = layout_of(listing(made, style, escape))
+    chance = random.Random(f"{style} {escape}")
+    good = [line(one, style, escape) for one in made]
+    lines = [damaged(chance, chance.choice(good)) for _ in range(LINES)]
+    # when they are parsed by the definition, then some are rows and some are rejects
+    table, rejects, _ = by_reference(layout, lines)
+    assert table.num_rows > LINES / 40
+    assert len(rejects) > LINES / 40
+    assert table.num_rows + len(rejects) == LINES
+    # and the fast parsers give the same rows and the same reasons
+    for parser in PARSERS:
+        fast_table, fast_rejects, _ = by_parser(parser, layout, lines)
+        assert fast_rejects == rejects
+        assert fast_table.equals(table)
