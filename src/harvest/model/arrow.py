@@ -16,6 +16,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from . import without_pandas
 from .errors import BatchError, RecordTypeError
 from .record import PRIMITIVES, Column, Record, RecordType
 
@@ -23,6 +24,8 @@ __all__ = ["BATCH_ROWS", "arrow_type", "batches", "conform", "schema_of", "table
 
 BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""
+
+without_pandas.defer()
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 ORIGIN = pa.dictionary(pa.int32(), pa.string())

@@ -25,7 +25,15 @@ from polars import selectors
 from .frames import frame_of, polars_schema, polars_type, without_maps
 from .record import RecordType
 
-__all__ = ["decode", "encode", "encode_frame", "encode_lines", "lines_of", "object_text"]
+__all__ = [
+    "decode",
+    "encode",
+    "encode_frame",
+    "encode_lines",
+    "lines_of",
+    "object_text",
+    "plain_text",
+]
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
@@ -59,6 +67,26 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
     )
     kinds = {name: _kind_of(plain.schema[name]) for name in plain.columns}
     return plain.select(_members_text(kinds).alias("json")).to_series()
+
+
+def plain_text(kind: pa.DataType, column: pa.ChunkedArray) -> pa.Array:
+    """The text of each value of a column of that type, null for null.
+
+    It is the value's JSON text; where that is a string (of text, times, bytes, NaN), what it says.
+    """
+    plain = without_maps(column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column)
+    frame: pl.DataFrame = pl.from_arrow(pa.table([plain], names=["v"]))  # type: ignore[assignment]
+    value = pl.col("v")
+    if _is_text(kind):
+        text = value
+    elif pa.types.is_timestamp(kind) or pa.types.is_binary(kind):
+        text = _as_encodable(kind, value)  # type: ignore[assignment]
+    else:
+        text = _text(kind, value)
+        if pa.types.is_floating(kind):
+            text = text.str.strip_chars('"')
+    found = frame.select(pl.when(value.is_not_null()).then(text).alias("text")).to_series()
+    return found.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
 
 
 def _kind_of(kind: pl.DataType) -> pa.DataType:
