@@ -63,7 +63,7 @@ def run_pytest(project, *arguments):
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, *arguments],
         cwd=project, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": str(project)},
+        env=os.environ | {"PYTHONPATH": str(project), "PYTEST_DEBUG_TEMPROOT": str(project)},
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(kind, tmp_path
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=root, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        env=os.environ | {"PYTHONPATH": str(root / "src"), "PYTEST_DEBUG_TEMPROOT": str(tmp_path)},
     )  # fmt: skip
     assert tested.returncode == 0, tested.stdout
     assert kind not in ("source", "sink") or int(tested.stdout.split(" passed")[0].split()[-1]) > 20

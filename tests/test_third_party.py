@@ -169,6 +169,7 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     shutil.copytree(project / "tests", tmp_path / "tests")
     variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     variables.pop("PYTHONPATH", None)
+    variables["PYTEST_DEBUG_TEMPROOT"] = str(tmp_path)
 
     done = subprocess.run(
         [environment, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "tests"],

@@ -39,3 +39,25 @@ class OnlyHere:
 
 def _import_what_is_not_there() -> None:
     import package_of_another_environment  # noqa: F401
+
+
+def told_of_itself(name: str, report: Any) -> dict[str, Any]:
+    """What a worker finds: an environment variable, its process, its modules at the start."""
+    import sys
+
+    return {
+        "variable": os.environ.get(name),
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "polars": "polars" in sys.modules,
+        "pyarrow": "pyarrow" in sys.modules,
+    }
+
+
+def endless(path: str, report: Any) -> None:
+    import time
+
+    with open(path, "a") as file:  # noqa: PTH123
+        file.write(f"{os.getpid()}\n")
+    while True:
+        time.sleep(0.05)

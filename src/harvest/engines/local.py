@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -12,6 +13,8 @@ from typing import Any, TypeVar
 
 from harvest.errors import HarvestError
 from harvest.plugins.engine import Engine
+
+from .forking import fork_context
 
 __all__ = ["LocalEngine", "available_cores"]
 
@@ -53,23 +56,23 @@ class LocalEngine(Engine):
             for task in tasks:
                 yield function(task, on_progress)
             return
-        yield from _in_processes(function, tasks, workers, on_progress)
+        context = fork_context([function.__module__, *self.modules])
+        yield from _in_processes(context, function, tasks, workers, on_progress)
 
 
 def _in_processes(
+    context: Any,
     function: Callable[..., R],
     tasks: Sequence[T],
     workers: int,
     on_progress: Callable[[Any], None] | None,
 ) -> Iterator[R]:
-    # never fork: Arrow and polars run threads
-    context = multiprocessing.get_context("spawn")
     reports: Any = context.SimpleQueue() if on_progress is not None else None
     pool = ProcessPoolExecutor(
         workers,
         mp_context=context,
         initializer=_start_worker,
-        initargs=(reports, max(1, available_cores() // workers)),
+        initargs=(reports, dict(os.environ), max(1, available_cores() // workers)),
     )
     listener = _Listener(reports, on_progress) if on_progress is not None else None
     # biggest first would be faster still, but the plan's order is what users watch
@@ -114,30 +117,25 @@ def _end(pool: ProcessPoolExecutor) -> None:
         process.join()
 
 
-def _start_worker(reports: Any, threads: int) -> None:
-    """Prepare a worker process, before anything heavy is imported in it."""
+def _start_worker(reports: Any, environment: dict[str, str], threads: int) -> None:
+    """Prepare a worker process, which has the environment of when the first one was started."""
     global _report_queue
+    os.environ.clear()
+    os.environ.update(environment)
     os.environ.setdefault("POLARS_MAX_THREADS", str(threads))
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
-    import signal
-
     # Ctrl-C reaches the whole process group; the parent ends the workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with_parent()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     _report_queue = reports
 
 
 def _die_with_parent() -> None:
-    """Have the kernel end this worker when its parent is killed (Linux)."""
-    import ctypes
-    import signal
-
-    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
-    libc = ctypes.CDLL(None, use_errno=True)
-    if hasattr(libc, "prctl"):
-        libc.prctl(set_parent_death_signal, signal.SIGKILL)
-        if os.getppid() == 1:
-            os._exit(1)
+    """End this worker when the process that gave it work is killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _call(function: Callable[..., R], task: Any) -> R:

@@ -22,6 +22,7 @@ class Engine(abc.ABC):
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
     workers: how many at once; None for as many as make sense.
     recipe: the ``Recipe`` of the run that it works for, set by the run; None without one.
+    modules: names of those that the tasks are going to import, set by the run.
 
     Raises ConfigError for a setting that is unknown or does not fit.
     """
@@ -33,6 +34,7 @@ class Engine(abc.ABC):
         self.workers = workers
         self.config: Any = structure(self.Config, settings, plugin=self.name)
         self.recipe: Any = None
+        self.modules: Sequence[str] = ()
 
     @abc.abstractmethod
     def map(

@@ -119,6 +119,13 @@ class Source(abc.ABC):
         for file in files:
             yield file_partition(file, id=file.name)
 
+    def modules(self, partition: Partition) -> Iterable[str]:
+        """Modules that ``read`` imports late; worker processes then share one import of them.
+
+        Only for speed: by default none, and each worker imports what it needs by itself.
+        """
+        return ()
+
     @abc.abstractmethod
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
         """The rows of one partition.

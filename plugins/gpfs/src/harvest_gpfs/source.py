@@ -94,20 +94,27 @@ class GpfsSource(Source):
             for table in reading.tables(stream):
                 yield GpfsFile, table
 
-    def _parser(self, partition: Partition, layout: Any) -> Any:
-        """The compiled parser where it repays its loading, otherwise the one on numpy."""
-        from .program import Program
+    def modules(self, partition: Partition) -> Iterable[str]:
+        """The parser and what it needs."""
+        parser = "walker" if compiled.available() and self._fast(partition) else "columnar"
+        return [f"{__package__}.{name}" for name in ("find", "reading", "streams", parser)]
 
+    def _fast(self, partition: Partition) -> bool:
+        """Whether the compiled parser repays its loading."""
         size = partition.size_bytes
         if partition.options.get("packed"):
             size *= _UNPACKED
         try:
-            fast = compiled.wanted(size, self.config.kernel)
+            return compiled.wanted(size, self.config.kernel)
         except ValueError as error:  # numba is not on every node
             raise SourceError(
                 str(error), where=partition.origin, remedy="or set gpfs.kernel=auto"
             ) from error
-        if fast:
+
+    def _parser(self, partition: Partition, layout: Any) -> Any:
+        from .program import Program
+
+        if self._fast(partition):
             from .walker import Walker
 
             return Walker(Program.of(layout))

@@ -1,0 +1,107 @@
+"""The local engine: workers forked from a process without threads, which end with the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import worker_functions as work
+
+from harvest.engines.local import LocalEngine
+from harvest.errors import HarvestError
+
+NAME = "HARVEST_TEST_OF_WORKERS"
+SUPPORT = str(Path(work.__file__).parent)
+
+
+def ran(function, tasks, *, modules=()):
+    engine = LocalEngine(workers=2)
+    engine.modules = list(modules)
+    return list(engine.map(function, tasks))
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def eventually(found, what: str) -> None:
+    limit = time.monotonic() + 60
+    while not found():
+        assert time.monotonic() < limit, what
+        time.sleep(0.02)
+
+
+def test_results_come_from_other_processes():
+    assert sorted(ran(work.doubled, range(20))) == [2 * n for n in range(20)]
+    assert os.getpid() not in {told["pid"] for told in ran(work.told_of_itself, [NAME] * 4)}
+
+
+def test_workers_have_the_environment_of_now_not_of_the_first_run(monkeypatch):
+    for value in ("first", "second"):
+        monkeypatch.setenv(NAME, value)
+        assert {told["variable"] for told in ran(work.told_of_itself, [NAME] * 4)} == {value}
+    monkeypatch.delenv(NAME)
+    assert {told["variable"] for told in ran(work.told_of_itself, [NAME] * 4)} == {None}
+
+
+def test_a_killed_worker_is_told_with_what_to_do():
+    with pytest.raises(HarvestError, match="a worker process was killed") as caught:
+        ran(work.deadly, [1, 2])
+    assert "run again" in (caught.value.remedy or "")
+
+
+FRESH = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from harvest.engines.local import LocalEngine
+import worker_functions as work
+
+if __name__ == "__main__":
+    engine = LocalEngine(workers=2)
+    engine.modules = ["harvest.run.work", "polars", "no_such_module"]
+    first = next(iter(engine.map(work.told_of_itself, ["X", "X"])))
+    threads = os.listdir(f"/proc/{first['parent']}/task")
+    print(first["pyarrow"], first["polars"], len(threads), first["parent"] != os.getpid())
+"""
+
+
+def test_workers_are_forked_from_one_thread_that_has_imported_what_they_need(tmp_path):
+    """polars would start threads; a module that is not there is no worker's concern."""
+    script = tmp_path / "fresh.py"
+    script.write_text(FRESH)
+
+    done = subprocess.run(
+        [sys.executable, str(script), SUPPORT], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "False", "1", "True"]
+
+
+def test_workers_do_not_outlive_a_process_that_is_killed_alone(tmp_path):
+    told = tmp_path / "pids"
+    code = (
+        "from harvest.engines.local import LocalEngine\n"
+        "import worker_functions as work\n"
+        f"list(LocalEngine(workers=2).map(work.endless, [{str(told)!r}] * 2))\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=SUPPORT)
+    try:
+        eventually(lambda: told.exists() and len(told.read_text().split()) == 2, "workers begin")
+        workers = [int(pid) for pid in told.read_text().split()]
+        assert all(map(alive, workers))
+    finally:
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+
+    eventually(lambda: not any(map(alive, workers)), "workers end")
