@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
-import polars as pl
 
 from harvest import DirectorySink, PartFile, PartWriter, RecordType, UsageError
-from harvest.model.frames import native_schema, plain_columns, polars_schema
 from harvest.plugins.sink import Publication
 
 from .sharing import share
 from .writer import ParquetPartWriter
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Config", "ParquetSink"]
 
@@ -121,36 +121,6 @@ class ParquetSink(DirectorySink):
         Columns that files of an older version of the type lack are null; those of a newer version
         that the type does not have are left out.
         """
-        wanted = [file for file in files if file.record_type == record_type.name]
-        if not wanted:
-            return pl.LazyFrame(schema=polars_schema(record_type))
-        # some files hold rows of several partitions, and not all of these need be asked for
-        taken = Counter[str]()
-        for file in wanted:
-            taken[file.path] += file.rows
-        whole = [file for file in wanted if file.file_rows in (None, taken[file.path])]
-        partly = [file for file in wanted if file.file_rows not in (None, taken[file.path])]
-        frames = [
-            _scan(self.paths([file]), record_type).slice(file.first_row or 0, file.rows)
-            for file in partly
-        ]
-        if whole:
-            frames.insert(0, _scan(list(dict.fromkeys(self.paths(whole))), record_type))
-        frame = pl.concat(frames) if len(frames) > 1 else frames[0]
-        return frame.select(plain_columns(record_type))
+        from .scanning import scan
 
-
-def _scan(paths: Sequence[Path], record_type: RecordType) -> pl.LazyFrame:
-    return pl.scan_parquet(
-        paths,
-        schema=native_schema(record_type),
-        missing_columns="insert",
-        extra_columns="ignore",
-        cast_options=pl.ScanCastOptions(
-            integer_cast="upcast",
-            missing_struct_fields="insert",
-            extra_struct_fields="ignore",
-        ),
-        glob=False,
-        hive_partitioning=False,
-    )
+        return scan(self, files, record_type)
