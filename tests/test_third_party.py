@@ -7,22 +7,18 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
+from clean_environment import build_wheels, make_environment
 
 from harvest.plugins.scaffold import scaffold
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples" / "plugins").glob("harvest-*"))
-OURS = re.compile(r"(hpc_)?harvest|_*editable|.*\.pth$|pip\b|__pycache__")
-"""What the clean environment does not see of the libraries installed here."""
 
 TEN_LINES = '''\
 import harvest
@@ -65,16 +61,6 @@ def digest(text: str) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-BUILD = """
-import os, sys
-from hatchling.build import build_wheel
-out, *roots = sys.argv[1:]
-for root in roots:
-    os.chdir(root)
-    build_wheel(out)
-"""
-
-
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
     """A clean virtual environment with harvest's wheels and plugins of strangers.
@@ -90,33 +76,24 @@ def environment(tmp_path_factory):
     with (shared / "third-party.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "ready").exists():
-            make_environment(folder)
+            furnish(folder)
             (folder / "ready").touch()
     return folder / "venv" / "bin" / "python"
 
 
-def make_environment(folder: Path) -> None:
+def furnish(folder: Path) -> None:
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
     scaffold("made-up", "source", folder)
     roots = [ROOT, ROOT / "plugins/parquet", ROOT / "plugins/jsonl", *EXAMPLES]
     roots.append(folder / "harvest-made-up")
-    subprocess.run([sys.executable, "-c", BUILD, wheels, *roots], check=True, capture_output=True)
+    build_wheels(roots, wheels)
     build_wheel(wheels, "greeting", "greeting_harvest", TEN_LINES,
                 "greeting_harvest:GreetingSource")  # fmt: skip
     build_wheel(wheels, "broken", "broken_harvest", "import no_such_library\n", "broken_harvest")
     future = "harvest_api = 99\ndef harvest_sources(): return []\n"
     build_wheel(wheels, "future", "future_harvest", future, "future_harvest")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
-    site = next((folder / "venv" / "lib").glob("python*/site-packages"))
-    for libraries in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-        for path in Path(libraries).iterdir():
-            if not OURS.match(path.name):
-                (site / path.name).symlink_to(path)
-    pip = [sys.executable, "-m", "pip", "--python", folder / "venv" / "bin" / "python"]
-    subprocess.run(
-        [*pip, "install", "-q", "--no-deps", "--no-index", *sorted(wheels.iterdir())], check=True
-    )
+    make_environment(folder / "venv", sorted(wheels.iterdir()))
 
 
 def harvest_command(python, *arguments, **variables):

@@ -192,9 +192,32 @@ def test_encodings_follow_the_values() -> None:
     chosen = choose(moves(range(2000)))
     assert chosen.other["number"] == chosen.other["position"] == "DELTA_BINARY_PACKED"
     assert chosen.other["duration_s"] == "BYTE_STREAM_SPLIT"
-    assert {"time", "origin", "pieces.list.element.key", "labels.key_value.value"} <= set(
+    assert {"time", "origin", "pieces.list.element.key", "labels.key_value.key"} <= set(
         chosen.dictionary
     )
+
+
+def test_what_is_nested_is_encoded_by_its_own_values() -> None:
+    count = 2000
+    items = [[("cpu", n * 0.1), ("mem", n * 7.0)] for n in range(count)]
+    sizes = [[{"size": n, "kind": "x"}] for n in range(count)]
+    struct = pa.struct([("size", pa.int64()), ("kind", pa.string())])
+    chosen = choose(
+        pa.table(
+            {
+                "usage": pa.array(items, pa.map_(pa.string(), pa.float64())),
+                "sizes": pa.array(sizes, pa.list_(struct)),
+                "empty": pa.array([[]] * count, pa.list_(pa.int64())),
+            }
+        )
+    )
+    assert chosen.other == {
+        "usage.key_value.value": "BYTE_STREAM_SPLIT",
+        "sizes.list.element.size": "DELTA_BINARY_PACKED",
+    }
+    assert set(chosen.dictionary) == {
+        "usage.key_value.key", "sizes.list.element.kind", "empty.list.element",
+    }  # fmt: skip
 
 
 def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:

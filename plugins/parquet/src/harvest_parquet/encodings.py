@@ -37,39 +37,38 @@ class Encodings:
 def choose(table: pa.Table) -> Encodings:
     """Encodings for data like that of ``table``."""
     chosen = Encodings([], {})
-    sample = _sample(table)
-    for field in table.schema:
-        if pa.types.is_nested(field.type):
-            chosen.dictionary.extend(_leaves(field.name, field.type))
-        elif pa.types.is_dictionary(field.type) or _few_values(sample.column(field.name)):
-            chosen.dictionary.append(field.name)
-        elif pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type):
-            chosen.other[field.name] = "DELTA_BINARY_PACKED"
-        elif pa.types.is_floating(field.type):
-            chosen.other[field.name] = "BYTE_STREAM_SPLIT"
+    for field, column in zip(table.schema, _sample(table).columns, strict=True):
+        for path, values in _leaves(field.name, column.combine_chunks()):
+            kind = values.type
+            if pa.types.is_dictionary(kind) or _few_values(values):
+                chosen.dictionary.append(path)
+            elif pa.types.is_integer(kind) or pa.types.is_timestamp(kind):
+                chosen.other[path] = "DELTA_BINARY_PACKED"
+            elif pa.types.is_floating(kind):
+                chosen.other[path] = "BYTE_STREAM_SPLIT"
     return chosen
 
 
 def _sample(table: pa.Table) -> pa.Table:
     """Rows from all over the table."""
     step = max(1, table.num_rows // SAMPLE_ROWS)
-    flat = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
-    return table.select(flat).take(pa.array(range(0, table.num_rows, step), pa.int64()))
+    return table.take(pa.array(range(0, table.num_rows, step), pa.int64()))
 
 
-def _few_values(sample: pa.ChunkedArray) -> bool:
-    return bool(pc.count_distinct(sample, mode="all").as_py() <= max(1, len(sample) * FEW))
+def _few_values(values: pa.Array) -> bool:
+    return bool(pc.count_distinct(values, mode="all").as_py() <= max(1, len(values) * FEW))
 
 
-def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
-    """The paths of a nested column's leaves, as Parquet names them."""
+def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+    """A column, or what it nests, with its path as Parquet names it."""
+    kind = values.type
     if pa.types.is_map(kind):
-        yield from _leaves(f"{path}.key_value.key", kind.key_type)
-        yield from _leaves(f"{path}.key_value.value", kind.item_type)
+        yield from _leaves(f"{path}.key_value.key", values.keys)
+        yield from _leaves(f"{path}.key_value.value", values.items)
     elif pa.types.is_list(kind):
-        yield from _leaves(f"{path}.list.element", kind.value_type)
+        yield from _leaves(f"{path}.list.element", values.flatten())
     elif pa.types.is_struct(kind):
-        for field in kind:
-            yield from _leaves(f"{path}.{field.name}", field.type)
+        for field, inner in zip(kind, values.flatten(), strict=True):
+            yield from _leaves(f"{path}.{field.name}", inner)
     else:
-        yield path
+        yield path, values
