@@ -70,6 +70,7 @@ class Config:
             "compression_level": level,
             "write_statistics": True,
             "write_page_index": True,
+            "write_batch_size": 16_384,  # values at once; 1,024, the default, cost a twentieth more
         }
 
 
