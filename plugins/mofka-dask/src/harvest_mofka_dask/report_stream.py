@@ -48,7 +48,8 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         else:
             _image(axes, placed, colours, lines.height, first, last)
         axes.set_ylim(lines.height - 0.4, -0.6)
-        axes.set_xlim(first / 1e6, last / 1e6)
+        margin = (last - first) / 100  # or a bar at an end would be cut in two
+        axes.set_xlim((first - margin) / 1e6, (last + margin) / 1e6)
         axes.set_xlabel("seconds since the first event of the run")
         _blocks(axes, lines)
         axes.grid(visible=False, axis="y")
