@@ -88,7 +88,7 @@ class GpfsConfig:
         check=_kernel,
     )
     partition_bytes: int = _setting(
-        "bytes of a plain list that are one unit of parallel work", 256 << 20, check=_partition
+        "bytes of a plain list that are one unit of parallel work", 128 << 20, check=_partition
     )
 
 

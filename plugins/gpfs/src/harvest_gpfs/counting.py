@@ -18,7 +18,9 @@ import numpy as np
 
 __all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "trailer_rows"]
 
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 1 << 18
+"""Bytes that are counted at once: few enough to stay in the processor's cache."""
+
 _TRAILER: Final = re.compile(rb"# end rows=(\d{1,18})\s*")
 _NEWLINE: Final = 10
 
@@ -59,6 +61,7 @@ class Counter:
         self._path = path
         self._lock = threading.Lock()
         self._known: dict[int, Before] = {0: Before()}
+        self._ends = np.empty(_CHUNK, bool)
 
     def before(self, place: int) -> Before:
         """What lies before a place, at which a line begins."""
@@ -66,41 +69,47 @@ class Counter:
             nearest = max(known for known in self._known if known <= place)
             found = self._known[nearest]
             for chunk in self._chunks(nearest, place):
-                found = after(found, chunk)
+                found = after(found, chunk, self._ends)
             self._known[place] = found
             return found
 
-    def _chunks(self, start: int, stop: int) -> Iterator[bytes]:
-        """Whole lines between two places."""
-        rest = b""
+    def _chunks(self, start: int, stop: int) -> Iterator[memoryview]:
+        """Whole lines between two places; each chunk is overwritten by the next one."""
+        buffer = bytearray(_CHUNK)
         with self._path.open("rb", buffering=0) as file:
-            file.seek(start)
             while start < stop:
-                data = file.read(min(_CHUNK, stop - start))
-                if not data:
-                    break
-                start += len(data)
-                data = rest + data
-                end = data.rfind(b"\n") + 1
-                rest = data[end:]
+                file.seek(start)
+                room = memoryview(buffer)[: stop - start]
+                count = file.readinto(room)
+                end = buffer.rfind(b"\n", 0, count) + 1
                 if end:
-                    yield data[:end]
+                    start += end
+                    yield room[:end]
+                elif count == len(buffer):  # of one line
+                    buffer = bytearray(2 * count)
+                else:
+                    break
 
 
-def after(before: Before, chunk: bytes) -> Before:
-    """What lies before the end of a chunk of whole lines that follows."""
+def after(before: Before, chunk: bytes | memoryview, room: Any = None) -> Before:
+    """What lies before the end of a chunk of whole lines that follows.
+
+    room: an array of booleans, for one a byte; without it, or where it is too small, a new one.
+    """
     data = np.frombuffer(chunk, np.uint8)
-    ends = data == _NEWLINE
-    first = np.empty_like(ends)
-    first[0], first[1:] = True, ends[:-1]
-    remarks = int(np.count_nonzero(first & ((data == 35) | (data == 91) | ends)))
+    out = None if room is None or len(room) < len(data) else room[: len(data)]
+    ends = np.flatnonzero(np.equal(data, _NEWLINE, out=out))
+    first = np.append(data[:1], data[ends[:-1] + 1])
+    remarks = int(np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE)))
     at_trailer = before.at_trailer
-    if remarks and (place := chunk.rfind(b"# end rows=")) >= 0:
-        line = chunk.rfind(b"\n", 0, place) + 1
-        if place == line and trailer_rows(chunk[line : chunk.index(b"\n", line)]) is not None:
-            head = after(Before(before.lines, before.remarks), chunk[:line]) if line else before
-            at_trailer = head.listed
-    return Before(before.lines + int(np.count_nonzero(ends)), before.remarks + remarks, at_trailer)
+    if remarks:
+        text = bytes(chunk)
+        if (place := text.rfind(b"# end rows=")) >= 0:
+            line = text.rfind(b"\n", 0, place) + 1
+            if place == line and trailer_rows(text[line : text.index(b"\n", line)]) is not None:
+                head = after(Before(before.lines, before.remarks), text[:line]) if line else before
+                at_trailer = head.listed
+    return Before(before.lines + len(ends), before.remarks + remarks, at_trailer)
 
 
 class LinesBefore:
