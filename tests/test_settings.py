@@ -76,5 +76,26 @@ def test_a_wrong_setting_is_named_with_what_to_do(values, message):
     assert caught.value.exit_code == 2
 
 
+@attrs.frozen(kw_only=True)
+class Range:
+    """Two settings, one of which limits the other."""
+
+    lowest: int = attrs.field(default=0)
+    tags: list[str] = attrs.field(factory=list)
+    highest: int = attrs.field(default=10)
+
+    @highest.validator
+    def _fits(self, _, value):
+        if value < self.lowest + len(self.tags):
+            raise ValueError(f"highest must be at least {self.lowest}, not {value}")
+
+
+def test_a_setting_may_be_checked_against_others():
+    assert structure(Range, {"highest": "3", "lowest": "3"}, plugin="demo").highest == 3
+    with pytest.raises(ConfigError, match="highest must be at least 5, not 3") as caught:
+        structure(Range, {"highest": "3", "lowest": "5"}, plugin="demo")
+    assert caught.value.where == "demo.highest"
+
+
 def test_settings_can_be_described():
     assert describe(Settings)[0] == ("timezone", "str", "UTC", "Zone of naive times.")

@@ -7,11 +7,13 @@ the setting.
 
 from __future__ import annotations
 
+import contextlib
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -53,19 +55,38 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
             found[name] = value
     made: dict[str, Any] = {}
     for name, value in found.items():
-        try:
+        with _told(plugin, fields[name], value):
             made[name] = _converter().structure(value, hints[name])
-            fields[name].validator and fields[name].validator(None, fields[name], made[name])
-        except (ValueError, TypeError, cattrs.BaseValidationError) as error:
-            raise ConfigError(
-                f"{value!r} does not fit: {_reason(error)}",
-                where=f"{plugin}.{name}",
-                remedy=fields[name].metadata.get("doc") or "see the plugin's documentation",
-            ) from error
+    # validators may compare a setting with others
+    whole = SimpleNamespace(**{name: made.get(name, _default(fields[name])) for name in fields})
+    for name, value in found.items():
+        if (check := fields[name].validator) is not None:
+            with _told(plugin, fields[name], value):
+                check(whole, fields[name], made[name])
     try:
         return cls(**made)
     except (ValueError, TypeError) as error:
         raise ConfigError(str(error), where=plugin) from error
+
+
+@contextlib.contextmanager
+def _told(plugin: str, field: attrs.Attribute[Any], value: Any) -> Iterator[None]:
+    """Tell of a value that does not fit with the name of its setting."""
+    try:
+        yield
+    except (ValueError, TypeError, cattrs.BaseValidationError) as error:
+        raise ConfigError(
+            f"{value!r} does not fit: {_reason(error)}",
+            where=f"{plugin}.{field.name}",
+            remedy=field.metadata.get("doc") or "see the plugin's documentation",
+        ) from error
+
+
+def _default(field: attrs.Attribute[Any]) -> Any:
+    factory: Any = field.default
+    if isinstance(factory, attrs.Factory):  # type: ignore[arg-type]
+        return None if factory.takes_self else factory.factory()
+    return factory
 
 
 def _reason(error: BaseException) -> str:
