@@ -25,6 +25,14 @@ print(json.dumps([found.units == found.accounted, found.written, len(found.rejec
 """
 MIB = 1 << 20
 PEAK_MB = 900
+SLURM_MB = 500
+
+SACCT = "JobID|JobName|User|State|ExitCode|Elapsed|Start\n"
+JOB = "1|job|ann|COMPLETED|0:0|00:00:05|2024-04-19T10:00:00\n"
+TEXT = SACCT + JOB
+CSV = TEXT.replace("|", ",")
+LAST_FREE = "JobID|User|State|Elapsed|Comment\n1|ann|COMPLETED|00:00:05|hm\n"
+FIXED = "JobID        State     \n------------ ----------\n1            COMPLETED \n"
 
 
 def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
@@ -51,6 +59,14 @@ def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
         ("harvest_yappi.source", "YappiSource", "a.pstat", "{)\x03", 1),
         ("harvest_ncem.source", "NcemSource", "4dstem_rec_status_0_scan_1.json", '{"a": "', 1),
         ("harvest_darshan.source", "DarshanSource", "a.darshan", "3.41\0\0\0\0", 1),
+        (
+            "harvest_ncem.source",
+            "NcemSource",
+            "scans.csv",
+            "distiller_id,scan_number,datetime\n",
+            1,
+        ),
+        ("harvest_distiller.source", "DistillerSource", "128_128.csv", "id,slurm_id,elapsed\n", 1),
     ],
 )
 def test_a_line_without_end_costs_bounded_memory(
@@ -62,6 +78,39 @@ def test_a_line_without_end_costs_bounded_memory(
         file.truncate(256 * MIB)
     rows, rejects, peak = read(module, source, path)
     assert rows + rejects >= least
+    assert peak < PEAK_MB
+
+
+@pytest.mark.parametrize("head", [TEXT, CSV, LAST_FREE, FIXED, TEXT + JOB[:20], '{"jobs":[{"a":"'])
+def test_a_line_without_end_in_accounting_costs_less_still(tmp_path: Path, head: str) -> None:
+    # given a dump of one job, then a line of 256 MiB, and behind it another job
+    path = tmp_path / "dump.txt"
+    with path.open("wb") as file:
+        file.write(head.encode())
+        file.truncate(256 * MIB)
+        file.seek(0, 2)
+        file.write(b"\n" + head.splitlines()[-1].encode() + b"\n")
+    rows, rejects, peak = read("harvest_slurm.source", "SlurmSource", path)
+    assert (rows, rejects) == ((0, 1) if head.startswith("{") else
+                               (1, 2) if head.endswith(JOB[:20]) else (2, 1))  # fmt: skip
+    assert peak < SLURM_MB
+
+
+@pytest.mark.parametrize("head", [TEXT, LAST_FREE, FIXED, SACCT + (JOB + "\n" * 900) * 2_000])
+def test_millions_of_empty_lines_are_no_work_each(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "dump.txt"
+    path.write_text(head + "\n" * (4 * MIB) + head.splitlines()[-1] + "\n")
+    rows, rejects, peak = read("harvest_slurm.source", "SlurmSource", path)
+    assert (rows, rejects) == (head.count("COMPLETED") + (head.splitlines()[-1] != ""), 0)
+    assert peak < SLURM_MB
+
+
+def test_a_quote_that_is_never_closed_costs_its_line_alone(tmp_path: Path) -> None:
+    path = tmp_path / "dump.csv"
+    job = JOB.replace("|", ",")
+    path.write_text(CSV + '2,"odd' + job[5:] + job * 200_000)
+    rows, rejects, peak = read("harvest_slurm.source", "SlurmSource", path)
+    assert (rows, rejects) == (200_001, 1)
     assert peak < PEAK_MB
 
 

@@ -212,12 +212,21 @@ def read_blocks(text: str, block: int) -> tuple[list[tuple[str, ...]], ReadConte
 @settings(deadline=None)
 @given(st.lists(any_name, max_size=12), st.integers(1, 400))
 def test_names_last_are_always_exact(made: list[str], block: int) -> None:
-    """With the name last and a delimiter that no name holds, every name survives (slurm:live)."""
+    """With the name last and a delimiter that no name holds, every name survives (slurm:live).
+
+    All but line ends of the file's last name, which may as well be empty lines after it.
+    """
     header = ["JobID", "State", "JobName"]
-    rows = [[str(n), "FAILED", name] for n, name in enumerate(made, 1)]
+    rows = [[str(n), "FAILED", name] for n, name in enumerate([*made, "last"], 1)]
     got, ctx, _ = read_blocks(dump(rows, header, mark="\x1f\x1e"), block)
     assert got == expected_of(rows)
     assert not ctx.rejects
+
+
+def test_empty_lines_at_the_end_of_a_file_are_counted_and_part_of_no_name() -> None:
+    got, ctx, _ = read_blocks("JobID|State|JobName\n1|FAILED|name\n\n\n", 400)
+    assert got == [("1", "FAILED", "name")]
+    assert ctx.folded_by == {"blank line": 2}
 
 
 @settings(deadline=None)

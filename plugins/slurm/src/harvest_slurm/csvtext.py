@@ -28,11 +28,14 @@ class CsvReader:
 
     def cut(self, data: Any, stop: int) -> int:
         """Where whole records to read now end: a line end outside of quotes."""
-        block = data[PAD:stop].tobytes()
-        end = block.rfind(b"\n") + 1
-        while end and block.count(b'"', 0, end) % 2:
-            end = block.rfind(b"\n", 0, end - 1) + 1
-        return PAD + end
+        ends = np.flatnonzero(data[PAD:stop] == ord("\n"))
+        quotes = np.flatnonzero(data[PAD:stop] == ord('"'))
+        outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+        return PAD + int(outside[-1]) + 1 if len(outside) else PAD
+
+    def cut_anywhere(self, data: Any, stop: int) -> int:
+        """No place: within quotes there are no records."""
+        return PAD
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block; positions count records, the header being the first."""

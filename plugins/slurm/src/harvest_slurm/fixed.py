@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from harvest import ReadContext
 
+from .bounds import LONGEST, reject_line
 from .grid import BatchRows, RawRows
 from .ids import PATTERN
 from .layout import Layout
@@ -27,7 +28,7 @@ def read_fixed(
     stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
     """Rows of a dump of kind ``fixed``; reports to ``ctx`` like ``read_text``."""
-    preamble = [stream.readline() for _ in range(layout.skip)]
+    preamble = [stream.readline(LONGEST) for _ in range(layout.skip)]
     for number, line in enumerate(preamble[:-2], start=1):
         if line.strip():
             ctx.read(1)
@@ -49,8 +50,16 @@ def read_fixed(
         rows, done = reader.rows(lines, number, at_end=not data)
         if rows is not None:
             yield rows
-        carry = b"".join(line + b"\n" for line in lines[done:]) + carry if data else b""
         number += done
+        if len(carry) > LONGEST:
+            for index, line in enumerate(lines[done:]):  # it cannot go on in a line of that length
+                ctx.read(1)
+                ctx.reject(line, "the line after it is too long", position=number + index)
+            number += len(lines) - done
+            carry = reject_line(stream, carry, ctx, number)
+            number += 1
+        else:
+            carry = b"".join(line + b"\n" for line in lines[done:]) + carry if data else b""
         ctx.advance(len(data))
         if not data:
             return
@@ -96,9 +105,12 @@ class _Fixed:
         """Deal with a line of another length; how many lines that took, 0 to wait for more."""
         line = lines[index]
         if not line.strip() or line in (self.layout.header, self._dashes()):
-            self.ctx.read(1)
-            self.ctx.folded(1, "repeated header" if line.strip() else "blank line")
-            return 1
+            taken = 1
+            while not line and index + taken < len(lines) and not lines[index + taken]:
+                taken += 1
+            self.ctx.read(taken)
+            self.ctx.folded(taken, "repeated header" if line.strip() else "blank line")
+            return taken
         if self.layout.stripped and len(line) < self.length:
             full.append(line.ljust(self.length))
             positions.append(number + index)

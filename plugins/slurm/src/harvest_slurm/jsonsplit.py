@@ -12,7 +12,12 @@ __all__ = ["Broken", "split_jobs"]
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
+_SHOWN: Final = 64 * 1024
+
+LONGEST: Final = 64 * 1024 * 1024
+"""Bytes of a job with its steps, at most."""
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
 
 
 @attrs.frozen
@@ -72,6 +77,11 @@ def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
                     if not found:
                         yield Broken(buffer[:200], "no array 'jobs' in this JSON")
                     return
+        keep = start if start >= 0 else place
+        if len(buffer) - keep > LONGEST:
+            reason = f"longer than {LONGEST} bytes; what follows in the file is not read"
+            yield Broken(buffer[keep : keep + _SHOWN], reason)
+            return
         if at_end:
             if start >= 0:
                 yield Broken(buffer[start:], "the file ends inside this job")

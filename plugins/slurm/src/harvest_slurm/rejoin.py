@@ -14,6 +14,7 @@ from typing import Final
 
 import attrs
 
+from .bounds import LONGEST, too_long
 from .fields import BY_NAME, FREE, canonical
 from .ids import PATTERN
 from .layout import Layout
@@ -95,6 +96,8 @@ class Joined:
     rejects: index, raw bytes and reason of each line given up.
     blanks, headers: lines that carry nothing.
     resume: index from which lines must be seen again together with what follows them.
+    end: index of the line after the last record put together.
+    filled: index of the first line behind those seen that is not empty.
     """
 
     records: list[tuple[int, list[str]]] = attrs.field(factory=list)
@@ -103,6 +106,8 @@ class Joined:
     blanks: int = 0
     headers: int = 0
     resume: int | None = None
+    end: int = 0
+    filled: int = -1
 
 
 class Joiner:
@@ -149,8 +154,15 @@ class Joiner:
         if self.layout.header is not None and line == self.layout.header:
             done.headers += 1
             return first + 1
-        if not line.strip() and self._is_gap(lines, first, at_end):
+        if len(line) > LONGEST:
+            done.rejects.append((first, line, too_long(len(line))))
+            return first + 1
+        if not line.strip() and self._is_gap(lines, first, done, at_end):
             done.blanks += 1
+            return first + 1
+        if not line.strip() and not self.first_free:  # no record begins so
+            if not self._append(lines, first, odd, done):
+                done.blanks += 1
             return first + 1
         text = _decoded(line)
         last = first
@@ -162,6 +174,7 @@ class Joiner:
                 found, complaint = self._divide(text)
                 if found is not None:
                     done.records.append((first, found))
+                    done.end = last + 1
                     done.used |= absorbed
                     return last + 1
                 if fields > self.due + EXTRA_FIELDS or complaint:
@@ -174,9 +187,10 @@ class Joiner:
                 if not at_end and not (self.last_free and self.mark not in text):
                     return None
                 break
-            if not self._continues(text, lines[following], following in odd):
+            more = lines[following]
+            if len(more) > LONGEST or not self._continues(text, more, following in odd):
                 break
-            text = f"{text}\n{_decoded(lines[following])}"
+            text = f"{text}\n{_decoded(more)}"
             if following not in odd:
                 absorbed.add(following)
             last = following
@@ -194,14 +208,18 @@ class Joiner:
         done.rejects.append((first, line, reason))
         return first + 1
 
-    def _is_gap(self, lines: Sequence[bytes], index: int, at_end: bool) -> bool:
+    def _is_gap(self, lines: Sequence[bytes], index: int, done: Joined, at_end: bool) -> bool:
         """Whether an empty line separates records, and is no part of a field."""
         if not (self.last_free or self.first_free):
             return True
         if self.layout.header is None:
             return False
-        after = next((line for line in lines[index + 1 :] if line.strip()), None)
-        return after == self.layout.header or (after is None and at_end)
+        if done.filled <= index:
+            ahead = range(index + 1, len(lines))
+            done.filled = next((i for i in ahead if lines[i].strip()), len(lines))
+        if done.filled == len(lines):
+            return at_end
+        return lines[done.filled] == self.layout.header
 
     def _inside_first(self, text: str) -> bool:
         """Whether a record that begins like this is still inside its first, free field."""
@@ -233,8 +251,11 @@ class Joiner:
         if not self.last_free or index == 0 or self.mark in _decoded(lines[index]):
             return False
         more = _decoded(lines[index])
-        if done.records and self._ends(done, lines) == index:
+        if done.records and done.end == index:
+            if index - done.records[-1][0] >= LINES:
+                return False
             done.records[-1][1][-1] += f"\n{more}"
+            done.end += 1
             return True
         if index - 1 in odd:
             return False
@@ -243,13 +264,9 @@ class Joiner:
             return False
         start[-1] += f"\n{more}"
         done.records.append((index - 1, start))
+        done.end = index + 1
         done.used.add(index - 1)
         return True
-
-    def _ends(self, done: Joined, lines: Sequence[bytes]) -> int:
-        """Index of the line after the last record put together."""
-        first, fields = done.records[-1]
-        return first + 1 + sum(field.count("\n") for field in fields)
 
     def _count(self, text: str) -> int:
         """Fields of a text, by its delimiters."""

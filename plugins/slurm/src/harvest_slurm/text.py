@@ -15,13 +15,14 @@ import pyarrow as pa
 
 from harvest import ReadContext
 
+from .bounds import LONGEST, reject_line
 from .csvtext import CsvReader
 from .digits import PAD, spans_of
 from .grid import GridRows, RawRows
 from .ids import is_id
 from .layout import Layout
 from .parts import simple_ids
-from .rejoin import Joined, Joiner
+from .rejoin import LINES, Joined, Joiner
 
 if TYPE_CHECKING:
     from .walked import WalkedRows
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_BYTES", "read_text"]
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
-CARRY_BYTES: Final = 4 * 1024 * 1024
 SPARE: Final = 1024 * 1024
 """Room behind a block for records that are put together."""
 
@@ -53,9 +53,11 @@ def read_text(
         reader = CsvReader(layout, ctx)
     else:
         reader = (_WalkedLineReader if compiled and _walkable(layout) else _LineReader)(layout, ctx)
-    for _ in range(layout.skip):
-        stream.readline()
     carry = b""
+    for number in range(layout.skip):
+        head = stream.readline(LONGEST)
+        if len(head) == LONGEST and not head.endswith(b"\n"):
+            carry = reject_line(stream, head, ctx, number + 1)
     line = layout.skip + 1
     while True:
         # a growing carry is searched again only when as much has been added
@@ -65,13 +67,26 @@ def read_text(
             data[stop] = ord(reader.line_end)
             stop += 1
         end = reader.cut(data, stop) if size else stop
+        endless = stop - end > LONGEST
+        if endless:
+            end = max(end, reader.cut_anywhere(data, stop))
         carry = data[end:stop].tobytes()
         if end > PAD:
-            rows, lines, rest = reader.rows(data, end, line, at_end=not size)
+            rows, lines, rest = reader.rows(data, end, line, at_end=endless or not size)
             if len(rows.position):
                 yield rows
             line += lines
             carry = rest + carry
+        if endless and len(carry) > LONGEST:
+            begin, newline, behind = carry.partition(b"\n")
+            if newline:  # within quotes, which are perhaps never closed
+                ctx.read(1)
+                reason = f"a record of more than {LONGEST} bytes begins in this line"
+                ctx.reject(begin, reason, position=line)
+                carry = behind
+            else:
+                carry = reject_line(stream, carry, ctx, line)
+            line += 1
         ctx.advance(size)
         if not size:
             return
@@ -145,6 +160,10 @@ class _LineReader:
             end = _after_last(data, b"\n", _after_last(data, self.mark, end) - len(self.mark))
         return end
 
+    def cut_anywhere(self, data: Any, stop: int) -> int:
+        """Where whole lines end; for a record that goes on for longer than any does."""
+        return _after_last(data, b"\n", stop)
+
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block, how many of its lines are done with, and the rest of it."""
         block, rows, places, certain = self._fields(data, end)
@@ -152,6 +171,9 @@ class _LineReader:
         bad = _undecodable(block)
         if bad:
             like[np.isin(places, bad)] = False
+        sizes = block.last - block.first
+        if sizes.max() > LONGEST:
+            like[sizes[places] > LONGEST] = False
         if like.all() and len(places) == len(block):
             return attrs.evolve(rows, position=places + line), len(block), b""
         return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
@@ -202,15 +224,18 @@ class _LineReader:
         """
         odd = np.ones(len(block), bool)
         odd[places[rows]] = False
+        gaps = self._gaps(block, odd)
+        odd[gaps] = False
         waiting = np.flatnonzero(odd).tolist()
         done = self.joiner.join(block, waiting, at_end=at_end)
         count, rest = len(block), b""
         if done.resume is not None:
             count = done.resume
             rest = block.data[block.first[done.resume] : block.end].tobytes()
-            if len(rest) > CARRY_BYTES:  # no record is that long: give up on waiting
+            if len(rest) > LONGEST:  # no record is that long: give up on waiting
                 done, rest = self.joiner.join(block, waiting, at_end=True), b""
                 count = len(block)
+        done.blanks += int(np.searchsorted(gaps, count))
         self._report(done, line)
         stays = places[rows] < count
         if done.used:
@@ -222,6 +247,22 @@ class _LineReader:
             places = np.append(places, [index for index, _ in done.records])
         rows = rows[np.argsort(places[rows], kind="stable")]
         return attrs.evolve(grid, rows=rows, position=places[rows] + line), count, rest
+
+    def _gaps(self, block: _Lines, odd: Any) -> Any:
+        """Which empty lines are part of no record, in order.
+
+        They follow a whole record whose last field cannot go on, or more empty lines than a record
+        has lines.
+        """
+        empty = block.first == block.last
+        if not empty.any():
+            return np.empty(0, np.int64)
+        index = np.arange(len(block))
+        before = np.maximum.accumulate(np.where(empty, -1, index))
+        gap = index - before > LINES
+        if not (self.joiner.last_free or self.joiner.first_free):
+            gap |= (before < 0) | ~odd[before]
+        return np.flatnonzero(empty & gap)
 
     def _report(self, done: Joined, line: int) -> None:
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
