@@ -1,4 +1,4 @@
-"""Schema drift: one policy in both sinks, evolve columns and refuse types.
+"""Schema drift as the sinks see it, whatever policy let the rows in: columns evolve, types do not.
 
 Within an input, a column that a record type does not declare goes to ``extra`` and a cell of
 another type is a reject.  Between the versions of a record type, a column that one of them lacks

@@ -43,6 +43,23 @@ def test_a_failed_connection_tells_no_password_even_in_its_traceback(
     assert not [path for path in left if SECRET.encode() in path.read_bytes()]
 
 
+@pytest.mark.parametrize("how", LOCATIONS)
+@pytest.mark.parametrize("name", ["distiller:", ""], ids=["named", "to be detected"])
+def test_the_printed_recipe_has_no_password(tmp_path: Path, how: str, name: str) -> None:
+    # given a password in a location and one in a setting, from the command line and a recipe
+    (tmp_path / "r.toml").write_text('[set.dask]\ntls_key = "a.pem"\nauth_token = "' + SECRET + '"')
+    source = name + LOCATIONS[how]
+    done = harvest("run", tmp_path / "r.toml", "-s", source, "-k", "parquet:o", "--print-config")
+
+    # then both are hidden, what is no secret is there, and a comment says so
+    assert done.returncode == 0, done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    assert "127.0.0.1" in done.stdout
+    assert 'auth_token = "***"' in done.stdout
+    assert 'tls_key = "a.pem"' in done.stdout
+    assert done.stdout.startswith("# passwords and other secrets are hidden")
+
+
 def test_the_password_of_the_environment_is_told_nowhere(tmp_path: Path) -> None:
     location = "postgresql://reader@127.0.0.1:1/distiller"
     done = harvest("--debug", "preview", "-s", f"distiller:{location}", PGPASSWORD=SECRET)

@@ -7,6 +7,7 @@ that escapes is a defect of the program or of a plugin.
 from __future__ import annotations
 
 import enum
+import re
 
 __all__ = [
     "ConfigError",
@@ -17,6 +18,7 @@ __all__ = [
     "SourceError",
     "TooManyRejects",
     "UsageError",
+    "told_within",
 ]
 
 
@@ -59,6 +61,30 @@ def _rebuild(
     cls: type[HarvestError], message: str, where: str | None, remedy: str | None
 ) -> HarvestError:
     return cls(message, where=where, remedy=remedy)
+
+
+_TOLD = re.compile(r"\b([A-Z]\w*): ")
+
+
+def told_within(error: Exception) -> HarvestError | None:
+    """The HarvestError whose text another library's error repeats; None where it does not.
+
+    Rows are read while a query runs.  What stops the reading passes through polars and DuckDB,
+    which some versions of theirs tell as an error of their own, with this one's name and text.
+    """
+    text = str(error)
+    known = _subclasses(HarvestError)
+    for found in _TOLD.finditer(text):
+        if found[1] in known:
+            return known[found[1]](text[found.end() :].strip())
+    return None
+
+
+def _subclasses(cls: type[HarvestError]) -> dict[str, type[HarvestError]]:
+    found = {cls.__name__: cls}
+    for below in cls.__subclasses__():
+        found |= _subclasses(below)
+    return found
 
 
 class UsageError(HarvestError):

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from harvest.errors import ExitCode, HarvestError
+from harvest.errors import ExitCode, HarvestError, told_within
 from harvest.run import interrupt
 
 __all__ = ["main"]
@@ -55,6 +55,10 @@ def _run(argv: list[str], *, debug: bool) -> int:
     except Exception as error:
         if debug:
             raise
+        told = told_within(error) if type(error).__module__.startswith("polars") else None
+        if told is not None:
+            _say(str(told))
+            return told.exit_code
         return _unexpected(error)
     return int(code) if isinstance(code, int) else ExitCode.DONE
 

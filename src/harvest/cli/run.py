@@ -75,6 +75,14 @@ def run(
             "[default: as before, at first 1]",
         ),
     ] = None,
+    schema_drift: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POLICY",
+            help="Columns that are not those of the dataset: evolve (the default: add and widen), "
+            "freeze (what is new goes to 'extra') or reject (refuse the run).",
+        ),
+    ] = None,
     wait: Annotated[
         float,
         typer.Option(min=0, metavar="SECONDS", help="Wait for another run on the dataset to end."),
@@ -115,9 +123,15 @@ def run(
         limit=limit,
         deleted=deleted,
         keep_runs=keep_runs,
+        schema_drift=schema_drift,
     )
     if print_config:
-        print(whole.to_toml(), end="")
+        from harvest.run.record import without_secrets
+
+        shown = without_secrets(whole, plugins)
+        if shown != whole:
+            print("# passwords and other secrets are hidden; give them anew to run this recipe")
+        print(shown.to_toml(), end="")
         return 0
 
     from harvest.run.runner import execute

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harvest.errors import DatasetError, UsageError
 from harvest.model import RecordType
+from harvest.plugins.inside import link_on_the_way
 from harvest.plugins.manager import PluginManager, manager, resolve, suggestion
 from harvest.plugins.settings import structure
 from harvest.plugins.sink import PartFile, Sink
+from harvest.run.drift import recorded_types
 from harvest.run.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -99,11 +101,17 @@ class Dataset:
         return self.sink.scan(self.files(name), self.record_type(name))
 
     def record_type(self, name: str) -> RecordType:
-        """A declared record type; raises KeyError with the nearest names."""
+        """A declared record type; raises KeyError with the nearest names.
+
+        A column has the dataset's type where that has values that are none of the declared one.
+        """
         known = self.plugins.record_types()
         if name not in known:
             raise _UnknownType(f"no record type {name!r}; {suggestion(name, known)}")
-        return known[name]
+        from harvest.model.evolution import as_recorded
+
+        recorded = recorded_types(self.manifest, name)
+        return as_recorded(known[name], recorded) if recorded else known[name]
 
     def files(self, name: str) -> list[PartFile]:
         """Committed files that hold rows of a record type, in the dataset's order."""
@@ -167,6 +175,13 @@ class Dataset:
         from harvest.run.rejects import read_rejects
 
         if part.rejects is not None:
+            link = link_on_the_way(self.sink.state, part.rejects.path)
+            if link is not None:
+                raise DatasetError(
+                    "this is a symbolic link, which may lead out of the dataset",
+                    where=str(link),
+                    remedy="read its input again with `harvest verify DATASET --repair`",
+                )
             yield from read_rejects([self.sink.state / part.rejects.path])
 
     def runs(self) -> list[dict[str, Any]]:

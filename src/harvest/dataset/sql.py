@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harvest.errors import HarvestError, UsageError
+from harvest.errors import HarvestError, UsageError, told_within
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,6 +41,10 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
         result: pl.DataFrame = connection.sql(text).pl()
         return result
     except duckdb.Error as error:
+        # rows are read while the query runs
+        told = told_within(error) if isinstance(error, duckdb.InvalidInputException) else None
+        if told is not None:
+            raise told from error
         raise UsageError(
             f"the query failed: {error}",
             remedy="tables are named like " + ", ".join(f'"{n}"' for n in list(dataset)[:3]),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from harvest.errors import DatasetError
+from harvest.plugins.inside import link_on_the_way
 from harvest.plugins.sink import PartFile
 from harvest.run.again import read_record
 from harvest.run.durable import checksum
@@ -54,22 +55,27 @@ def inspect(dataset: Dataset) -> list[Problem]:
 
 def _damaged(dataset: Dataset) -> Iterator[Problem]:
     """Files whose bytes are not those that were written."""
-    owners: dict[tuple[Path, PartFile], list[str]] = {}
+    owners: dict[tuple[Path, str, PartFile], list[str]] = {}
     for part in dataset.manifest:
         for file in part.files:
             # a file may hold rows of several parts and several record types
             whole = attrs.evolve(file, rows=0, record_type="", first_row=None)
-            owners.setdefault((dataset.sink.root / file.path, whole), []).append(part.key)
+            owners.setdefault((dataset.sink.root, file.path, whole), []).append(part.key)
         if part.rejects is not None:
-            path = dataset.sink.state / part.rejects.path
-            owners.setdefault((path, part.rejects), []).append(part.key)
-    for (path, file), keys in owners.items():
-        problem = _check_bytes(path, file)
+            rejects = part.rejects
+            owners.setdefault((dataset.sink.state, rejects.path, rejects), []).append(part.key)
+    for (base, path, file), keys in owners.items():
+        problem = _check_bytes(base, path, file)
         if problem:
             yield Problem(problem, tuple(dict.fromkeys(keys)))
 
 
-def _check_bytes(path: Path, file: PartFile) -> str | None:
+def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
+    path = base / name
+    # a consolidated file is the location itself, which may be a link of the user's
+    link = link_on_the_way(base, name) if file.offset is None else None
+    if link is not None:
+        return f"{link}: is a symbolic link, which may lead out of the dataset"
     if not path.is_file():
         return f"{path}: missing"
     if file.offset is not None:
@@ -170,6 +176,6 @@ def _history(dataset: Dataset) -> Iterator[Problem]:
             continue
         for _, digest in sorted(kept):
             path = state / KEPT / digest
-            if not path.is_file() or checksum(path) != digest:
+            if path.is_symlink() or not path.is_file() or checksum(path) != digest:
                 what = "damaged" if path.is_file() else "missing"
                 yield Problem(f"{path}: {what}; the state of run {run} cannot be restored")

@@ -51,12 +51,12 @@ class ReadContext:
     """Counts and keeps what a source reports while reading one partition.
 
     origin: the partition's origin, used where a call names none.
-    scratch: an empty directory for temporary files, removed afterwards.
+    scratch: an empty directory for temporary files, removed afterwards; made when asked for.
     on_reject: takes each reject at once; without it they gather in ``rejects``.
     """
 
     origin: str
-    scratch: Path
+    _scratch: Path
     log: logging.Logger = attrs.field(factory=lambda: logging.getLogger("harvest.source"))
     progress: Callable[[int], None] | None = None
     rejects: list[Reject] = attrs.field(factory=list, init=False)
@@ -66,6 +66,12 @@ class ReadContext:
     units: int | None = attrs.field(default=None, init=False)
     rejected: int = attrs.field(default=0, init=False)
     on_reject: Callable[[Reject], None] | None = None
+
+    @property
+    def scratch(self) -> Path:
+        """The directory for temporary files, which is made when it is first asked for."""
+        self._scratch.mkdir(exist_ok=True)
+        return self._scratch
 
     def read(self, units: int) -> None:
         """Count input units (lines, records) as read.

@@ -158,7 +158,11 @@ class DirectorySink(Sink):
 
     def paths(self, files: Iterable[PartFile]) -> list[Path]:
         """Where committed files lie; raises DatasetError for a path that leads out of root."""
-        return [self._within(self.root, file.path) for file in files]
+        paths = [self._within(self.root, file.path) for file in files]
+        for path in paths:
+            if path.is_symlink():
+                raise _leads_elsewhere(path)
+        return paths
 
     def _within(self, base: Path, path: str) -> Path:
         """``base / path``, which must be a file in a record type's directory."""
@@ -169,6 +173,8 @@ class DirectorySink(Sink):
                 where=str(self.root),
                 remedy="restore the manifest from a backup, or harvest into a new directory",
             )
+        if (base / parts[0]).is_symlink():
+            raise _leads_elsewhere(base / parts[0])
         return base.joinpath(*parts)
 
     def _files(self) -> Iterator[Path]:
@@ -186,8 +192,18 @@ class DirectorySink(Sink):
         return path.name.removesuffix(self.suffix)
 
 
+def _leads_elsewhere(link: Path) -> DatasetError:
+    return DatasetError(
+        "this is a symbolic link, which may lead out of the dataset",
+        where=str(link),
+        remedy="put what it leads to in its place, or harvest into a new directory",
+    )
+
+
 def _is_content(path: Path, file: PartFile) -> bool:
-    """Whether ``path`` has the size and checksum of ``file``."""
+    """Whether ``path`` is a file with the size and checksum of ``file``."""
+    if path.is_symlink():
+        return False
     try:
         with path.open("rb") as stream:
             if os.fstat(stream.fileno()).st_size != file.size_bytes:

@@ -31,6 +31,7 @@ def run(
     limit: int | None = None,
     deleted: str | None = None,
     keep_runs: int | None = None,
+    schema_drift: str | None = None,
     force: bool = False,
     dry_run: bool = False,
     wait_s: float = 0,
@@ -42,6 +43,7 @@ def run(
     sources, sinks: one or several ``NAME:LOCATION``; a bare location is detected.
     recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
     settings: plugin name -> key -> value.
+    schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
 
     >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
     >>> result.account.written  # doctest: +SKIP
@@ -78,6 +80,7 @@ def run(
             limit=limit,
             deleted=deleted,
             keep_runs=keep_runs,
+            schema_drift=schema_drift,
         ),
         plugins,
         force=force,

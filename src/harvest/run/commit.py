@@ -19,7 +19,7 @@ from harvest.toolkit import fault
 
 from .durable import checksum, fsync_directory, write_atomically
 from .kept import forget, keep, remember
-from .manifest import Manifest, Part, read_part
+from .manifest import Manifest, Part, Schema, read_part
 from .work import DONE, STAGING, remove_tree
 
 __all__ = ["REJECTS", "RUNS", "Commit", "Staged", "drop_staged", "recover"]
@@ -41,6 +41,7 @@ class Commit:
 
     staged: parts by key, that take the place of those with the same key and of ``replaced``.
     record: the run's own description, kept as ``runs/<run>.json``.
+    schemas: columns of the record types from then on; None for those of ``manifest``.
     keep_state: whether the state that is left is one to go back to.
     """
 
@@ -53,6 +54,7 @@ class Commit:
         replaced: Iterable[str],
         run: str,
         record: bytes,
+        schemas: Mapping[str, Schema] | None = None,
         keep_state: bool = True,
     ):
         self.sink = sink
@@ -64,6 +66,8 @@ class Commit:
         parts = {key: part for key, part in manifest.parts.items() if key not in gone}
         parts.update({key: item.part for key, item in staged.items()})
         self.new = manifest.with_parts(parts, run=run)
+        if schemas is not None:
+            self.new = attrs.evolve(self.new, schemas=schemas)
         self.publication = Publication(
             parts=self.new.files(),
             staged={key: item.directory for key, item in staged.items()},

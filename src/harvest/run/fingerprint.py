@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable
-from pathlib import Path
 
 __all__ = ["fingerprint"]
 
@@ -22,22 +22,28 @@ def fingerprint(paths: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for name in paths:
         digest.update(os.fsencode(name) + b"\0")
-        digest.update(_facts(Path(name)))
+        digest.update(_facts(name))
     return digest.hexdigest()
 
 
-def _facts(path: Path) -> bytes:
+def _facts(name: str) -> bytes:
     try:
-        if path.is_dir():
-            entries = sorted(os.scandir(path), key=lambda e: e.name)
-            names = [f"{e.name}\0{e.stat(follow_symlinks=False).st_mtime_ns}" for e in entries]
-            return os.fsencode("dir\n" + "\n".join(names))
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            head = file.read(SAMPLE_BYTES)
-            file.seek(max(0, status.st_size - SAMPLE_BYTES))
-            tail = file.read(SAMPLE_BYTES)
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                return _entries(name)
+            head = os.pread(descriptor, SAMPLE_BYTES, 0)
+            tail = os.pread(descriptor, SAMPLE_BYTES, max(0, status.st_size - SAMPLE_BYTES))
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return f"error {error.errno}".encode()
     sample = hashlib.sha256(head + b"\0" + tail).hexdigest()
     return f"{status.st_size} {status.st_mtime_ns} {sample}".encode()
+
+
+def _entries(name: str) -> bytes:
+    entries = sorted(os.scandir(name), key=lambda e: e.name)
+    names = [f"{e.name}\0{e.stat(follow_symlinks=False).st_mtime_ns}" for e in entries]
+    return os.fsencode("dir\n" + "\n".join(names))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harvest.errors import DatasetError
+from harvest.plugins.inside import link_on_the_way
 from harvest.plugins.sink import PartFile, Sink
 from harvest.toolkit import fault
 
@@ -63,7 +64,10 @@ def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
                 continue
             directory.mkdir(exist_ok=True)
             fault.point("kept.file")
-            source = (sink.state if in_state else sink.root) / file.path
+            base = sink.state if in_state else sink.root
+            if file.offset is None and link_on_the_way(base, file.path) is not None:
+                return False
+            source = base / file.path
             if not _copy(source, file.offset, file, target):
                 return False
     if directory.is_dir():
@@ -133,6 +137,7 @@ def put_back(
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = state / KEPT / file.sha256
     sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]
+    sources = [(path, at) for path, at in sources if at is not None or not path.is_symlink()]
     if not any(_copy(path, at, file, target, check=True) for path, at in sources):
         raise DatasetError(
             "a file of this state is missing or damaged",

@@ -18,11 +18,12 @@ import cattrs
 import orjson
 
 from harvest.errors import DatasetError
+from harvest.plugins.inside import is_digest, is_inside, is_name
 from harvest.plugins.sink import PartFile
 from harvest.plugins.source import Partition
 from harvest.toolkit import fault
 
-from .durable import write_atomically
+from .durable import write_atomically, write_durably
 
 __all__ = [
     "FORMAT",
@@ -31,6 +32,7 @@ __all__ = [
     "NAME",
     "Manifest",
     "Part",
+    "Schema",
     "part_key",
     "part_stem",
     "read_part",
@@ -63,6 +65,8 @@ class Part:
     failed: the partition could not be read at all; it is tried again in every run.
     limited: reading was stopped by ``--limit``.
     changed: the input changed while it was read; it is read again in the next run.
+    frozen: while it is staged, the columns that its rows were brought to: record type -> column ->
+        type; empty where they have their own.
     """
 
     key: str
@@ -86,6 +90,7 @@ class Part:
     limited: bool = False
     live: bool = False
     changed: bool = False
+    frozen: dict[str, Any] = attrs.field(factory=dict)
 
     @property
     def settled(self) -> bool:
@@ -104,6 +109,19 @@ class Part:
 
 
 @attrs.frozen(kw_only=True)
+class Schema:
+    """What the rows of a record type have in a dataset.
+
+    version: of the record type, when rows of it were last written.
+    columns: type of each column, as :func:`harvest.model.evolution.to_plain` writes it, without
+        those that end every table.
+    """
+
+    version: int
+    columns: Mapping[str, Any]
+
+
+@attrs.frozen(kw_only=True)
 class Manifest:
     """All parts of a dataset, by key and in the dataset's order.
 
@@ -111,6 +129,7 @@ class Manifest:
     runs: all runs that were committed, oldest first.
     kept: those of them whose state can be gone back to, beside the last; keep_runs: how many of
         them the dataset keeps.
+    schemas: columns by record type; a dataset of an older harvest has none.
     """
 
     sink: str
@@ -120,6 +139,7 @@ class Manifest:
     runs: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     keep_runs: int = KEEP_RUNS
+    schemas: Mapping[str, Schema] = attrs.field(factory=dict)
     parts: Mapping[str, Part] = attrs.field(factory=dict)
 
     def __iter__(self) -> Iterator[Part]:
@@ -181,14 +201,24 @@ class Manifest:
                     where=str(path),
                     remedy="use the version of harvest that wrote it, or harvest into a new place",
                 )
-            if _sealed(data) != data:
+            if data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] != _seal(data):
                 raise _damaged(path, "checksum")
             values = {key: document[key] for key in _PLAIN}
             parts = [_converter().structure(p, Part) for p in document["parts"]]
+            schemas = _converter().structure(document.get("schemas", {}), dict[str, Schema])
         except (orjson.JSONDecodeError, KeyError, TypeError, cattrs.BaseValidationError) as error:
             raise _damaged(path, type(error).__name__) from error
         values |= {key: tuple(values[key]) for key in ("runs", "kept")}
-        return cls(**values, parts={part.key: part for part in parts})
+        names = (values["run"], values["token"], *values["runs"], *values["kept"])
+        astray = next((name for name in names if name and not is_name(name)), None)
+        astray = astray or next((found for part in parts if (found := _astray(part))), None)
+        if astray is not None:
+            raise DatasetError(
+                f"the manifest names {astray!r}, which may lie outside the dataset",
+                where=str(path),
+                remedy="restore it with `harvest verify DATASET --repair`",
+            )
+        return cls(**values, schemas=schemas, parts={part.key: part for part in parts})
 
     def save(self, state: Path) -> None:
         """Put this manifest in force, atomically and durably: the commit."""
@@ -202,19 +232,24 @@ class Manifest:
             "checksum": _BLANK,
             "format": FORMAT,
             **{key: getattr(self, key) for key in _PLAIN},
+            "schemas": _converter().unstructure(self.schemas),
             "parts": [_converter().unstructure(part) for part in self],
         }
-        write_atomically(path, _sealed(orjson.dumps(document, option=orjson.OPT_INDENT_2)))
+        data = bytearray(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] = _seal(data)
+        write_atomically(path, data)
 
 
 _PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")
 
 
-def _sealed(data: bytes) -> bytes:
-    """The document with its checksum at its place: of all its bytes, the place left blank."""
-    head, tail = data[:_CHECKSUM_AT], data[_CHECKSUM_AT + len(_BLANK) :]
-    digest = hashlib.sha256(head + _BLANK.encode() + tail).hexdigest()
-    return head + digest.encode() + tail
+def _seal(data: bytes | bytearray) -> bytes:
+    """The checksum of a document: of all its bytes, the checksum's place left blank."""
+    whole = memoryview(data)  # which may be long: no copies of it
+    digest = hashlib.sha256(whole[:_CHECKSUM_AT])
+    digest.update(_BLANK.encode())
+    digest.update(whole[_CHECKSUM_AT + len(_BLANK) :])
+    return digest.hexdigest().encode()
 
 
 def _damaged(path: Path, what: str) -> DatasetError:
@@ -223,6 +258,20 @@ def _damaged(path: Path, what: str) -> DatasetError:
         where=str(path),
         remedy="restore it with `harvest verify DATASET --repair`",
     )
+
+
+def _astray(part: Part) -> str | None:
+    """A name of a part that could lead out of the dataset."""
+    for name in (part.key, part.stem, part.run):
+        if name and not is_name(name):
+            return name
+    files = part.files if part.rejects is None else (*part.files, part.rejects)
+    for file in files:
+        if not is_inside(file.path):
+            return file.path
+        if not is_digest(file.sha256):
+            return file.sha256
+    return None
 
 
 def part_key(source: str, partition: Partition) -> str:
@@ -243,16 +292,17 @@ def _digest(*words: str) -> str:
 
 
 def read_part(path: Path) -> Part | None:
-    """A staged part's description; None where it is absent or was cut short."""
+    """A staged part's description; None where it is absent, was cut short or leads elsewhere."""
     try:
-        return _converter().structure(orjson.loads(path.read_bytes()), Part)
+        part = _converter().structure(orjson.loads(path.read_bytes()), Part)
+        return part if _astray(part) is None and part.stem == path.parent.name else None
     except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
         return None
 
 
 def write_part(path: Path, part: Part) -> None:
-    """Keep a part's description, durably."""
-    write_atomically(path, orjson.dumps(_converter().unstructure(part)))
+    """Keep a part's description in a directory that is yet to be put in its place."""
+    write_durably(path, orjson.dumps(_converter().unstructure(part)))
 
 
 @cache

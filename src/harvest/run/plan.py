@@ -61,17 +61,26 @@ class Plan:
     """All partitions of a run, and for each sink the parts that it loses.
 
     replaced: keys of parts whose place others take; dropped: keys of parts whose input is gone, if
-        these are to be dropped.
+        these are to be dropped; frozen: the columns that record types are brought to.
     """
 
     partitions: tuple[Planned, ...]
     replaced: tuple[frozenset[str], ...]
     dropped: tuple[frozenset[str], ...]
+    frozen: tuple[Mapping[str, Any], ...]
 
     @property
     def to_read(self) -> tuple[Planned, ...]:
         """Partitions that some sink needs read."""
         return tuple(p for p in self.partitions if p.read_for)
+
+    def staying(self, number: int, manifest: Manifest) -> set[str]:
+        """Record types of which a sink's dataset keeps rows that are not written anew."""
+        gone = self.replaced[number] | self.dropped[number]
+        gone |= {p.part.key for p in self.partitions if number in (*p.read_for, *p.staged_for)}
+        return {
+            name for part in manifest if part.key not in gone for name, n in part.rows.items() if n
+        }
 
 
 def list_partitions(uses: Iterable[SourceUse]) -> Listed:
@@ -90,6 +99,7 @@ def make_plan(
     drop_deleted: bool = False,
     only: Mapping[str, tuple[str, str]] | None = None,
     drop: frozenset[str] = frozenset(),
+    frozen: Sequence[Mapping[str, Any]] = (),
 ) -> Plan:
     """Compare what the sources list with what the datasets hold.
 
@@ -97,6 +107,7 @@ def make_plan(
     only: keys of the partitions that are wanted, each with its source and origin; None for all.
         Where a key is not listed any more, all partitions of its origin are wanted.
     drop: keys of parts that leave the datasets in any case.
+    frozen: for each sink, the columns that record types are brought to; none where not given.
     Raises SourceError when a partition is listed twice.
     """
     planned: list[Planned] = []
@@ -115,7 +126,8 @@ def make_plan(
         place = (use.source.name, seen[key])
         if only is None or key in only or place in cut_anew:
             part = _describe(use, partition, run=run, limit=limit)
-            planned.append(_decide(use, partition, part, sinks, manifests, force=force))
+            columns = frozen or [{}] * len(sinks)
+            planned.append(_decide(use, partition, part, sinks, manifests, columns, force=force))
     planned.sort(key=lambda p: p.part.order)
     replaced = [_replaced(manifest, planned, set(seen)) for manifest in manifests]
     dropped = [drop & manifest.parts.keys() for manifest in manifests]
@@ -126,7 +138,12 @@ def make_plan(
             _gone(manifest, places, seen) - taken
             for manifest, taken in zip(manifests, replaced, strict=True)
         ]
-    return Plan(partitions=tuple(planned), replaced=tuple(replaced), dropped=tuple(dropped))
+    return Plan(
+        partitions=tuple(planned),
+        replaced=tuple(replaced),
+        dropped=tuple(dropped),
+        frozen=tuple(frozen) or ({},) * len(sinks),
+    )
 
 
 def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:
@@ -171,6 +188,7 @@ def _decide(
     part: Part,
     sinks: Sequence[Sink],
     manifests: Sequence[Manifest],
+    frozen: Sequence[Mapping[str, Any]],
     *,
     force: bool,
 ) -> Planned:
@@ -181,7 +199,8 @@ def _decide(
             held_by.append(number)
             continue
         staged = None if force else read_part(sink.state / STAGING / part.stem / DONE)
-        if staged is not None and staged.settled and _complete(sink, staged):
+        usable = staged is not None and staged.settled and staged.frozen == frozen[number]
+        if staged is not None and usable and _complete(sink, staged):
             staged_for.append(number)
         else:
             read_for.append(number)

@@ -34,6 +34,7 @@ __all__ = ["Endpoint", "Recipe", "load_recipe", "parse_setting"]
 
 ON_ERROR = ("reject", "fail")
 DELETED = ("keep", "drop")
+SCHEMA_DRIFT = ("evolve", "freeze", "reject")
 
 
 @attrs.frozen
@@ -56,6 +57,7 @@ class Recipe:
     max_rejects, limit: None for no bound.
     deleted: what becomes of rows whose input is gone: keep or drop.
     keep_runs: earlier states that the dataset keeps; None for as many as it did before.
+    schema_drift: what becomes of columns that are not those of the dataset: evolve, freeze, reject.
     """
 
     sources: tuple[Endpoint, ...] = ()
@@ -68,12 +70,18 @@ class Recipe:
     limit: int | None = None
     deleted: str = "keep"
     keep_runs: int | None = None
+    schema_drift: str = "evolve"
 
     def __attrs_post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
             raise ConfigError(f"on-error {self.on_error!r} is unknown", remedy="use reject or fail")
         if self.deleted not in DELETED:
             raise ConfigError(f"deleted {self.deleted!r} is unknown", remedy="use keep or drop")
+        if self.schema_drift not in SCHEMA_DRIFT:
+            raise ConfigError(
+                f"schema-drift {self.schema_drift!r} is unknown",
+                remedy="use evolve, freeze or reject",
+            )
         for name, least in (("workers", 1), ("max_rejects", 0), ("limit", 1), ("keep_runs", 0)):
             value = getattr(self, name)
             if value is None:
@@ -119,6 +127,7 @@ _RUN_KEYS = {
     "limit": int,
     "deleted": str,
     "keep-runs": int,
+    "schema-drift": str,
 }
 
 

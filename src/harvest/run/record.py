@@ -21,7 +21,9 @@ import attrs
 import orjson
 
 from harvest.errors import DatasetError
+from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
+from harvest.plugins.source import Source
 
 from .account import account_of
 from .manifest import Part, plain
@@ -29,7 +31,7 @@ from .plan import SourceUse
 from .recipe import Endpoint, Recipe
 from .text import printable
 
-__all__ = ["HIDDEN", "describe_rollback", "describe_run", "recipe_of"]
+__all__ = ["HIDDEN", "describe_rollback", "describe_run", "recipe_of", "without_secrets"]
 
 HIDDEN = "***"
 """Stands for a setting that is secret."""
@@ -72,13 +74,14 @@ def describe_run(
             "source_plugins": {use.source.name: use.version for use in uses},
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
             "plugins": sorted({part.plugin for part in parts}),
-            "settings": _without_secrets(recipe.settings, uses),
+            "settings": _without_secrets(recipe.settings, (use.source for use in uses)),
             "engine": recipe.engine,
             "workers": recipe.workers,
             "on_error": recipe.on_error,
             "max_rejects": recipe.max_rejects,
             "limit": recipe.limit,
             "deleted": recipe.deleted,
+            "schema_drift": recipe.schema_drift,
             "force": force,
             "partitions": len(parts),
             "replaced": replaced,
@@ -86,6 +89,32 @@ def describe_run(
             "exit_code": 3 if account.rejected else 0,
             "account": plain(list(account.sources.values())),
         }
+    )
+
+
+def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
+    """The recipe as it may be shown: locations redacted by their source, secret settings hidden.
+
+    A location whose source is unknown or still to be detected is redacted by every source.
+    """
+    known = plugins.sources
+    named = {endpoint.name or "" for endpoint in recipe.sources}
+    names = (named | recipe.settings.keys()) & known.keys() if named <= known.keys() else known
+    classes = {name: plugins.source(name) for name in names}
+
+    def shown(endpoint: Endpoint) -> Endpoint:
+        if endpoint.name in classes:
+            location = classes[endpoint.name].redact(endpoint.location)
+            return attrs.evolve(endpoint, location=location)
+        whole = str(endpoint)  # the name may be the scheme of a URI
+        for cls in classes.values():
+            whole = cls.redact(whole)
+        return attrs.evolve(endpoint, location=whole.removeprefix(f"{endpoint.name}:"))
+
+    return attrs.evolve(
+        recipe,
+        sources=tuple(shown(endpoint) for endpoint in recipe.sources),
+        settings=_without_secrets(recipe.settings, classes.values()),
     )
 
 
@@ -148,20 +177,21 @@ def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]
         sinks=(sink,),
         settings=settings,
         limit=record["limit"],
+        schema_drift=record.get("schema_drift", "evolve"),
     )
 
 
 def _without_secrets(
-    settings: Mapping[str, Mapping[str, Any]], uses: Iterable[SourceUse]
+    settings: Mapping[str, Mapping[str, Any]], sources: Iterable[Source | type[Source]]
 ) -> dict[str, dict[str, Any]]:
     """Settings with the secret ones hidden.
 
     Secret is a setting whose field says so (``metadata={"secret": True}``) or whose name does.
     """
     declared = {
-        (use.source.name, field.name)
-        for use in uses
-        for field in attrs.fields(use.source.Config)
+        (source.name, field.name)
+        for source in sources
+        for field in attrs.fields(source.Config)
         if field.metadata.get("secret")
     }
 

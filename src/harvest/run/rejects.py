@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from harvest.plugins.context import Reject
 
@@ -44,6 +45,7 @@ class RejectWriter:
         self._waiting: list[Reject] = []
         self._waiting_bytes = 0
         self._file: Any = None
+        self._stream: IO[bytes] | None = None
 
     def add(self, reject: Reject) -> None:
         """Keep one reject."""
@@ -58,7 +60,9 @@ class RejectWriter:
         import pyarrow.parquet as pq
 
         if self._file is None:
-            self._file = pq.ParquetWriter(self.path, reject_schema(), compression="zstd")
+            # opened here, for Arrow takes no path that is not UTF-8
+            self._stream = self.path.open("wb")
+            self._file = pq.ParquetWriter(self._stream, reject_schema(), compression="zstd")
         items, self._waiting, self._waiting_bytes = self._waiting, [], 0
         columns: Sequence[Sequence[Any]] = [
             [self.source] * len(items),
@@ -78,12 +82,21 @@ class RejectWriter:
             self._flush()
         if self._file is not None:
             self._file.close()
+        self._release()
         return self._file is not None
 
     def abort(self) -> None:
         """Let go of the file."""
+        # the file is thrown away: that its end cannot be written changes nothing
         if self._file is not None:
-            self._file.close()
+            with contextlib.suppress(OSError):
+                self._file.close()
+        with contextlib.suppress(OSError):
+            self._release()
+
+    def _release(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
 
 
 def read_rejects(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -91,6 +104,6 @@ def read_rejects(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     for path in paths:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
             for batch in file.iter_batches():
                 yield from batch.to_pylist()

@@ -52,6 +52,7 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
                 replaced=now.parts.keys() - then.parts.keys(),
                 run=run,
                 record=record,
+                schemas=then.schemas,
             )
         )
         return run

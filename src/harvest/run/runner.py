@@ -17,12 +17,14 @@ from harvest.toolkit import fault
 from . import interrupt
 from .account import Account, account_of
 from .commit import Commit, Staged, drop_staged
+from .drift import Drift, declared_kinds
 from .manifest import Manifest, Part, read_part
 from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
 from .target import Target, manifest_of, new_run_id, storage_errors, writing
+from .text import printable
 from .work import DONE, STAGING, Progress, Task, TaskResult, clear_places, harvest_partition
 
 __all__ = ["Observer", "RunResult", "execute"]
@@ -100,8 +102,18 @@ class Job:
     keep_state: bool = True
     observer: Observer = attrs.field(factory=Observer)
 
+    @property
+    def drift(self) -> Drift:
+        """What is done where record types have other columns than the datasets."""
+        return Drift(
+            policy=self.recipe.schema_drift,
+            kinds=declared_kinds(use.source for use in self.uses),
+            limited=self.recipe.limit is not None,
+        )
+
     def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
         """Compare what is listed with what the datasets hold."""
+        drift = self.drift
         plan = make_plan(
             self.listed,
             self.sinks,
@@ -112,7 +124,10 @@ class Job:
             drop_deleted=self.recipe.deleted == "drop",
             only=self.only,
             drop=self.drop,
+            frozen=[drift.frozen(manifest) for manifest in manifests],
         )
+        for number, (sink, manifest) in enumerate(zip(self.sinks, manifests, strict=True)):
+            drift.check(plan, number, manifest, where=printable(sink.location))
         fault.point("run.planned")
         self.observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
         return plan
@@ -149,7 +164,7 @@ def execute(
     )
     if dry_run:
         plan = job.plan([manifest_of(sink) for sink in sinks], new_run_id())
-        scripts = _engine(job).scripts([_task(job, planned) for planned in plan.to_read])
+        scripts = _engine(job).scripts([_task(job, plan, planned) for planned in plan.to_read])
         return RunResult(
             run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
         )
@@ -217,7 +232,10 @@ class _Work:
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
         """Put the work for one sink in force."""
         sink, manifest = self.sinks[number], self.manifests[number]
-        staged = {key: attrs.evolve(p, run=self.run) for key, p in self.staged[number].items()}
+        staged = {
+            key: attrs.evolve(part, run=self.run, frozen={})
+            for key, part in self.staged[number].items()
+        }
         gone = self.plan.replaced[number] | self.plan.dropped[number]
         if not (staged or gone):
             drop_staged(sink.state, manifest)
@@ -231,6 +249,9 @@ class _Work:
             replaced=gone,
             run=self.run,
             record=self._record(sink, parts, number),
+            schemas=self.job.drift.schemas(
+                self.plan, number, manifest, staged.values(), self.job.plugins
+            ),
             keep_state=self.job.keep_state,
         )
         self.targets[number].commit(commit, lambda: self.committed.append(sink))
@@ -286,12 +307,27 @@ class _Work:
         if self.recipe.limit is not None:
             yield from self._limited(todo, self.recipe.limit)
             return
-        yield from _engine(self.job).map(
+        engine = _engine(self.job)
+        engine.modules = self._modules(todo)
+        yield from engine.map(
             harvest_partition,
-            [_task(self.job, planned) for planned in todo],
+            [_task(self.job, self.plan, planned) for planned in todo],
             size_bytes=sum(p.partition.size_bytes for p in todo),
             on_progress=self.observer.progressed,
         )
+
+    def _modules(self, todo: Sequence[Planned]) -> list[str]:
+        """What workers are going to import, told from the largest partition of each source."""
+        largest: dict[str, Planned] = {}
+        for planned in todo:
+            other = largest.setdefault(planned.part.source, planned)
+            if planned.partition.size_bytes > other.partition.size_bytes:
+                largest[planned.part.source] = planned
+        modules = [type(sink).__module__ for sink in self.sinks]
+        for planned in largest.values():
+            source = planned.use.source
+            modules += [type(source).__module__, *source.modules(planned.partition)]
+        return modules
 
     def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
         """The first rows of each source, in the dataset's order, in this process."""
@@ -300,7 +336,7 @@ class _Work:
             rows = left.setdefault(planned.part.source, limit)
             if rows <= 0:
                 continue
-            task = attrs.evolve(_task(self.job, planned), limit=rows)
+            task = attrs.evolve(_task(self.job, self.plan, planned), limit=rows)
             result = harvest_partition(task, self.observer.progressed)
             left[planned.part.source] -= result.parts[0].written
             yield result
@@ -369,11 +405,14 @@ def _engine(job: Job) -> Engine:
     return engine
 
 
-def _task(job: Job, planned: Planned) -> Task:
+def _task(job: Job, plan: Plan, planned: Planned) -> Task:
     return Task(
         source=planned.use.source,
         partition=planned.partition,
-        targets=tuple((job.sinks[number], planned.part) for number in planned.read_for),
+        targets=tuple(
+            (job.sinks[number], attrs.evolve(planned.part, frozen=dict(plan.frozen[number])))
+            for number in planned.read_for
+        ),
         on_error=job.recipe.on_error,
         max_rejects=job.recipe.max_rejects,
     )

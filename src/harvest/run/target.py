@@ -136,7 +136,7 @@ def manifest_of(sink: Sink) -> Manifest:
     """
     manifest = Manifest.load(sink.state)
     if manifest is None:
-        return Manifest(sink=sink.name, location=str(sink.location))
+        return Manifest(sink=sink.name, location=printable(str(sink.location)))
     if manifest.sink != sink.name:
         raise UsageError(
             f"the dataset there was written by sink {manifest.sink!r}, not {sink.name!r}",

@@ -16,7 +16,6 @@ import errno
 import os
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
@@ -32,8 +31,9 @@ from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
 
 from . import interrupt
-from .durable import checksum, fsync_directory, fsync_file
+from .durable import flushed
 from .fingerprint import fingerprint
+from .freeze import freezing
 from .manifest import Part, read_part, write_part
 from .rejects import RejectWriter
 from .rows import typed_tables
@@ -117,21 +117,24 @@ class _Reading:
         self.directories = [
             place.parent / ATTEMPTS / f"{place.name}-{attempt}" for place in self.places
         ]
+        self.scratch = self.directories[0].with_name(f"scratch-{attempt}")
 
     def run(self) -> TaskResult:
         for directory in self.directories:
             _fresh(directory)
-        with tempfile.TemporaryDirectory(prefix="scratch-", dir=self.directories[0].parent) as tmp:
-            stage = _Stage(self.task, self.directories, Path(tmp))
-            try:
-                outcome = self._read(stage)
-                staged = stage.finish(outcome)
-                parts = tuple(map(_put_in_place, staged, self.directories, self.places))
-            except BaseException:
-                stage.abort()
-                for directory in self.directories:
-                    shutil.rmtree(directory, ignore_errors=True)
-                raise
+        stage = _Stage(self.task, self.directories, self.scratch)
+        try:
+            outcome = self._read(stage)
+            staged = stage.finish(outcome)
+            parts = tuple(map(_put_in_place, staged, self.directories, self.places))
+        except BaseException:
+            stage.abort()
+            for directory in self.directories:
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+        finally:
+            if self.scratch.exists():
+                remove_tree(self.scratch)
         self.meter.flush()
         return TaskResult(
             source=self.task.source.name,
@@ -222,7 +225,8 @@ class _Stage:
     def _open(self) -> None:
         targets = zip(self.task.targets, self.directories, strict=True)
         self.writers: list[PartWriter] = [
-            sink.writer(directory, part.stem) for (sink, part), directory in targets
+            freezing(sink.writer(directory, part.stem), part.frozen)
+            for (sink, part), directory in targets
         ]
         self.rejects = [
             RejectWriter(directory / REJECTS, self.task.source.name)
@@ -299,8 +303,9 @@ class _Stage:
                 limited=outcome.limited,
                 changed=outcome.changed,
             )
-            fsync_directory(directory)
             fault.point("partition.staged")
+            # directories are not flushed: of what a power cut takes out of staging, the next run
+            # finds that it is not there as described, and reads the partition again
             write_part(directory / DONE, part)
             fault.point("partition.done")
             parts.append(part)
@@ -353,16 +358,8 @@ def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> t
 
 def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
     full = directory / path
-    fsync_file(full)
-    if full.parent != directory:
-        fsync_directory(full.parent)
-    return PartFile(
-        path=path,
-        record_type=record_type,
-        rows=rows,
-        size_bytes=full.stat().st_size,
-        sha256=checksum(full),
-    )
+    size, digest = flushed(full)
+    return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
 
 
 def _put_in_place(part: Part, attempt: Path, place: Path) -> Part:
@@ -379,7 +376,6 @@ def _put_in_place(part: Part, attempt: Path, place: Path) -> Part:
                 continue
             shutil.rmtree(attempt)
             return faster
-        fsync_directory(place.parent)
         fault.point("partition.placed")
         return part
 
@@ -412,10 +408,14 @@ def remove_tree(directory: Path) -> None:
 
 
 def _fresh(directory: Path) -> None:
-    """An empty directory in place of what was written of an unreadable partition."""
-    if directory.exists():
+    """An empty directory, in place of what was written of an unreadable partition."""
+    try:
+        directory.mkdir()
+    except FileNotFoundError:  # the first one
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
         shutil.rmtree(directory)
-    directory.mkdir(parents=True)
+        directory.mkdir()
 
 
 class _Meter:

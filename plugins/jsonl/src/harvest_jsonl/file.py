@@ -57,6 +57,13 @@ class JsonlFile(Sink):
                 where=str(self.path),
                 remedy="give the path of a file, or of a directory without this ending",
             )
+        shown = os.fsencode(self.path.name).decode("utf-8", "backslashreplace")
+        if shown != self.path.name:
+            raise UsageError(
+                "the manifest, which is JSON, cannot hold a file's name that is not UTF-8",
+                where=shown,
+                remedy="give the file another name; its directory may have any",
+            )
         if self.path.exists() and self.path.stat().st_size and not self.state.is_dir():
             raise UsageError(
                 "the file was not written by harvest and would be replaced",

@@ -1,0 +1,134 @@
+"""Writing rows into a dataset that keeps its columns.
+
+What a record type has beyond the columns of the dataset goes to ``extra``, as text: a column that
+is new, and one whose type has values that the dataset's has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harvest.model import RecordType
+from harvest.plugins.sink import PartWriter
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from harvest.model.evolution import Types
+
+__all__ = ["freezing"]
+
+
+def freezing(writer: PartWriter, frozen: Mapping[str, Mapping[str, Any]]) -> PartWriter:
+    """The writer, or one that brings rows to these columns before it gives them to it.
+
+    frozen: record type -> column -> type as the manifest has it; other record types stay as they
+        are.
+    """
+    return _Freezing(writer, frozen) if frozen else writer
+
+
+class _Freezing(PartWriter):
+    """Gives rows on with the dataset's columns."""
+
+    def __init__(self, writer: PartWriter, frozen: Mapping[str, Mapping[str, Any]]):
+        self._writer = writer
+        self._frozen = frozen
+        self._shapes: dict[str, _Shape] = {}
+
+    def write(self, record_type: RecordType, table: pa.Table) -> None:
+        name = record_type.name
+        if name not in self._frozen:
+            self._writer.write(record_type, table)
+            return
+        if name not in self._shapes:
+            from harvest.model.evolution import from_plain
+
+            types = {column: from_plain(kind) for column, kind in self._frozen[name].items()}
+            self._shapes[name] = _Shape(record_type, types)
+        shape = self._shapes[name]
+        self._writer.write(shape.record_type, shape.of(table))
+
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        return self._writer.close()
+
+    def abort(self) -> None:
+        self._writer.abort()
+
+
+class _Shape:
+    """A record type in the columns of a dataset.
+
+    record_type: with the dataset's columns; spilled: its own columns that go to ``extra``.
+    """
+
+    def __init__(self, record_type: RecordType, types: Types):
+        from harvest.model.evolution import declared_types, holds, with_types
+
+        declared = declared_types(record_type)
+        kept = {name for name, kind in declared.items() if name in types}
+        self._kept = {name for name in kept if holds(types[name], declared[name])}
+        self.spilled = {name: kind for name, kind in declared.items() if name not in self._kept}
+        self.record_type = with_types(record_type, types)
+
+    def of(self, table: pa.Table) -> pa.Table:
+        """The rows of a table of the record type in the dataset's columns."""
+        import pyarrow as pa
+
+        schema = self.record_type.arrow_schema
+        columns = []
+        for field in schema:
+            if field.name == "extra":
+                columns.append(self._extra(table, field.type))
+            elif field.name in self._kept or field.name in ("origin", "position"):
+                columns.append(table.column(field.name).cast(field.type))
+            else:
+                columns.append(pa.nulls(table.num_rows, field.type))
+        return pa.table(columns, schema=schema)
+
+    def _extra(self, table: pa.Table, kind: pa.MapType) -> pa.Array:
+        """The entries that each row has already, then one for each spilled value."""
+        import numpy as np
+        import pyarrow as pa
+
+        from harvest.model.json import plain_text
+
+        extra = table.column("extra").combine_chunks()
+        lengths = np.diff(extra.offsets.to_numpy())
+        rows = [np.repeat(np.arange(table.num_rows), lengths)]
+        first, last = extra.offsets[0].as_py(), extra.offsets[-1].as_py()
+        keys = [extra.keys.slice(first, last - first)]
+        items = [extra.items.slice(first, last - first)]
+        for name, its_kind in self.spilled.items():
+            texts = plain_text(its_kind, table.column(name))
+            present = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
+            rows.append(present)
+            keys.append(_names(name, present, rows[0], keys[0]))
+            items.append(texts.take(pa.array(present)))
+        owner = np.concatenate(rows)
+        order = pa.array(np.argsort(owner, kind="stable"))
+        counts = np.bincount(owner, minlength=table.num_rows)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        absent = extra.is_null().to_numpy(zero_copy_only=False) & (counts == 0)
+        made = pa.MapArray.from_arrays(
+            pa.array(offsets),
+            pa.concat_arrays(keys).take(order),
+            pa.concat_arrays(items).take(order),
+            mask=pa.array(absent),
+        )
+        return made.cast(kind)
+
+
+def _names(
+    name: str, rows: np.ndarray[Any, Any], owners: np.ndarray[Any, Any], keys: pa.Array
+) -> pa.Array:
+    """A column's name for each of these rows; ``column NAME`` where the row has that key."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    taken = owners[pc.equal(keys, name).to_numpy(zero_copy_only=False)]
+    index = pa.array(np.isin(rows, taken).astype(np.int8))
+    return pa.array([name, f"column {name}"]).take(index)

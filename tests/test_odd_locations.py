@@ -1,0 +1,72 @@
+"""Datasets in directories whose names are no UTF-8."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from datasets import SETTINGS, dump
+
+import harvest
+from harvest.dataset.repair import repair
+from harvest.dataset.verify import verify
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A directory named in Latin-1, as an old archive may have it."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/M\xfcnchen"))
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("name", ["out", "out.jsonl", "out.jsonl.gz"])
+def test_jsonl_writes_reads_and_mends_a_dataset_there(tmp_path: Path, odd: Path, name: str) -> None:
+    # given inputs with rejects, and the dataset below a directory that is no UTF-8
+    (tmp_path / "a.txt").write_text(dump(1, 2, damaged=1))
+    out = odd / name
+
+    result = harvest.run(f"slurm:{tmp_path}/a.txt", f"jsonl:{out}", settings=SETTINGS, workers=1)
+
+    # then rows, rejects, verify, records of runs and repair work as everywhere
+    assert (result.account.written, result.account.rejected) == (2, 1)
+    dataset = harvest.open(out)
+    assert dataset["slurm.job"].collect()["job_id"].to_list() == ["1", "2"]
+    (reject,) = dataset.rejects()
+    assert reject["raw"].startswith(b"odd0|")
+    assert verify(dataset) == []
+    assert dataset.runs()[0]["problem"] is None
+    (rejects,) = (dataset.sink.state / "rejects").iterdir()
+    rejects.write_bytes(b"damaged")
+    assert repair(out).left == []
+    assert len(list(harvest.open(out).rejects())) == 1
+
+
+def test_a_consolidated_file_s_own_name_must_be_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(dump(1))
+    out = os.fsdecode(os.fsencode(tmp_path) + b"/M\xfcnchen.jsonl")
+    with pytest.raises(harvest.UsageError, match="not UTF-8") as caught:
+        harvest.run(f"slurm:{tmp_path}/a.txt", f"jsonl:{out}", settings=SETTINGS)
+    assert caught.value.where == "M\\xfcnchen.jsonl"
+
+
+def test_inputs_there_are_read_by_both_sinks(tmp_path: Path, odd: Path) -> None:
+    (odd / "a.txt").write_text(dump(1, damaged=1))
+    for sink in ("parquet", "jsonl"):
+        out = tmp_path / sink
+        harvest.run(f"slurm:{odd}/a.txt", f"{sink}:{out}", settings=SETTINGS, workers=1)
+        row = harvest.open(out)["slurm.job"].collect().to_dicts()[0]
+        assert row["origin"].endswith("/M\\xfcnchen/a.txt")
+        (reject,) = harvest.open(out).rejects()
+        assert reject["origin"] == row["origin"]
+
+
+def test_parquet_refuses_such_a_directory_before_it_reads_anything(
+    tmp_path: Path, odd: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(dump(1))
+    with pytest.raises(harvest.UsageError, match="no path that is not UTF-8") as caught:
+        harvest.run(f"slurm:{tmp_path}/a.txt", f"parquet:{odd}/out", settings=SETTINGS)
+    assert "M\\xfcnchen" in str(caught.value.where)
+    assert list(odd.iterdir()) == []

@@ -1,0 +1,191 @@
+"""A manifest that somebody wrote, checksum and all, leads no command to files elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import orjson
+import pytest
+from datasets import FORMS, Small, dump
+
+import harvest
+from harvest.dataset.repair import problem_of_manifest, repair
+from harvest.dataset.verify import verify
+from harvest.plugins.sink import PartFile
+from harvest.run.durable import checksum
+from harvest.run.manifest import HISTORY, NAME, Manifest, Part, write_part
+from harvest.run.rollback import roll_back
+
+SECRET = b"a secret of somebody\n"
+
+
+@pytest.fixture(params=FORMS)
+def small(request: pytest.FixtureRequest, tmp_path: Path) -> Small:
+    """A dataset of two runs, the first of which is kept, with rejects; and a file beside it."""
+    made = Small(tmp_path, request.param)
+    (tmp_path / "precious.parquet").write_bytes(SECRET)
+    (tmp_path / "precious.jsonl").write_bytes(SECRET)
+    made.write(a=dump(1, 2, damaged=1), b=dump(3)).harvest()
+    made.write(b=dump(4)).harvest()
+    return made
+
+
+def change(small: Small, edit: Callable[[Part], Part]) -> None:
+    """Write a manifest of which each part is changed; its checksum is right, as are its copies."""
+    manifest = small.manifest()
+    parts = {key: edit(part) for key, part in manifest.parts.items()}
+    attrs.evolve(manifest, parts=parts).write(small.state / NAME)
+    for copy in (small.state / HISTORY).glob("*.json"):
+        copy.unlink()
+
+
+def outside(small: Small, path: str) -> PartFile:
+    """The description of the file beside the dataset, with its true size and checksum."""
+    file = small.folder / "precious.jsonl"
+    return PartFile(
+        path=path, record_type="slurm.job", rows=1, size_bytes=len(SECRET), sha256=checksum(file)
+    )
+
+
+def unharmed(small: Small) -> None:
+    """The file beside the dataset is as it was, and nothing below the dataset holds it."""
+    for name in ("precious.parquet", "precious.jsonl"):
+        assert (small.folder / name).read_bytes() == SECRET
+    places = [small.state, *([small.location] if small.location.is_dir() else [])]
+    copies = [p for place in places for p in place.rglob("*") if p.is_file() and not p.is_symlink()]
+    assert not [path for path in copies if SECRET in path.read_bytes()]
+
+
+COMMANDS: dict[str, Callable[[Small], Any]] = {
+    "open": lambda small: small.jobs(),
+    "verify": lambda small: verify(small.open()),
+    "rejects": lambda small: list(small.open().rejects()),
+    "repair": lambda small: repair(small.location),
+    "run": lambda small: small.harvest(force=True),
+    "rollback": lambda small: roll_back(small.open().sink, small.manifest().kept[-1]),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "path", ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]
+)
+@pytest.mark.parametrize("what", ["rows", "rejects"])
+def test_paths_that_lead_outside_stop_every_command(
+    small: Small, command: str, path: str, what: str
+) -> None:
+    # given a manifest whose paths lead to the file beside the dataset, by "..", or from the root
+    suffix = "parquet" if small.form == "parquet" else "jsonl"
+    found = path.format(*([small.folder] if path.startswith("{}") else []), suffix)
+    file = outside(small, found)
+    if what == "rows":
+        change(small, lambda part: attrs.evolve(part, files=(file,), rows={"slurm.job": 1}))
+    else:
+        change(small, lambda part: attrs.evolve(part, rejects=file, rejected=1))
+
+    # then every command refuses it, names it, and touches nothing outside
+    with pytest.raises(harvest.DatasetError, match=r"outside the dataset|no copy of it"):
+        COMMANDS[command](small)
+    problem = problem_of_manifest(small.location)
+    assert problem is not None
+    assert found in problem
+    unharmed(small)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda part: attrs.evolve(part, run="../../../x"),
+        lambda part: attrs.evolve(part, stem="../../x"),
+        lambda part: attrs.evolve(part, key="/x"),
+        lambda part: attrs.evolve(
+            part, files=tuple(attrs.evolve(f, sha256="../../x") for f in part.files)
+        ),
+    ],
+    ids=["run", "stem", "key", "checksum"],
+)
+def test_names_from_which_paths_are_made_are_plain(
+    small: Small, edit: Callable[[Part], Part]
+) -> None:
+    change(small, edit)
+    with pytest.raises(harvest.DatasetError, match="outside the dataset"):
+        small.open()
+
+
+@pytest.mark.parametrize("field", ["run", "token", "runs", "kept"])
+def test_names_of_runs_are_plain(small: Small, field: str) -> None:
+    name = "../../precious"
+    value: Any = (name,) if field in ("runs", "kept") else name
+    attrs.evolve(small.manifest(), **{field: value}).write(small.state / NAME)
+    with pytest.raises(harvest.DatasetError, match="outside the dataset"):
+        small.open()
+
+
+def test_a_whole_copy_is_restored_in_place_of_such_a_manifest(small: Small) -> None:
+    # given that the dataset's own copies of the manifest are as they were
+    good = (small.state / NAME).read_bytes()
+    attrs.evolve(small.manifest(), token="../x").write(small.state / NAME)
+
+    found = repair(small.location)
+
+    assert found.restored
+    assert (small.state / NAME).read_bytes() == good
+    assert small.jobs() == [1, 2, 4]
+
+
+@pytest.mark.parametrize("what", ["file", "directory", "rejects"])
+def test_links_that_lead_outside_are_named_and_not_followed(tmp_path: Path, what: str) -> None:
+    # given a part, its directory or its rejects moved elsewhere, with a link in their place
+    small = Small(tmp_path, "jsonl").write(a=dump(1, damaged=1))
+    small.harvest()
+    (part,) = small.manifest()
+    path = small.location / part.files[0].path
+    if what == "rejects":
+        assert part.rejects is not None
+        path = small.state / part.rejects.path
+    moved = path.parent if what == "directory" else path
+    target = moved.rename(tmp_path / "elsewhere")
+    moved.symlink_to(target)
+    before = {p: p.read_bytes() for p in (target, *target.rglob("*")) if p.is_file()}
+
+    # then it is named by verify, and no reader takes its rows
+    assert any("symbolic link" in text for text in verify(small.open()))
+    with pytest.raises(harvest.DatasetError, match="symbolic link"):
+        small.jobs() if what != "rejects" else list(small.open().rejects())
+    if what != "directory":
+        # and repair puts a file of its own there
+        assert repair(small.location).left == []
+        assert small.jobs() == [1]
+        assert not path.is_symlink()
+    else:
+        with pytest.raises(harvest.HarvestError, match="symbolic link"):
+            repair(small.location)
+    assert {p: p.read_bytes() for p in before} == before
+
+
+def test_staged_work_that_leads_outside_is_not_used(small: Small) -> None:
+    # given finished work in staging, as a killed run leaves it, that names a file elsewhere
+    (part, *_) = small.manifest()
+    path = os.path.relpath(small.folder / "precious.jsonl", small.location.parent)
+    staged = small.state / "staging" / part.stem
+    staged.mkdir(parents=True)
+    write_part(staged / "_part.json", attrs.evolve(part, files=(outside(small, f"../{path}"),)))
+
+    small.harvest()
+
+    assert small.jobs() == [1, 2, 4]
+    assert verify(small.open()) == []
+    unharmed(small)
+
+
+def test_a_manifest_of_another_shape_is_damaged(small: Small) -> None:
+    document = orjson.loads((small.state / NAME).read_bytes())
+    for schemas in ([], {"slurm.job": []}, {"slurm.job": {"version": "x", "columns": {}}}):
+        path = small.folder / "manifest.json"
+        path.write_bytes(orjson.dumps(document | {"schemas": schemas}))
+        with pytest.raises(harvest.DatasetError, match="damaged"):
+            Manifest.read(path)
