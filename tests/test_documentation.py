@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import re
 from pathlib import Path
 
 import attrs
 import pytest
 
-from harvest.cli.reference import commands, reference
+from harvest.cli.reference import PAGES
+from harvest.cli.reference.commands import commands
+from harvest.cli.reference.exits import ENVIRONMENT, MEANING
+from harvest.cli.reference.python import MODULES
+from harvest.errors import ExitCode
 from harvest.model import record_type
 from harvest.plugins.check import check_plugin
-from harvest.plugins.manager import manager, resolve
+from harvest.plugins.manager import DISABLE_VARIABLE, manager, resolve
 from harvest.plugins.settings import describe
 from harvest.plugins.spec import Hooks
+from harvest.toolkit.fault import VARIABLE
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 ALL_COMMANDS = list(commands())
 
 
@@ -26,16 +34,70 @@ def test_every_command_and_option_says_what_it_does(command):
         assert text, f"{' '.join(command.words)}: {names} has no help"
 
 
-def test_the_command_reference_is_up_to_date():
-    """Mend with: python -m harvest.cli.reference > docs/reference/commands.md."""
-    assert (DOCS / "reference" / "commands.md").read_text() == reference()
+@pytest.mark.parametrize("page", PAGES)
+def test_the_reference_is_up_to_date(page):
+    """Mend with: python -m harvest.cli.reference PAGE > docs/reference/PAGE.md."""
+    assert (DOCS / "reference" / f"{page}.md").read_text() == PAGES[page]()
 
 
-def test_the_record_type_reference_is_up_to_date():
-    """Mend with: harvest schema --format markdown > docs/reference/record-types.md."""
+def test_every_page_of_the_reference_is_generated():
+    assert {path.stem for path in (DOCS / "reference").glob("*.md")} == set(PAGES)
+
+
+def test_the_record_type_reference_shows_units_and_roles():
     page = (DOCS / "reference" / "record-types.md").read_text()
     for kind in manager().record_types().values():
-        assert kind.markdown() in page, f"{kind.name} is not documented as it is"
+        assert kind.markdown() in page
+    assert "| `duration_s` | double |" in page
+    (line,) = re.findall(r"## slurm\.job\n.*?(\| `elapsed_s` [^\n]*)", page, re.DOTALL)
+    assert line.split("|")[3].strip() == "s"
+    (line,) = re.findall(r"## dask\.transfer\n.*?(\| `start_time` [^\n]*)", page, re.DOTALL)
+    assert line.split("|")[4].strip() == "time"
+
+
+def test_every_setting_is_in_the_reference_with_its_meaning():
+    page = (DOCS / "reference" / "settings.md").read_text()
+    found = manager()
+    for kind in ("source", "sink", "engine"):
+        for name in getattr(found, f"{kind}s"):
+            for key, _, _, doc in describe(getattr(found, kind)(name).Config):
+                assert doc, f"{name}.{key} has no meaning"
+                assert f"`{name}.{key}`" in page
+
+
+def test_every_view_and_report_is_in_the_reference_with_its_settings():
+    page = (DOCS / "reference" / "views-reports.md").read_text()
+    views, _, reports = page.partition("\n## Reports\n")
+    for part, specs in ((views, manager().views), (reports, manager().reports)):
+        for name, declared in specs.items():
+            section = part.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+            assert " ".join(declared.doc.split()) in section
+            for setting in declared.settings:
+                assert f"`{setting}`" in section
+
+
+def test_every_public_name_of_python_is_documented():
+    page = (DOCS / "reference" / "python.md").read_text()
+    for module in MODULES:
+        section = page.partition(f"\n## {module}\n")[2].partition("\n## ")[0]
+        for name in importlib.import_module(module).__all__:
+            assert f"### {name}\n" in section or f"`{name}`" in section, f"{module}.{name}"
+
+
+def test_every_exit_code_is_told_in_both_places():
+    told = (DOCS / "run-protocol.md").read_text().partition("## Exit codes")[2]
+    assert set(MEANING) == set(ExitCode)
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", told, re.MULTILINE)} == set(ExitCode)
+
+
+def test_every_environment_variable_that_code_reads_is_told():
+    """In the program, not in the tools that plugins' authors test with."""
+    read = {DISABLE_VARIABLE, VARIABLE}
+    for path in [*ROOT.glob("src/harvest/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]:
+        if "testing" not in path.parts:
+            read |= set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", path.read_text("utf-8")))
+    assert len(read) > 8
+    assert read <= set(ENVIRONMENT)
 
 
 def test_every_hook_has_a_docstring_and_is_in_the_plugin_guide():

@@ -13,7 +13,7 @@ def markdown(record_type: RecordType) -> str:
     lines = [
         f"## {record_type.name}",
         "",
-        record_type.doc,
+        _text(record_type.doc),
         "",
         f"Version {record_type.version}; layer {record_type.layer}, level {record_type.level}.",
         "",
@@ -21,10 +21,17 @@ def markdown(record_type: RecordType) -> str:
         "|---|---|---|---|---|",
     ]
     for column in record_type.columns:
-        kind = str(arrow_type(column.python_type)).replace("|", "\\|")
+        kind = _text(str(arrow_type(column.python_type)))
         kind += "" if column.nullable else ", required"
-        doc = " ".join(column.doc.split()).replace("|", "\\|")
+        doc = _text(" ".join(column.doc.split())).replace("|", "\\|")
         lines.append(
             f"| `{column.name}` | {kind} | {column.unit or ''} | {column.role or ''} | {doc} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text in which ``map<string, string>`` is no HTML, except where it is code already."""
+    pieces = text.split("`")  # odd ones are code
+    pieces[::2] = [piece.replace("<", "&lt;") for piece in pieces[::2]]
+    return "`".join(pieces)

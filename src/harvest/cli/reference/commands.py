@@ -1,7 +1,4 @@
-"""The reference of all commands and options, as Markdown, from the commands themselves.
-
-python -m harvest.cli.reference > docs/reference/commands.md
-"""
+"""The reference of all commands and options, from the commands themselves."""
 
 from __future__ import annotations
 
@@ -10,9 +7,10 @@ from typing import Any
 
 import typer
 
-from .app import app
+from ..app import app
+from .markdown import table
 
-__all__ = ["Command", "commands", "reference"]
+__all__ = ["Command", "commands", "page"]
 
 _GENERAL = frozenset(("help", "install_completion", "show_completion"))
 
@@ -55,8 +53,8 @@ def _walk(command: Any, words: tuple[str, ...]) -> Iterator[Command]:
         yield from _walk(inner, (*words, name))
 
 
-def reference() -> str:
-    """The whole reference as one Markdown page."""
+def page() -> str:
+    """The whole reference of commands as one page."""
     lines = [
         "# Commands",
         "",
@@ -65,15 +63,8 @@ def reference() -> str:
     ]
     for command in commands():
         lines += [f"## {' '.join(('harvest', *command.words))}", "", command.help, ""]
-        if command.arguments or command.options:
-            lines += ["| argument or option | meaning |", "|---|---|"]
-            lines += [
-                f"| `{names}` | {text.replace('|', chr(92) + '|')} |"
-                for names, text in (*command.arguments, *command.options)
-            ]
-            lines.append("")
+        lines += table(
+            ("argument or option", "meaning"),
+            [(f"`{names}`", text) for names, text in (*command.arguments, *command.options)],
+        )
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(reference(), end="")

@@ -1,0 +1,23 @@
+"""Pages of the reference, as Markdown, from the program and its installed plugins themselves.
+
+python -m harvest.cli.reference PAGE > docs/reference/PAGE.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import commands, declared, exits, python, settings
+
+__all__ = ["PAGES"]
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands": commands.page,
+    "exit-codes": exits.page,
+    "hooks": declared.hooks,
+    "python": python.page,
+    "record-types": declared.record_types,
+    "settings": settings.page,
+    "views-reports": declared.views_and_reports,
+}
+"""Name of each generated page, and what writes it."""

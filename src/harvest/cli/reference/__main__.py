@@ -1,0 +1,11 @@
+"""Print one page of the reference."""
+
+from __future__ import annotations
+
+import sys
+
+from . import PAGES
+
+if len(sys.argv) != 2 or sys.argv[1] not in PAGES:
+    sys.exit(f"say which page: {', '.join(PAGES)}")
+print(PAGES[sys.argv[1]](), end="")

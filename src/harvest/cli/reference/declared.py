@@ -1,0 +1,128 @@
+"""Pages about what plugins declare: hooks, record types, views and reports."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from harvest.plugins import spec
+from harvest.plugins.manager import manager
+from harvest.plugins.view import View
+
+from .markdown import paragraph, table
+
+__all__ = ["hooks", "record_types", "views_and_reports"]
+
+_DECLARATIONS = (
+    spec.SourceSpec,
+    spec.SinkSpec,
+    View,
+    spec.ReportSpec,
+    spec.EngineSpec,
+    spec.CommandGroup,
+)
+
+_COMMON = {
+    "name": "what users type",
+    "doc": "a line of documentation",
+    "factory": "the class, or `package.module:Class`, imported when first used",
+    "app": "the typer app, or `package.module:app`, imported when first used",
+    "requires": "record types that it reads",
+    "settings": "names that it accepts, with what each means",
+}
+"""Fields that several declarations have, where their docstrings leave them out."""
+
+
+def hooks() -> str:
+    """The hooks that a plugin may implement, and the declarations that they give."""
+    lines = [
+        "# Hooks",
+        "",
+        "Generated from `harvest.plugins.spec`. [Writing a plugin](../plugins.md) tells how they "
+        "are used.",
+        "",
+        f"A plugin is an entry point in the group `{spec.GROUP}`. Its module implements any of "
+        "the hooks below, each marked with `@harvest.hookimpl`; it may state the plugin API that "
+        f"it is written for as `harvest_api`, at present {spec.API_VERSION}. A `Source` or `Sink` "
+        "class may be an entry point by itself.",
+        "",
+    ]
+    for name in (n for n in vars(spec.Hooks) if n.startswith("harvest_")):
+        hook = getattr(spec.Hooks, name)
+        returns = str(inspect.signature(hook).return_annotation).strip("'\"")
+        lines += [f"## {name}", "", f"`{name}() -> {returns}`", "", paragraph(hook), ""]
+    lines += ["## Declarations", ""]
+    for cls in _DECLARATIONS:
+        lines += [f"### harvest.{cls.__name__}", "", paragraph(cls), ""]
+        told = {**_COMMON, **_documented(cls)}
+        lines += table(
+            ("field", "default", "meaning"),
+            [
+                (f"`{a.name}`", _default(a.default), told[a.name].rstrip("."))
+                for a in attrs.fields(cls)
+            ],
+        )
+    return "\n".join(lines)
+
+
+def _documented(cls: type) -> dict[str, str]:
+    """Fields that a docstring explains, as ``name: meaning`` with further lines indented."""
+    told: dict[str, str] = {}
+    name = ""
+    for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
+        word, colon, rest = line.partition(": ")
+        if colon and word.isidentifier():
+            name = word
+            told[name] = rest.replace("``", "`")
+        elif name and line.startswith("    "):
+            told[name] += " " + line.strip().replace("``", "`")
+        else:
+            name = ""
+    return told
+
+
+def _default(value: Any) -> str:
+    if value is attrs.NOTHING:
+        return "required"
+    if isinstance(value, attrs.Factory):  # type: ignore[arg-type]
+        value = value.factory()
+    return f"`{value!r}`" if value else ""
+
+
+def record_types() -> str:
+    """Every record type with its columns, their types, units and roles."""
+    lines = ["# Record types", "", "Generated: `harvest schema --format markdown`.", ""]
+    return "\n".join([*lines, *(kind.markdown() for kind in manager().record_types().values())])
+
+
+def views_and_reports() -> str:
+    """Every view and report with what it reads and its settings."""
+    lines = [
+        "# Views and reports",
+        "",
+        "Generated from what the installed plugins declare. A view is a table "
+        "(`harvest view NAME DATASET`), a report is tables and plots "
+        "(`harvest report NAME DATASET`). Settings are given with `--set KEY=VALUE`.",
+        "",
+    ]
+    for title, declared in (("Views", manager().views), ("Reports", manager().reports)):
+        lines += [f"## {title}", ""]
+        for name in sorted(declared):
+            lines += _declared(name, declared[name])
+    return "\n".join(lines)
+
+
+def _declared(name: str, what: Any) -> list[str]:
+    needs = ", ".join(f"`{kind}`" for kind in what.requires)
+    settings: Mapping[str, str] = what.settings
+    return [
+        f"### {name}",
+        "",
+        " ".join(what.doc.split()),
+        "",
+        *([f"Reads {needs}.", ""] if needs else []),
+        *table(("setting", "meaning"), [(f"`{key}`", doc) for key, doc in settings.items()]),
+    ]

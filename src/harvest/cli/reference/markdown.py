@@ -1,0 +1,36 @@
+"""Small pieces of Markdown."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+__all__ = ["paragraph", "table"]
+
+_CODE = re.compile(r"`([^`]*\|[^`]*)`")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table and an empty one after it; nothing for no rows."""
+    lines = [_line(row) for row in rows]
+    return [_line(header), "|" + "---|" * len(header), *lines, ""] if lines else []
+
+
+def _line(cells: Sequence[str]) -> str:
+    shown = (_CODE.sub(_code, " ".join(cell.split())).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(shown)} |"
+
+
+def _code(found: re.Match[str]) -> str:
+    """Code with a bar as HTML: renderers do not agree whether a bar in code is to be escaped."""
+    return f"<code>{escape(found[1], quote=False).replace('|', '&#124;')}</code>"
+
+
+def paragraph(thing: Any) -> str:
+    """The first paragraph of a docstring, its markup as Markdown's; empty where there is none."""
+    text = (inspect.getdoc(thing) or "").partition("\n\n")[0]
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text.replace("``", "`"))
+    return " ".join(text.split()).removesuffix("::").rstrip(":")

@@ -1,0 +1,126 @@
+"""The page about what Python code may import."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import harvest
+
+from .markdown import paragraph
+
+__all__ = ["MODULES", "page"]
+
+MODULES = (
+    "harvest",
+    "harvest.model",
+    "harvest.model.arrow",
+    "harvest.model.frames",
+    "harvest.model.json",
+    "harvest.report",
+    "harvest.toolkit.compiled",
+    "harvest.toolkit.csv_lines",
+    "harvest.toolkit.deferred",
+    "harvest.toolkit.fault",
+    "harvest.toolkit.frames",
+    "harvest.testing",
+    "harvest.batch",
+)
+"""Modules whose ``__all__`` is public."""
+
+_PLAIN = (type(None), bool, int, float, str, tuple)
+
+
+def page() -> str:
+    """Every public name with its parameters and the first words of its docstring."""
+    lines = [
+        "# Python",
+        "",
+        "Generated from `__all__` of the public modules and their docstrings, whose rest "
+        "`help(name)` shows. What may be relied on, and for how long, is told in "
+        "[compatibility](../compatibility.md).",
+        "",
+    ]
+    for name in MODULES:
+        module = importlib.import_module(name)
+        lines += [f"## {name}", "", paragraph(module), ""]
+        known = set(module.__all__) & set(harvest.__all__) if module is not harvest else set()
+        if known:
+            same = ", ".join(f"`{word}`" for word in sorted(known, key=_order))
+            lines += [f"As in `harvest`: {same}.", ""]
+        for word in sorted(set(module.__all__) - known, key=_order):
+            lines += _entry(word, getattr(module, word))
+    return "\n".join(lines)
+
+
+def _order(name: str) -> tuple[str, str]:
+    return name.casefold(), name
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    return [f"### {name}", "", *_said(name, value), ""]
+
+
+def _said(name: str, value: Any) -> list[str]:
+    if get_origin(value) is Annotated:
+        return [f"An annotation of columns: `{get_args(value)[0].__name__}`, kept as `{name}`."]
+    if get_origin(value) is Literal or isinstance(value, tuple):
+        return [f"One of {', '.join(f'`{word}`' for word in get_args(value) or value)}."]
+    if isinstance(value, UnionType):
+        return [f"Any of {', '.join(f'`{kind.__name__}`' for kind in get_args(value))}."]
+    if inspect.isclass(value):
+        shown = "" if issubclass(value, BaseException) else _parameters(value)
+        methods = [f"- `{call}`: {doc}" for call, doc in _methods(value)]
+        return [
+            f"`class {name}{shown}`",
+            "",
+            paragraph(value),
+            *(["", *methods] if methods else []),
+        ]
+    if inspect.ismodule(value):  # one that is called: its own name is the function's
+        value = getattr(value, f"{value.__name__.rpartition('.')[2]}")
+    if callable(value):
+        return [f"`{name}{_parameters(value)}`", "", paragraph(value)]
+    if isinstance(value, _PLAIN):
+        return [f"A constant: `{value!r}`."]
+    return [f"A constant of the type `{type(value).__name__}`."]
+
+
+def _methods(cls: type) -> Iterator[tuple[str, str]]:
+    """Public documented methods and properties that the class itself defines, but no tests."""
+    for name, member in vars(cls).items():
+        function = getattr(member, "__func__", getattr(member, "fget", member))
+        plain = not name.startswith(("_", "test_")) and inspect.isfunction(function)
+        if plain and inspect.getdoc(function):
+            if isinstance(member, property):
+                yield name, paragraph(member)
+            else:
+                first = "cls" if isinstance(member, classmethod) else "self"
+                yield f"{name}{_parameters(function, without=first)}", paragraph(function)
+
+
+def _parameters(thing: Any, without: str = "") -> str:
+    """Names and plain defaults in brackets; nothing for what is not ours or has no signature."""
+    ours = str(getattr(thing, "__module__", "")).startswith("harvest")
+    if not ours or getattr(thing, "_is_protocol", False):
+        return ""
+    try:
+        found = list(inspect.signature(thing).parameters.values())
+    except ValueError:
+        return ""
+    shown: list[str] = []
+    for parameter in found:
+        if parameter.name == without:
+            continue
+        starred = any(s.startswith("*") for s in shown)
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            shown.append("*")
+        text = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
+        if parameter.default is not parameter.empty:
+            plain = isinstance(parameter.default, _PLAIN)
+            text += f"={parameter.default!r}" if plain else "=..."
+        shown.append(text)
+    return f"({', '.join(shown)})"

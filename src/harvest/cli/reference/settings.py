@@ -1,0 +1,69 @@
+"""The page about settings: of a run, of every source, sink and engine."""
+
+from __future__ import annotations
+
+import attrs
+
+from harvest.plugins.manager import manager
+from harvest.plugins.settings import describe
+from harvest.run.recipe import Recipe
+
+from .commands import commands
+from .markdown import table
+
+__all__ = ["page"]
+
+_TABLES = ("sources", "sinks", "settings")
+
+_INTRODUCTION = """# Settings
+
+Generated from the program and its installed plugins.
+
+A run is told what to do on the command line, in a recipe (TOML), or both; the command line
+prevails. `harvest run ... --print-config` prints the recipe of a command line, and
+`harvest plugins show NAME` the settings of one plugin.
+
+- A plugin's setting: `-o NAME.KEY=VALUE`, or `KEY = VALUE` below `[set.NAME]` in a recipe. Lists
+  are texts separated by commas, or TOML lists. A key of a mapping follows after a dot:
+  `-o ncem.clock_offset.1=-27ms`.
+- A source: `-s NAME:LOCATION`, or `[[source]]` with `name` and `location`.
+- A sink: `-k NAME:LOCATION`, or `[[sink]]` with the same keys.
+
+A setting that does not exist, or whose value does not fit, ends the run with exit code 2 before
+anything is read.
+"""
+
+
+def page() -> str:
+    """Every setting with its type, default and meaning."""
+    lines = [_INTRODUCTION, "## The run: `[run]`", ""]
+    lines += table(("key", "option", "default", "meaning"), _run())
+    found = manager()
+    kinds = (
+        ("Sources", found.sources, found.source),
+        ("Sinks", found.sinks, found.sink),
+        ("Engines", found.engines, found.engine),
+    )
+    for title, declared, load in kinds:
+        lines += [f"## {title}", ""]
+        for name in sorted(declared):
+            lines += [f"### {name}", "", declared[name].doc, ""]
+            rows = [
+                (f"`{name}.{key}`", kind, f"`{default}`" if default else "", doc)
+                for key, kind, default, doc in describe(load(name).Config)
+            ]
+            lines += table(("setting", "type", "default", "meaning"), rows)
+            lines += [] if rows else ["No settings.", ""]
+    return "\n".join(lines)
+
+
+def _run() -> list[tuple[str, str, str, str]]:
+    (run,) = (c for c in commands() if c.words == ("run",))
+    meaning = {names.split(" ")[0]: text for names, text in run.options}
+    rows = []
+    for key in attrs.fields(Recipe):
+        if key.name not in _TABLES:
+            word = key.name.replace("_", "-")
+            default = "" if key.default is None else f"`{key.default}`"
+            rows.append((f"`{word}`", f"`--{word}`", default, meaning[f"--{word}"]))
+    return rows

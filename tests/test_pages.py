@@ -1,0 +1,150 @@
+"""Every page of the documentation shows the truth: its blocks run, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pages import ROOT, PageError, blocks_of, broken_links, check_page
+
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+AROUND = sorted(
+    path
+    for pattern in ("*.md", "containers/*.md", "examples/**/*.md", "plugins/*/*.md", "fuzz/*.md")
+    for path in ROOT.glob(pattern)
+)
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT / "docs").as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_does_what_the_page_shows(page, tmp_path):
+    outcome = check_page(page, tmp_path / "page")
+    if outcome.skipped:
+        pytest.skip(f"{outcome.checked} blocks are right, others cannot run: {outcome.skipped}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_leads_somewhere_and_every_picture_is_described(page):
+    assert broken_links(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_word_is_taken_for_html(page):
+    """A browser shows nothing of `map<string, string>` unless it is code or escaped."""
+    prose = re.sub(r"^ *(`{3,}).*?^ *\1$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    prose = re.sub(r"<!--.*?-->|`[^`]*`|</?code>|<https?://[^>]*>", "", prose, flags=re.S)
+    assert re.findall(r"<[\w/][^>\n]*>?", prose) == []
+
+
+@pytest.mark.parametrize("page", AROUND, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_beside_the_site_lead_somewhere_too(page):
+    assert broken_links(page) == []
+
+
+# the checker itself
+
+
+def checked(tmp_path: Path, text: str):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    return check_page(page, tmp_path / "page")
+
+
+def fence(language: str, body: str) -> str:
+    return f"```{language}\n{body}\n```\n"
+
+
+def test_a_page_that_tells_the_truth_passes(tmp_path):
+    text = "\n".join(
+        [
+            "# A page\n",
+            "<!-- file: data/names.txt -->",
+            fence("text", "beta\nalpha"),
+            fence("console", "$ sort data/names.txt | tee \\\n    sorted.txt\nalpha\n...\nbeta"),
+            fence("console", "$ echo 'one\n    two' | tr -d ' '\none\ntwo"),
+            fence("console", "$ test -d examples\n$ python -c 'print(6 * 7)'\n42"),
+            fence("python", "from pathlib import Path\nnames = Path('sorted.txt').read_text()"),
+            fence("python", "print(names.split())"),
+            "<!-- output -->",
+            fence("text", "['alpha', 'beta']"),
+            "<!-- exit: 3 -->",
+            fence("console", "$ python -c 'raise SystemExit(3)'"),
+            "<!-- not run: there is no such machine -->",
+            fence("sh", "ssh nowhere.invalid true"),
+            fence("toml", "a = 1"),
+            "1. A list:\n",
+            "    " + fence("json", "{}").replace("\n", "\n    "),
+        ]
+    )
+    outcome = checked(tmp_path, text)
+    assert outcome.checked == 11
+    assert outcome.skipped == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (fence("console", "$ echo one\ntwo"), "not printed: 'two'"),
+        (fence("console", "$ printf 'a\\nb\\n'\nb\na"), "not in this order: 'a'"),
+        (fence("console", "$ false"), "ended with 1, not 0"),
+        (fence("console", "$ false | true"), "ended with 1, not 0"),
+        ("<!-- exit: 3 -->\n" + fence("console", "$ true"), "ended with 0, not 3"),
+        ("<!-- exit: 1 -->\n" + fence("console", "$ false\n$ false"), "ended with 1, not 0"),
+        (fence("console", "output alone"), "begins with a command"),
+        (fence("", "x"), "says no language"),
+        ("Text\n\n    pip install x\n", "says no language"),
+        (fence("fortran", "x = 1"), "'fortran' is not one that is checked"),
+        ("```text\nx\n", "has no end"),
+        (fence("sh", "true"), "not run: REASON"),
+        ("<!-- not run: -->\n" + fence("sh", "true"), "not run: REASON"),
+        ("<!-- not run: no -->\n" + fence("sh", "if true"), "bash cannot read it"),
+        ("<!-- exit: 3 -->\n\nWords.\n" + fence("text", ""), "no block follows"),
+        (fence("toml", "a ="), "no toml"),
+        (fence("json", "{"), "no json"),
+        (fence("yaml", "a: ["), "no yaml"),
+        (fence("ini", "a = 1"), "no ini"),
+        (fence("python", "\n1 / 0"), 'File "page", line 3'),
+        (fence("python", "print(1)") + "<!-- output -->\n" + fence("text", "2"), "not printed"),
+        ("<!-- needs: luck -->\n" + fence("text", ""), "which is none of"),
+    ],
+)
+def test_a_page_that_does_not_is_told(tmp_path, text, told):
+    with pytest.raises(PageError) as caught:
+        checked(tmp_path, text)
+    assert told in str(caught.value)
+
+
+def test_a_block_that_needs_what_is_absent_is_skipped_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    outcome = checked(tmp_path, "<!-- needs: slurm -->\n" + fence("console", "$ false"))
+    assert outcome.checked == 0
+    assert outcome.skipped == ["line 2: SLURM_CONF names no cluster"]
+
+
+def test_a_block_in_a_longer_fence_is_text():
+    (block,) = blocks_of("````text\n```sh\ntrue\n```\n````\n")
+    assert block.text == "```sh\ntrue\n```\n"
+
+
+def test_wrong_links_and_pictures_are_told(tmp_path):
+    (tmp_path / "there.md").write_text("# One `word`\n\n## Two words\n\n## Two words\n")
+    (tmp_path / "small.png").write_bytes(b"")
+    (tmp_path / "big.png").write_bytes(bytes(250_000))
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Here\n[a](#here) [b](there.md#two-words_1) [c](there.md#one-word) [d](https://x.invalid)\n"
+        "[e](gone.md) [f](there.md#three) `[g](nowhere)`\n"
+        "![a picture](small.png) ![a picture of nothing at all](big.png)\n"
+    )
+    assert broken_links(page) == [
+        "gone.md leads nowhere",
+        "there.md#three: no such heading",
+        "small.png: say in more than 'a picture' what the picture shows",
+        "big.png: a picture of 250000 bytes",
+    ]

@@ -1,0 +1,163 @@
+"""The documentation site is built strictly, is whole, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("material")
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CI_")}
+    path = os.pathsep.join((str(Path(sys.executable).parent), env["PATH"]))
+    done = subprocess.run(
+        ["bash", ROOT / ".ci" / "docs", folder],
+        env={**env, "PATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Loads(HTMLParser):
+    """What a browser fetches for a page by itself, and its links."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag == "a":
+            self.links.append(given.get("href") or "")
+        elif tag == "link":
+            if given.get("rel") not in ("canonical", "next", "prev"):
+                self.fetched.append(given.get("href") or "")
+        elif tag != "form":
+            self.fetched += [given[a] for a in ("src", "srcset", "data", "poster") if given.get(a)]
+
+
+def elsewhere(address: str) -> bool:
+    return bool(re.match(r"(?:[a-z]+:)?//", address, re.IGNORECASE))
+
+
+def named(nav) -> list[str]:
+    """Files that a part of the navigation names."""
+    if isinstance(nav, str):
+        return [nav]
+    parts = nav.values() if isinstance(nav, dict) else nav
+    return [name for part in parts for name in named(part)]
+
+
+def navigation() -> list[str]:
+    text = (ROOT / "mkdocs.yml").read_text().replace("!ENV ", "")
+    return named(yaml.safe_load(text)["nav"])
+
+
+def test_every_page_is_in_the_navigation_once_and_built(site):
+    pages = sorted(p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md"))
+    assert sorted(navigation()) == pages
+    for page in pages:
+        assert (site / page).with_suffix(".html").is_file()
+
+
+def test_no_page_loads_anything_from_another_host(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > len(navigation())
+    for page in pages:
+        found = Loads(page.read_text("utf-8"))
+        assert found.fetched
+        assert [a for a in found.fetched if elsewhere(a)] == [], page
+    for sheet in [*site.rglob("*.css"), *site.rglob("*.svg")]:
+        text = re.sub(r"sourceMappingURL.*|xmlns[:\w]*=\S+", "", sheet.read_text("utf-8"))
+        assert not re.search(r"(?:url\(|@import|href=)[\s\"']*(?:https?:)?//", text), sheet
+
+
+def test_every_link_within_the_site_leads_to_a_file(site):
+    for page in site.rglob("*.html"):
+        if page.name == "404.html":
+            continue  # its links are absolute: it is shown at any address
+        for link in Loads(page.read_text("utf-8")).links:
+            path = link.partition("#")[0]
+            if path and not re.match(r"[a-z]+:", path):
+                assert (page.parent / path).exists(), (page, link)
+
+
+def test_the_scan_for_other_hosts_sees_them():
+    found = Loads('<script src="//a.invalid/x"></script><img src="b.png"><a href="https://c/"></a>')
+    assert [a for a in found.fetched if elsewhere(a)] == ["//a.invalid/x"]
+    assert found.links == ["https://c/"]
+
+
+def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(monkeypatch):
+    import importlib.util
+    from types import SimpleNamespace
+
+    spec = importlib.util.spec_from_file_location("site_hook", ROOT / ".ci" / "site.py")
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(ROOT / "docs" / "plugins.md")))
+    text = (
+        "[a](../SECURITY.md#promises) [b](../tests) [c](engines.md)\n```text\n[d](../tests)\n```\n"
+    )
+
+    monkeypatch.delenv("CI_PROJECT_URL", raising=False)
+    assert hook.on_page_markdown(text, page=page).startswith("a b [c](engines.md)\n```text\n[d](..")
+    monkeypatch.setenv("CI_PROJECT_URL", "https://host.invalid/group/harvest")
+    monkeypatch.setenv("CI_COMMIT_SHA", "abc")
+    shown = hook.on_page_markdown(text, page=page)
+    assert "[a](https://host.invalid/group/harvest/-/blob/abc/SECURITY.md#promises)" in shown
+    assert "[b](https://host.invalid/group/harvest/-/tree/abc/tests)" in shown
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Where the site is served: a search needs more than files."""
+    handler = functools.partial(Quiet, directory=site)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [("index.html", "harvest"), ("tutorials/ncem-study.html", "From raw files")],
+)
+def test_a_browser_opens_it_without_complaint(address, tmp_path, page, title):
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+         "--no-first-run", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+         "--enable-logging=stderr", "--dump-dom", f"{address}/{page}"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"chromium cannot run here: {done.stderr[-200:]}")
+    assert re.search(rf"<h1[^>]*>{title}", done.stdout)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
