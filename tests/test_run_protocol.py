@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 import harvest
@@ -136,6 +138,19 @@ def test_every_unit_is_accounted_for(lines, harvested, tmp_path, demo_plugins):
     assert reject["position"] == 2
     assert reject["origin"] == str(lines / "a.demo")
     assert reject["reason"] == "the line is bad"
+
+
+def test_the_manifest_is_one_json_document_that_people_can_read(lines, harvested, tmp_path):
+    harvested(lines)
+    path = tmp_path / "out" / "_harvest" / "manifest.json"
+
+    text = path.read_text()
+    document = json.loads(text)
+
+    assert text == json.dumps(document, indent=2, ensure_ascii=False)
+    assert [part["partition"] for part in document["parts"]] == ["a.demo", "b.demo"]
+    attrs.evolve(Manifest.read(path), parts={}).write(path)
+    assert json.loads(path.read_text())["parts"] == []
 
 
 def test_a_source_that_loses_a_unit_is_found_out(lines, harvested, tmp_path):

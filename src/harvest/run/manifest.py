@@ -233,14 +233,23 @@ class Manifest:
             "format": FORMAT,
             **{key: getattr(self, key) for key in _PLAIN},
             "schemas": _converter().unstructure(self.schemas),
-            "parts": [_converter().unstructure(part) for part in self],
+            "parts": [],
         }
-        data = bytearray(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        data = bytearray(_indented(document).removesuffix(b"]\n}"))
+        # one by one: as plain containers, all parts would take several times their bytes
+        for number, part in enumerate(self):
+            data += b",\n    " if number else b"\n    "
+            data += _indented(_converter().unstructure(part)).replace(b"\n", b"\n    ")
+        data += b"\n  ]\n}" if self.parts else b"]\n}"
         data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] = _seal(data)
         write_atomically(path, data)
 
 
 _PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")
+
+
+def _indented(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
 def _seal(data: bytes | bytearray) -> bytes:
