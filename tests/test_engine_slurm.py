@@ -338,7 +338,7 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     told = on_slurm.end(running, code=3)
 
     # then the data sets are, to the byte, those of a run in one process
-    assert "1 input units could not be read" in told
+    assert "1 input unit could not be read" in told
     on_slurm.run(
         "run", "-s", f"paced:{folder}", "-k", "parquet:l/p", "-k", "jsonl:l/j",
         "-k", "jsonl:l/all.jsonl.gz", code=3,

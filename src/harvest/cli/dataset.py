@@ -238,5 +238,5 @@ def _replay(
     else:
         print(f"{len(read)} partition{'s' * (len(read) != 1)} read again")
         _print_lines(f"{part.origin} cannot be read again: {why}" for part, why in done.gone)
-        print(f"{before:,} rejects before, {left:,} now")
+        print(f"{before:,} reject{'s' * (before != 1)} before, {left:,} now")
     return 3 if left else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from harvest.run.manifest import plain
 from harvest.run.plan import Plan
@@ -13,7 +14,7 @@ from harvest.run.text import printable_line
 
 from .tables import print_json, print_table
 
-__all__ = ["print_plan", "print_result"]
+__all__ = ["print_plan", "print_result", "result_document"]
 
 NOTES_SHOWN = 20
 
@@ -40,20 +41,23 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
     print(f"{count} of {len(rows)} partitions would be read; nothing was written")
 
 
+def result_document(result: RunResult) -> dict[str, Any]:
+    """The account of a run as JSON tells it."""
+    return {
+        "run": result.run,
+        "exit_code": int(result.exit_code),
+        "sources": plain(list(result.account.sources.values())),
+        "dropped": len(result.dropped),
+        "record_types": _rows_by_type(result),
+        "notes": result.notes,
+    }
+
+
 def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     """The account of a run, its notes and what to do about its rejects."""
     account = result.account
     if json:
-        print_json(
-            {
-                "run": result.run,
-                "exit_code": int(result.exit_code),
-                "sources": plain(list(account.sources.values())),
-                "dropped": len(result.dropped),
-                "record_types": _rows_by_type(result),
-                "notes": result.notes,
-            }
-        )
+        print_json(result_document(result))
         return
     columns = ("source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected")
     print_table(
@@ -85,7 +89,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     if account.rejected:
         target = recipe.sinks[0].location
         print(
-            f"{account.rejected:,} input units could not be read: "
+            f"{account.rejected:,} input unit{'s' * (account.rejected != 1)} could not be read: "
             f"harvest rejects {printable_line(target)}"
         )
 

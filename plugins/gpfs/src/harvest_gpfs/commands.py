@@ -378,7 +378,8 @@ def _told(result: Any, target: Path) -> int:
     for note in result.notes:
         typer.echo(f"note: {shown(note)}")
     rows, rejected = account.written, account.rejected
-    typer.echo(f"{rows:,} rows, {rejected:,} rejects; {shown(target)}")
+    told = f"{rows:,} row{'s' * (rows != 1)}, {rejected:,} reject{'s' * (rejected != 1)}"
+    typer.echo(f"{told}; {shown(target)}")
     return int(result.exit_code)
 
 
