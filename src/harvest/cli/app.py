@@ -82,9 +82,23 @@ def harvest(
 
 
 def _add_commands() -> None:
-    from . import dataset, history, inspect, plugins, query, report, run, schema, view
+    from . import (
+        dataset,
+        history,
+        inspect,
+        plugins,
+        query,
+        report,
+        run,
+        schedule,
+        schema,
+        view,
+        watch,
+    )
 
     app.command("run")(run.run)
+    app.command("watch")(watch.watch)
+    app.command("schedule")(schedule.schedule)
     app.command("detect")(inspect.detect)
     app.command("preview")(inspect.preview)
     app.add_typer(plugins.app, name="plugins")

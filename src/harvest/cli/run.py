@@ -2,91 +2,45 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import complete
+from .options import (
+    Deleted,
+    EngineName,
+    KeepRuns,
+    MaxRejects,
+    OnError,
+    RecipeFile,
+    SchemaDrift,
+    Settings,
+    Sinks,
+    Sources,
+    Wait,
+    Workers,
+    recipe_from,
+)
 
 __all__ = ["run"]
 
 
 def run(
-    recipe: Annotated[
-        Path | None,
-        typer.Argument(metavar="RECIPE.toml", help="Recipe; options go on top of it."),
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-s",
-            "--source",
-            metavar="NAME:LOCATION",
-            help="What to read. Repeatable.",
-            autocompletion=complete.sources,
-        ),
-    ] = None,
-    sink: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-k",
-            "--sink",
-            metavar="NAME:LOCATION",
-            help="Where to. Repeatable.",
-            autocompletion=complete.sinks,
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting. Repeatable."
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="Where partitions run: local, ...", metavar="NAME")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: as many as pay]")
-    ] = None,
-    on_error: Annotated[
-        str | None,
-        typer.Option(help="An unreadable input unit: reject (keep and go on) or fail."),
-    ] = None,
-    max_rejects: Annotated[
-        int | None, typer.Option(min=0, help="Commit nothing when there are more rejects.")
-    ] = None,
+    recipe: RecipeFile = None,
+    source: Sources = None,
+    sink: Sinks = None,
+    settings: Settings = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    on_error: OnError = None,
+    max_rejects: MaxRejects = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="ROWS", help="Rows per source at most.")
     ] = None,
-    deleted: Annotated[
-        str | None,
-        typer.Option(
-            help="Rows whose input is no longer there: keep (the default) or drop.",
-            metavar="POLICY",
-        ),
-    ] = None,
-    keep_runs: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Earlier states that the dataset keeps from now on, for `harvest rollback`. "
-            "[default: as before, at first 1]",
-        ),
-    ] = None,
-    schema_drift: Annotated[
-        str | None,
-        typer.Option(
-            metavar="POLICY",
-            help="Columns that are not those of the dataset: evolve (the default: add and widen), "
-            "freeze (what is new goes to 'extra') or reject (refuse the run).",
-        ),
-    ] = None,
-    wait: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Wait for another run on the dataset to end."),
-    ] = 0.0,
+    deleted: Deleted = None,
+    keep_runs: KeepRuns = None,
+    schema_drift: SchemaDrift = None,
+    wait: Wait = 0.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")
     ] = False,
@@ -105,17 +59,15 @@ def run(
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
-    from harvest.plugins.manager import manager, split_location
-    from harvest.run.recipe import Endpoint, Recipe, load_recipe
-
-    from .settings import plugin_settings
+    from harvest.plugins.manager import manager
 
     plugins = manager()
-    base = load_recipe(recipe) if recipe is not None else Recipe()
-    whole = base.merged(
-        sources=tuple(Endpoint(*split_location(s, plugins.sources)) for s in source or ()),
-        sinks=tuple(Endpoint(*split_location(k, plugins.sinks)) for k in sink or ()),
-        settings=plugin_settings(settings),
+    whole = recipe_from(
+        recipe,
+        plugins,
+        sources=source,
+        sinks=sink,
+        settings=settings,
         engine=engine,
         workers=workers,
         on_error=on_error,

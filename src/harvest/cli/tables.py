@@ -9,7 +9,7 @@ from typing import Any
 
 from harvest.run.text import printable_line
 
-__all__ = ["harmless", "print_json", "print_table"]
+__all__ = ["harmless", "print_json", "print_json_line", "print_table"]
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -20,6 +20,13 @@ def print_json(value: Any) -> None:
 
     data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=_plain)
     sys.stdout.write(harmless(data) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One JSON document in one line, for output that goes on."""
+    import orjson
+
+    sys.stdout.write(harmless(orjson.dumps(value, default=_plain)) + "\n")
 
 
 def harmless(json: bytes) -> str:

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["check", "deferred", "install", "requested"]
+__all__ = ["check", "deferred", "forget", "install", "requested"]
 
 _requested = False
 _deferring = 0
@@ -34,6 +34,12 @@ def _remember(number: int, frame: FrameType | None) -> None:
 def requested() -> bool:
     """Whether a signal came."""
     return _requested
+
+
+def forget() -> None:
+    """Take the signal for heard: who waited for it stops in its own way, until another comes."""
+    global _requested
+    _requested = False
 
 
 def check() -> None:

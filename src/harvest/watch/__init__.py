@@ -1,0 +1,13 @@
+"""Harvesting as files arrive: look at the inputs, wait, make an ordinary run when some changed.
+
+What was read and what was not is told by one comparison: each input's size, times and inode as a
+look finds them, beside those that the last round started from.  Notifications of the file system
+only say when to look, so that none that is lost or comes twice matters, and a file system without
+any is looked at every so often.
+"""
+
+from __future__ import annotations
+
+from .loop import Options, Reporter, watch
+
+__all__ = ["Options", "Reporter", "watch"]

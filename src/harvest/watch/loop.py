@@ -1,0 +1,261 @@
+"""Looking, waiting, and making a round when it is time, until there is a reason to stop."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from pathlib import Path
+
+import attrs
+
+from harvest.errors import ExitCode, HarvestError, UsageError
+from harvest.plugins.manager import PluginManager
+from harvest.run import interrupt
+from harvest.run.prepare import prepare_sinks, prepare_sources
+from harvest.run.recipe import Endpoint, Recipe
+from harvest.run.runner import RunResult
+
+from .bell import Bell
+from .inputs import Inputs, Ours
+from .listening import Listening
+from .rounds import Round, make_round, told
+
+__all__ = ["Options", "Reporter", "watch"]
+
+PATIENCE_ROUNDS = 10
+"""A file that never rests is read as it is after so many rounds' time."""
+
+_GRACE_S = 0.5
+_NOTED = 1_000
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How to watch.
+
+    every_s: seconds from one round to the next at least; between looks, where nothing notifies.
+    settle_s: how long a file must not have changed to be read.
+    poll: look every so often, even where the file system would notify.
+    rounds: stop after so many that committed something; None: do not.
+    until_idle_s: stop when nothing has changed for so long; None: do not.
+    wait_s: how long a round waits for another run on a dataset to end.
+    """
+
+    every_s: float = 30.0
+    settle_s: float = 2.0
+    poll: bool = False
+    rounds: int | None = None
+    until_idle_s: float | None = None
+    wait_s: float = 0.0
+
+
+class Reporter:
+    """What a watch tells; a display overrides what it needs."""
+
+    def committed(self, result: RunResult) -> None:
+        """A round put something in force."""
+
+    def note(self, text: str) -> None:
+        """A remark, told once."""
+
+    def stopped(self, rounds: int) -> None:
+        """The watch ends in good order, after so many rounds that committed something."""
+
+
+def watch(
+    recipe: Recipe, plugins: PluginManager, options: Options, reporter: Reporter | None = None
+) -> ExitCode:
+    """Harvest now, and again whenever inputs have changed, until told to stop.
+
+    A signal (see ``harvest.run.interrupt``) that comes between rounds ends it after a last round;
+    one that comes during a round interrupts that.
+
+    Returns 0; 3 if some round committed rejects; the code of the error that the last round ended
+    with, if it did.  Raises UsageError for what no later round can do better, KeyboardInterrupt
+    when a round was interrupted.
+    """
+    if recipe.limit is not None:
+        raise UsageError(
+            "a limit makes no sense here", remedy="leave it out: a watch reads all there is"
+        )
+    uses = prepare_sources(recipe, plugins)
+    named = tuple(Endpoint(use.source.name, use.source.location) for use in uses)
+    sinks = prepare_sinks(recipe, plugins)
+    roots = [str(Path(use.source.location).expanduser().absolute()) for use in uses]
+    for sink in sinks:
+        place = str(Path(sink.location).expanduser().absolute())
+        if place in roots:
+            raise UsageError(
+                "the sink is the very directory that is watched",
+                where=place,
+                remedy="write to a directory within it or beside it",
+            )
+    inputs = Inputs(roots, Ours(sinks, roots), settle_s=options.settle_s)
+    watching = _Watch(attrs.evolve(recipe, sources=named), plugins, options, inputs, reporter)
+    try:
+        return watching.go_on()
+    finally:
+        with interrupt.deferred():
+            watching.close()
+
+
+class _Watch:
+    """The state of a watch between its rounds."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        plugins: PluginManager,
+        options: Options,
+        inputs: Inputs,
+        reporter: Reporter | None,
+    ):
+        self.recipe = recipe
+        self.plugins = plugins
+        self.options = options
+        self.inputs = inputs
+        self.reporter = reporter or Reporter()
+        self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
+        self.bell = Bell()
+        self.listening = Listening(
+            inputs, self.bell, every_s=options.every_s, poll=options.poll, note=self.note
+        )
+        self.rounds = 0
+        self.rejects = False
+        self.failed: ExitCode | None = None
+        # kind and place of the error that the last round ended with
+        self.trouble: tuple[type, str | None] | None = None
+        self.failures: dict[str, str] = {}
+        # a round is due though no file has changed
+        self.again = True
+        self.last_round = self.last_change = -float("inf")
+        # the latest ones, so that memory stays the same
+        self.noted: OrderedDict[str, None] = OrderedDict()
+
+    def close(self) -> None:
+        self.listening.close()
+        self.bell.close()
+
+    def go_on(self) -> ExitCode:
+        """Round after round; the exit code."""
+        while True:
+            with interrupt.deferred():
+                last = self._wait()
+                pending = any(True for _ in self.inputs.pending())
+            if last:
+                interrupt.forget()
+                if pending or self.failed is not None:
+                    self._round(patience_s=0.0)
+                break
+            self._round(patience_s=self._patience_now())
+            if self.options.rounds is not None and self.rounds >= self.options.rounds:
+                break
+        self.reporter.stopped(self.rounds)
+        if self.failed is not None:
+            return self.failed
+        return ExitCode.REJECTS if self.rejects else ExitCode.DONE
+
+    def _wait(self) -> bool:
+        """Look and wait until a round is due; True: it is the last one, and the watch ends."""
+        while True:
+            self.listening.begin()
+            now = time.monotonic()
+            if self.inputs.look():
+                self.last_change = now
+            if interrupt.requested():
+                return True
+            due = self._due()
+            if due is not None and due <= now:
+                return False
+            wake = now + self.listening.interval_s if due is None else due
+            if self.options.until_idle_s is not None:
+                end = self.last_change + self.options.until_idle_s
+                if end <= now:
+                    return True
+                wake = min(wake, end)
+            if self.bell.wait(wake - now) and not interrupt.requested():
+                # what is pending is looked at when it is due, whatever else changes until then
+                self._wait_quietly(_GRACE_S if due is None else wake - time.monotonic())
+
+    def _wait_quietly(self, seconds: float) -> None:
+        """Wait, whatever the file system tells; a signal ends it."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not interrupt.requested():
+            self.bell.wait(left)
+
+    def _due(self) -> float | None:
+        """When the next round is to be made; None as long as nothing changes."""
+        ready = self.inputs.due_at(self.patience_s)
+        if self.again:
+            ready = -float("inf")
+        return None if ready is None else max(ready, self.last_round + self.options.every_s)
+
+    def _patience_now(self) -> float:
+        """The last of a number of rounds leaves nothing."""
+        last = self.options.rounds is not None and self.rounds + 1 >= self.options.rounds
+        return 0.0 if last else self.patience_s
+
+    def _round(self, *, patience_s: float) -> None:
+        self.last_round = time.monotonic()
+        try:
+            uses = prepare_sources(self.recipe, self.plugins)
+            sinks = prepare_sinks(self.recipe, self.plugins)
+            for sink in sinks:
+                sink.check()
+            made = make_round(
+                self.recipe,
+                self.plugins,
+                uses,
+                sinks,
+                self.inputs,
+                patience_s=patience_s,
+                wait_s=self.options.wait_s,
+            )
+        except UsageError:
+            raise
+        except (HarvestError, OSError) as error:
+            if interrupt.requested():  # the signal reached the workers too
+                raise KeyboardInterrupt from error
+            self.again = True
+            self.failed = error.exit_code if isinstance(error, HarvestError) else ExitCode.FAILED
+            trouble = (type(error), getattr(error, "where", None))
+            if trouble != self.trouble:
+                self.reporter.note(f"{told(error)}; it is tried again")
+            self.trouble = trouble
+            return
+        self.trouble = None
+        self._after(made)
+
+    def _after(self, made: Round) -> None:
+        for source, why in made.failures.items():
+            if self.failures.get(source) != why:
+                self.reporter.note(f"{why}; it is tried again")
+        for source in self.failures.keys() - made.failures.keys():
+            self.reporter.note(f"{source}: it can be read again")
+        self.failures = dict(made.failures)
+        self.failed = ExitCode.FAILED if made.failures else None
+        self.again = made.asked or bool(made.failures)
+        for origin in made.own:
+            self.note(f"{origin}: written by this watch, and not read")
+        if made.result is None:
+            return
+        self.rejects = self.rejects or bool(made.result.account.rejected)
+        if made.result.run is not None:
+            self.rounds += 1
+            self.last_change = time.monotonic()
+            self.reporter.committed(made.result)
+        for part in made.result.parts:
+            if part.failed:
+                self.note(f"{part.origin}: it cannot be read, and is kept as a reject")
+        for note in made.result.notes:
+            self.note(note)
+
+    def note(self, text: str) -> None:
+        """Tell it, unless it was told already."""
+        if text in self.noted:
+            self.noted.move_to_end(text)
+            return
+        self.noted[text] = None
+        if len(self.noted) > _NOTED:
+            self.noted.popitem(last=False)
+        self.reporter.note(text)

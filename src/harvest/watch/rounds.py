@@ -1,0 +1,148 @@
+"""One round of a watch: an ordinary run of what may be read now.
+
+Sources that cannot list their input are left out, so that the others go on.  What is left out is
+listed all the same and thus neither replaced nor dropped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from harvest.errors import SourceError
+from harvest.plugins.manager import PluginManager
+from harvest.plugins.sink import Sink
+from harvest.plugins.source import Partition
+from harvest.run.manifest import part_key
+from harvest.run.plan import Listed, SourceUse
+from harvest.run.recipe import Recipe
+from harvest.run.runner import Job, RunResult, carry_out
+from harvest.run.text import printable, printable_line
+
+from .inputs import Inputs
+
+__all__ = ["Round", "make_round", "told"]
+
+
+@attrs.frozen(kw_only=True)
+class Round:
+    """What came of a round.
+
+    result: of its run; None when there was nothing to make one of.
+    failures: sources that could not list their input, with why; by the source's words.
+    asked: whether some source has input that no file tells the changes of.
+    own: outputs of this watch that a source lists as its input.
+    """
+
+    result: RunResult | None
+    failures: Mapping[str, str]
+    asked: bool
+    own: Sequence[str]
+
+
+def make_round(
+    recipe: Recipe,
+    plugins: PluginManager,
+    uses: Sequence[SourceUse],
+    sinks: Sequence[Sink],
+    inputs: Inputs,
+    *,
+    patience_s: float,
+    wait_s: float,
+) -> Round:
+    """Plan, read and commit what rests; raises HarvestError as a run does, then nothing is taken.
+
+    patience_s: how long a file may keep a partition waiting that it belongs to.
+    """
+    listed, failures = _list(uses)
+    left = inputs.leave((p for _, partition in listed for p in partition.inputs), patience_s)
+    own = sorted({partition.origin for _, partition in listed if _is_own(partition, inputs)})
+    only = _wanted(listed, left, inputs)
+    result = None
+    if listed:
+        result = carry_out(
+            Job(
+                recipe=recipe,
+                plugins=plugins,
+                uses=uses,
+                listed=listed,
+                sinks=sinks,
+                only=only,
+                wait_s=wait_s,
+            )
+        )
+    inputs.take(left)
+    if result is not None:
+        changed = {part.key for part in result.parts if part.changed}
+        inputs.read_again(
+            path
+            for planned in result.plan.partitions
+            if planned.part.key in changed
+            for path in planned.partition.inputs
+        )
+    return Round(
+        result=result,
+        failures=failures,
+        asked=any(not partition.inputs for _, partition in listed),
+        own=own,
+    )
+
+
+def told(error: Exception) -> str:
+    """An error as a person reads it, also one of the system."""
+    if isinstance(error, OSError):
+        text = error.strerror or str(error)
+        return printable_line(f"{error.filename}: {text}" if error.filename else text)
+    return str(error)
+
+
+def _list(uses: Iterable[SourceUse]) -> tuple[Listed, dict[str, str]]:
+    """The partitions of all sources that can list theirs, and why the others cannot."""
+    listed: Listed = []
+    failures: dict[str, str] = {}
+    for use in uses:
+        try:
+            listed += [(use, partition) for partition in use.source.plan()]
+        except (SourceError, OSError) as error:
+            place = printable(use.source.redact(use.source.location))
+            failures[f"{use.source.name}:{place}"] = told(error)
+    return listed, failures
+
+
+def _wanted(listed: Listed, left: set[str], inputs: Inputs) -> dict[str, tuple[str, str]]:
+    """Keys of the partitions to be read, as :class:`Job` takes them.
+
+    What is of one origin is read in one round, since its partitions may be cut anew.
+    """
+    unready = {*left, *_directories(left)}
+
+    def place(use: SourceUse, partition: Partition) -> tuple[str, str]:
+        return use.source.name, printable(partition.origin)
+
+    waiting = {
+        place(use, partition)
+        for use, partition in listed
+        if not unready.isdisjoint(partition.inputs) or _is_own(partition, inputs)
+    }
+    return {
+        part_key(use.source.name, partition): place(use, partition)
+        for use, partition in listed
+        if place(use, partition) not in waiting
+    }
+
+
+def _directories(paths: Iterable[str]) -> set[str]:
+    """All directories that hold one of these files."""
+    found: set[str] = set()
+    for path in paths:
+        above = os.path.dirname(path)  # noqa: PTH120
+        while above not in found:
+            found.add(above)
+            above = os.path.dirname(above)  # noqa: PTH120
+    return found
+
+
+def _is_own(partition: Partition, inputs: Inputs) -> bool:
+    return bool(partition.inputs) and all(path in inputs.ours for path in partition.inputs)

@@ -1,0 +1,281 @@
+"""What ``harvest schedule`` prints, read by the programs that it is for, or by their rules."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from datasets import dump
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.errors import UsageError
+from harvest.schedule import FORMS, Entry
+from harvest.schedule.quoting import for_cron, for_systemd
+from harvest.schedule.times import Times
+
+HOSTILE = [
+    "a b", "it's", 'say "so"', "100%", "%h%%n", "$HOME", "${X}", "`id`", "$(id)", "a;b&c|d", "*",
+    "~", "#no", "ü", "", " ", "-x", "a=b", "!", "%", "'%'", "{a,b}",
+]  # fmt: skip
+ALWAYS = Times.parse("1h")
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+
+with_systemd = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze"
+)
+
+
+def entry(*arguments, program="/opt/harvest", directory="/srv", times=ALWAYS):
+    return Entry(
+        name="night", times=times, program=[program], arguments=arguments, directory=directory
+    )
+
+
+def line_of(text):
+    """The one line of a crontab that is no comment."""
+    (line,) = [line for line in text.splitlines() if not line.startswith("#")]
+    return line
+
+
+def cron_reads(line):
+    """Time fields and command of a crontab line, as crontab(5) has it: ``%`` ends a command."""
+    *fields, command = line.split(None, 5)
+    command, *stdin = re.split(r"(?<!\\)%", command)
+    assert not stdin
+    return fields, command.replace("\\%", "%")
+
+
+def run_by_shell(command, cwd):
+    """What a shell makes of a command whose program tells where it runs and with which words."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, cwd=cwd, check=True, text=True
+    )
+    where, *words = done.stdout.split("\0")[:-1]
+    return where, words
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A program that prints its directory and its words."""
+    folder = tmp_path / "bin of 'me' 50%"
+    folder.mkdir()
+    path = folder / "harvest"
+    path.write_text('#!/bin/sh\nprintf "%s\\0" "$PWD" "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("form", ["cron", "slurm"])
+def test_a_shell_gets_every_hostile_word_as_it_is(form, program, tmp_path):
+    directory = tmp_path / 'runs of "x" & $y 100%'
+    directory.mkdir()
+    made = entry(*HOSTILE, program=str(program), directory=str(directory))
+
+    _, command = cron_reads(line_of(FORMS[form](made)))
+
+    assert run_by_shell(command, tmp_path) == (str(directory), HOSTILE)
+
+
+def test_slurm_where_a_percent_sign_means_nothing_reads_the_same(program, tmp_path):
+    made = entry(*HOSTILE, program=str(program), directory=str(tmp_path))
+    command = line_of(made.slurm()).split(None, 5)[5]
+    assert run_by_shell(command, "/") == (str(tmp_path), HOSTILE)
+
+
+@given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"])))
+def test_any_word_without_a_backslash_survives_cron_and_the_shell(word):
+    if "\\" in word:
+        with pytest.raises(UsageError, match="backslash"):
+            for_cron(word)
+        return
+    _, command = cron_reads(f"* * * * * {for_cron(word)}")
+    assert shlex.split(command) == [word]
+
+
+@pytest.mark.parametrize("word", ["a\nb", "a\rb", "a\0b", "a\x1bb", "a\u2028b", "\udcff"])
+@pytest.mark.parametrize("quote", [for_cron, for_systemd])
+def test_what_a_line_cannot_hold_is_refused(quote, word):
+    with pytest.raises(UsageError, match="recipe"):
+        quote(word)
+
+
+def test_a_command_longer_than_crons_take_is_refused():
+    with pytest.raises(UsageError, match="--print-config"):
+        entry("x" * 2000).cron()
+
+
+def matches(expression, moment):
+    """Whether a cron expression means a minute: crontab(5), written anew."""
+
+    def number(text, names, first):
+        return names.index(text.lower()) + first if text.lower() in names else int(text)
+
+    def field(text, value, lowest, highest, names=(), first=0):
+        for item in text.split(","):
+            span, _, step = item.partition("/")
+            a, _, b = span.partition("-")
+            low = lowest if a == "*" else number(a, names, first)
+            high = highest if a == "*" else number(b or a, names, first)
+            if value in range(low, high + 1, int(step or 1)):
+                return True
+        return False
+
+    minute, hour, day, month, weekday = expression.split()
+    day_fits = field(day, moment.day, 1, 31)
+    sunday_first = moment.isoweekday() % 7
+    weekday_fits = field(weekday, sunday_first, 0, 6, DAYS) or (
+        sunday_first == 0 and field(weekday, 7, 0, 7, DAYS)
+    )
+    either = not day.startswith("*") and not weekday.startswith("*")
+    return (
+        field(minute, moment.minute, 0, 59)
+        and field(hour, moment.hour, 0, 23)
+        and field(month, moment.month, 1, 12, MONTHS, 1)
+        and (day_fits or weekday_fits if either else day_fits and weekday_fits)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "gap"),
+    [
+        ("1m", timedelta(minutes=1)), ("15m", timedelta(minutes=15)), ("60m", timedelta(hours=1)),
+        ("1h", timedelta(hours=1)), ("6h", timedelta(hours=6)), ("24h", timedelta(days=1)),
+        ("1d", timedelta(days=1)), ("1w", timedelta(weeks=1)), ("@daily", timedelta(days=1)),
+    ],
+)  # fmt: skip
+def test_an_interval_comes_evenly(words, gap):
+    times = Times.parse(words)
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    minutes = range(60 * 24 * 15)
+    met = [m for n in minutes if matches(times.cron, m := start + timedelta(minutes=n))]
+    assert {b - a for a, b in itertools.pairwise(met)} == {gap}
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "7m", "5h", "2d", "90s", "0m", "now", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *",
+     "* * 0 * *", "* * * 13 *", "* * * * 8", "*/0 * * * *", "5-1 * * * *", "5/2 * * * *",
+     "a * * * *", "1,,2 * * * *", "0 0 31 2 *", "@reboot", "* * * * *\n* * * * *"],
+)  # fmt: skip
+def test_what_says_no_time_is_refused_with_a_remedy(words):
+    with pytest.raises(UsageError) as refused:
+        Times.parse(words)
+    assert refused.value.remedy
+
+
+@with_systemd
+@pytest.mark.parametrize(
+    "words",
+    ["15m", "1w", "5 3 * * 1-5", "0 12 1,15 * *", "30 4 13 * fri", "0 0 */10 * mon",
+     "59 23 28-31 jan,feb *", "0 6 * * 7", "10-20/5 */8 * 6 sun,2"],
+)  # fmt: skip
+def test_systemd_means_the_minutes_that_cron_means(words):
+    times = Times.parse(words)
+    start = datetime(2027, 1, 1, tzinfo=UTC)
+    steps = (start + timedelta(minutes=n) for n in range(1, 60 * 24 * 400))
+    expected = list(itertools.islice((m for m in steps if matches(times.cron, m)), 4))
+
+    found = set()
+    for calendar in times.calendars():
+        said = subprocess.run(
+            ["systemd-analyze", "calendar", "--iterations=4",
+             f"--base-time={start:%Y-%m-%d %H:%M:%S} UTC", calendar],
+            capture_output=True, text=True, check=True, env=os.environ | {"TZ": "UTC"},
+        ).stdout  # fmt: skip
+        stamps = re.findall(r"(?:elapse|#\d+): \w{3} ([\d-]+ [\d:]+) UTC", said)
+        found |= {datetime.strptime(f"{stamp} +0000", "%Y-%m-%d %H:%M:%S %z") for stamp in stamps}
+
+    assert sorted(found)[: len(expected)] == expected
+
+
+@with_systemd
+def test_systemd_reads_the_words_and_the_directory_as_they_are(tmp_path):
+    folder = tmp_path / "p  a%n ü;"
+    folder.mkdir()
+    program = folder / "harvest"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    words = [*HOSTILE, "back\\slash\\n", "end\\"]
+    directory = tmp_path / "d 'x' \"y\" %h $z\\n "
+    directory.mkdir()
+    units = units_of(entry(*words, program=str(program), directory=str(directory)), tmp_path)
+
+    done = verify(units, tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    (line,) = re.findall(r"Command Line: (.*)", done.stdout)
+    # systemd shows it after specifiers, before variables, quoted for a shell
+    shown = [re.sub(r"\\([$`])", r"\1", word) for word in shlex.split(line)]
+    assert [word.replace("$$", "$") for word in shown] == [str(program), *words]
+    assert f"WorkingDirectory: {directory}\n" in done.stdout
+
+
+def units_of(made, folder):
+    """The printed units as two files."""
+    _, service, timer = re.split(r"^# ~/\.config.*/night\.\w+\n", made.systemd(), flags=re.M)
+    (folder / "night.service").write_text(service)
+    (folder / "night.timer").write_text(timer)
+    return [folder / "night.service", folder / "night.timer"]
+
+
+def verify(units, folder):
+    (folder / "runtime").mkdir()
+    return subprocess.run(
+        ["systemd-analyze", "verify", "--user", "--man=no", *units],
+        capture_output=True, text=True, check=False,
+        env=os.environ | {"XDG_RUNTIME_DIR": str(folder / "runtime"), "SYSTEMD_LOG_LEVEL": "debug"},
+    )  # fmt: skip
+
+
+def test_a_program_that_systemd_refuses_is_refused_here():
+    for odd in "'\"\\$":
+        with pytest.raises(UsageError, match="cron"):
+            entry(program=f"/opt/{odd}/harvest").systemd()
+
+
+def schedule(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", "schedule", *map(str, arguments)],
+        capture_output=True, text=True, cwd=cwd, check=False,
+    )  # fmt: skip
+
+
+def test_the_printed_line_harvests(tmp_path):
+    here = tmp_path / "it's 100% here"
+    (here / "my dumps").mkdir(parents=True)
+    (here / "my dumps" / "a.txt").write_text(dump(1, 2))
+    told = schedule(
+        "-s", "slurm:my dumps", "-k", "jsonl:jobs.jsonl", "-o", "slurm.timezone=UTC",
+        "--workers", 1, "--every", "5 4 * * *", cwd=here,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    fields, command = cron_reads(line_of(told.stdout))
+    assert fields == ["5", "4", "*", "*", "*"]
+    assert str(Path(sys.executable).parent) in command
+
+    subprocess.run(["/bin/sh", "-c", command], cwd="/", check=True, capture_output=True)
+
+    assert len((here / "jobs.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_password_is_not_printed_and_a_wrong_name_is_found(tmp_path):
+    (tmp_path / "in").mkdir()
+    common = ("-s", "slurm:in", "-k", "parquet:out")
+    secret = schedule(
+        "-s", "distiller:postgresql://me:s3cret@db/d", "-k", "parquet:out", cwd=tmp_path
+    )
+    assert (secret.returncode, secret.stdout) == (2, "")
+    assert "s3cret" not in secret.stderr
+    wrong = schedule(*common, "--engine", "steam", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "steam" in wrong.stderr
