@@ -72,15 +72,15 @@ def share(
         if key in small:
             directory = publication.staged[key]
             tables = read_staged(directory / ROWS, len(files))
-            for file, table in zip(files, tables, strict=True):
-                packing.add(_Member(key, directory.name), file.record_type, table)
+            for file, (table, size) in zip(files, tables, strict=True):
+                packing.add(_Member(key, directory.name), file.record_type, table, size)
         elif key not in publication.staged:
             for file in files:
                 if file.path in broken:
                     carried.add(key)
                     whole = committed(attrs.evolve(file, rows=0, first_row=0))
                     rows = whole.slice(file.first_row, file.rows)
-                    packing.add(_Member(key, None), file.record_type, rows)
+                    packing.add(_Member(key, None), file.record_type, rows, size_of(rows))
     written = packing.close()
     parts = {
         key: [written.get((key, file.record_type), file) for file in files]
@@ -149,7 +149,7 @@ class _Packing:
         self._bytes: Counter[str] = Counter()
         self._written: dict[tuple[str, str], PartFile] = {}
 
-    def add(self, member: _Member, record_type: str, table: pa.Table) -> None:
+    def add(self, member: _Member, record_type: str, table: pa.Table, size: int) -> None:
         held = self._held.get(record_type)
         if held is not None and not held.schema.equals(table.schema):
             self._flush(record_type)  # of another version of the record type
@@ -157,7 +157,7 @@ class _Packing:
         if held is None:
             held = self._held[record_type] = _Held(table.schema)
         held.add(member, table)
-        self._bytes[record_type] += size_of(table)
+        self._bytes[record_type] += size
         if self._bytes[record_type] >= SHARED_BYTES:
             self._flush(record_type)
         while self._bytes.total() > HELD_BYTES:

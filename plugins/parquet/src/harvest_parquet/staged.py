@@ -36,9 +36,11 @@ def write_staged(path: Path, tables: Iterable[pa.Table]) -> None:
     path.write_bytes(memory.getvalue())
 
 
-def read_staged(path: Path, count: int) -> Iterator[pa.Table]:
-    """The tables of a file that holds ``count`` of them."""
+def read_staged(path: Path, count: int) -> Iterator[tuple[pa.Table, int]]:
+    """The tables of a file that holds ``count`` of them, each with its bytes in the file."""
     memory = pa.BufferReader(path.read_bytes())
     for _ in range(count):
+        begin = memory.tell()
         with pa.ipc.open_stream(memory) as stream:
-            yield stream.read_all()
+            table = stream.read_all()
+        yield table, memory.tell() - begin
