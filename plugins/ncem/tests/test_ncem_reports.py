@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_ncem.reports import bin_edges, comparison, describe, outliers
+from harvest_ncem.reports import MAX_BINS, bin_edges, comparison, describe, outliers
 
 HEADER = ["size", "method", "outliers", "n", "mean_s", "median_s", "std_s", "data_gb", "speed_up"]
 VIEWS = {"slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file"}
@@ -192,7 +192,7 @@ def test_bins_hold_every_value_and_are_few(values):
     edges = bin_edges(pl.Series(values))
     assert edges[0] <= min(values)
     assert max(values) <= edges[-1] + 1e-6
-    assert len(edges) <= 63
+    assert len(edges) <= MAX_BINS + 1
 
 
 @pytest.mark.parametrize("values", [[5.0], [5.0, 5.0, 5.0], [1.25, 1.25, 900.5, *[1.25] * 8]])

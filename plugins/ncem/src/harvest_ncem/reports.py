@@ -352,8 +352,8 @@ def bin_edges(values: pl.Series) -> list[float]:
     first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))
     width = max(2.0 * (third - first) / values.len() ** (1 / 3), (high - low) / MAX_BINS)
     if (values == values.round()).all():
-        width = max(1.0, math.ceil(width) if width > MAX_BINS else round(width))
         low, high = low - 0.5, high + 0.5
+        width = max(1.0, round(width), math.ceil((high - low) / MAX_BINS))
     elif high <= low:
         low, width = low - 0.5, 1.0
     count = max(1, math.ceil((high - low) / width - 1e-9))
