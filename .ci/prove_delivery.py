@@ -10,7 +10,8 @@ and the public one into a fresh environment and harvests there; the same is done
 folder of wheels with no index at all.  Nothing outside the scratch folder is written, and the
 server is stopped at the end.
 
-Where git, node, npm, rsync or npm's registry are not to be had it says so and ends with 0.
+Where git, a checkout, node, npm, rsync or npm's registry are not to be had it says so and ends
+with 0.
 """
 
 from __future__ import annotations
@@ -103,6 +104,12 @@ def install_runner(scratch: Path) -> Path:
     for program in ("git", "node", "npm", "rsync"):
         if not shutil.which(program):
             raise Skipped(f"{program} is not installed")
+    asked = ["git", "rev-parse", "--is-shallow-repository"]
+    shallow = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    if shallow.returncode != 0:
+        raise Skipped("this is no checkout that git reads")
+    if shallow.stdout.strip() == "true":
+        raise Skipped("the history was not fetched whole: versions come from it")
     done = subprocess.run(
         ["npm", "install", "--prefix", scratch / "runner", "--no-fund", "--no-audit",
          "--loglevel=error", RUNNER],
