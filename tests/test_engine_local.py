@@ -68,7 +68,7 @@ import worker_functions as work
 
 if __name__ == "__main__":
     engine = LocalEngine(workers=2)
-    engine.modules = ["harvest.run.work", "polars", "no_such_module"]
+    engine.modules = ["harvest.run.reading", "polars", "no_such_module"]
     first = next(iter(engine.map(work.told_of_itself, ["X", "X"])))
     threads = os.listdir(f"/proc/{first['parent']}/task")
     print(first["pyarrow"], first["polars"], len(threads), first["parent"] != os.getpid())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 from harvest.errors import HarvestError
 from harvest.plugins.engine import Engine
@@ -23,6 +25,9 @@ R = TypeVar("R")
 
 BYTES_WORTH_A_WORKER = 16 << 20
 """Input for which starting one more process pays, when the user names no number."""
+
+WAITING: Final = 16
+"""Tasks a worker that wait at most: enough to do while this process is busy with results."""
 
 _report_queue: Any = None
 
@@ -76,22 +81,19 @@ def _in_processes(
     )
     listener = _Listener(reports, on_progress) if on_progress is not None else None
     # biggest first would be faster still, but the plan's order is what users watch
-    todo = iter(tasks)
+    todo = (pickle.dumps((function, task)) for task in tasks)
+    # before the first is submitted, which waits for the process that workers are forked from: to
+    # pickle a task may take reading, as of the lines before a range
+    following = list(islice(todo, WAITING * workers))
     running: set[Future[R]] = set()
     complete = False
     try:
-        for task in todo:
-            running.add(pool.submit(_call, function, task))
-            if len(running) >= 2 * workers:
-                break
-        while running:
+        while running or following:
+            running.update(pool.submit(_call, pickled) for pickled in following)
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                result = future.result()
-                following = next(todo, None)
-                if following is not None:
-                    running.add(pool.submit(_call, function, following))
-                yield result
+                yield future.result()
+            following = list(islice(todo, len(done)))
         complete = True
     except BrokenProcessPool as error:
         raise HarvestError(
@@ -138,7 +140,8 @@ def _die_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _call(function: Callable[..., R], task: Any) -> R:
+def _call(pickled: bytes) -> Any:
+    function, task = pickle.loads(pickled)  # noqa: S301 - of the process that forked this one
     return function(task, _report_queue.put if _report_queue is not None else None)
 
 

@@ -9,7 +9,7 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -114,6 +114,13 @@ class Sink(abc.ABC):
 
     def check(self) -> None:  # noqa: B027 - nothing to check is a fine answer
         """Raise UsageError when the location cannot be a dataset of this sink."""
+
+    def modules(self) -> Iterable[str]:
+        """Modules that ``writer`` imports late; worker processes then share one import of them.
+
+        Only for speed: by default none, and each worker imports what it needs by itself.
+        """
+        return ()
 
     @abc.abstractmethod
     def writer(self, staging: Path, part: str) -> PartWriter:

@@ -38,11 +38,11 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
 
     Raises DatasetError when the manifest holds something else.
     """
-    from harvest.model.evolution import from_plain
-
     schema = manifest.schemas.get(name)
     if schema is None:
         return None
+    from harvest.model.evolution import from_plain
+
     try:
         return {column: from_plain(kind) for column, kind in schema.columns.items()}
     except RecordTypeError as error:

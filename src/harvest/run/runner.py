@@ -323,7 +323,9 @@ class _Work:
             other = largest.setdefault(planned.part.source, planned)
             if planned.partition.size_bytes > other.partition.size_bytes:
                 largest[planned.part.source] = planned
-        modules = [type(sink).__module__ for sink in self.sinks]
+        modules = [f"{__package__}.reading"]
+        for sink in self.sinks:
+            modules += [type(sink).__module__, *sink.modules()]
         for planned in largest.values():
             source = planned.use.source
             modules += [type(source).__module__, *source.modules(planned.partition)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -22,10 +22,9 @@ from harvest import (
 from . import records
 from .container import HEADER_BYTES, has_magic
 from .errors import DamagedError
-from .log import open_log
-from .regions import Limits
-from .rows import rows
-from .tables import Rows
+
+if TYPE_CHECKING:
+    from .tables import Rows
 
 __all__ = ["DarshanConfig", "DarshanSource"]
 
@@ -100,8 +99,16 @@ class DarshanSource(Source):
                 remedy="name a directory with *.darshan files, or a log",
             )
 
+    def modules(self, partition: Partition) -> Iterable[str]:
+        """What decodes a log, and needs Arrow for it."""
+        return [f"{__package__}.{name}" for name in ("log", "rows")]
+
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """The rows of one log; what cannot be read becomes a reject."""
+        from .log import open_log
+        from .regions import Limits
+        from .rows import rows
+
         limits = Limits(
             self.config.max_inflated_bytes, self.config.max_ratio, self.config.max_seconds
         )

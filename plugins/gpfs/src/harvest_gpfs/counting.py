@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import attrs
-import numpy as np
 
 __all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "trailer_rows"]
 
@@ -61,15 +60,17 @@ class Counter:
         self._path = path
         self._lock = threading.Lock()
         self._known: dict[int, Before] = {0: Before()}
-        self._ends = np.empty(_CHUNK, bool)
 
     def before(self, place: int) -> Before:
         """What lies before a place, at which a line begins."""
+        import numpy as np  # late: a plan does without, and workers wait for it
+
         with self._lock:
             nearest = max(known for known in self._known if known <= place)
             found = self._known[nearest]
+            ends = np.empty(_CHUNK, bool)
             for chunk in self._chunks(nearest, place):
-                found = after(found, chunk, self._ends)
+                found = after(found, chunk, ends)
             self._known[place] = found
             return found
 
@@ -96,6 +97,8 @@ def after(before: Before, chunk: bytes | memoryview, room: Any = None) -> Before
 
     room: an array of booleans, for one a byte; without it, or where it is too small, a new one.
     """
+    import numpy as np
+
     data = np.frombuffer(chunk, np.uint8)
     out = None if room is None or len(room) < len(data) else room[: len(data)]
     ends = np.flatnonzero(np.equal(data, _NEWLINE, out=out))

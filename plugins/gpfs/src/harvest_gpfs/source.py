@@ -96,7 +96,7 @@ class GpfsSource(Source):
 
     def modules(self, partition: Partition) -> Iterable[str]:
         """The parser and what it needs."""
-        parser = "walker" if compiled.available() and self._fast(partition) else "columnar"
+        parser = "warm" if compiled.available() and self._fast(partition) else "columnar"
         return [f"{__package__}.{name}" for name in ("find", "reading", "streams", parser)]
 
     def _fast(self, partition: Partition) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,9 +12,6 @@ import attrs
 
 from harvest import DirectorySink, PartFile, PartWriter, RecordType, UsageError
 from harvest.plugins.sink import Publication
-
-from .sharing import share
-from .writer import ParquetPartWriter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,8 +93,14 @@ class ParquetSink(DirectorySink):
                 remedy="write to another directory",
             )
 
+    def modules(self) -> Iterable[str]:
+        """The writer, which comes with Arrow."""
+        return (f"{__package__}.writer",)
+
     def writer(self, staging: Path, part: str) -> PartWriter:
         """A writer of one partition."""
+        from .writer import ParquetPartWriter
+
         return ParquetPartWriter(
             staging,
             partial(self.place, part=part),
@@ -107,6 +110,8 @@ class ParquetSink(DirectorySink):
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their place."""
+        from .sharing import share
+
         shared = share(
             publication,
             root=self.root,
