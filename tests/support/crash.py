@@ -20,7 +20,8 @@ import small_inputs
 
 import harvest
 from harvest.cli.settings import plugin_settings
-from harvest.run.manifest import Manifest, read_part
+from harvest.run.manifest import Manifest
+from harvest.run.staged import staged_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 SINKS = ("parquet:P", "jsonl:J", "jsonl:F.jsonl")
@@ -179,10 +180,7 @@ def finished(place: Place) -> list[set[str]]:
     """For each dataset, the keys of partitions that are staged in full."""
     found = []
     for state in place.states():
-        parts = [read_part(path) for path in state.glob("staging/*/_part.json")]
-        found.append(
-            {p.key for p in parts if p is not None and (state / "staging" / p.stem).is_dir()}
-        )
+        found.append({staged.part.key for staged in staged_parts(state).values()})
     return found
 
 

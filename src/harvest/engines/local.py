@@ -45,6 +45,7 @@ class LocalEngine(Engine):
     """
 
     name = "local"
+    bundles = True
 
     def map(
         self,

@@ -70,7 +70,7 @@ class ReadContext:
     @property
     def scratch(self) -> Path:
         """The directory for temporary files, which is made when it is first asked for."""
-        self._scratch.mkdir(exist_ok=True)
+        self._scratch.mkdir(parents=True, exist_ok=True)
         return self._scratch
 
     def read(self, units: int) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final
 
@@ -45,7 +46,7 @@ class DirectorySink(Sink):
 
     suffix: ClassVar[str]
 
-    @property
+    @cached_property
     def root(self) -> Path:
         """The directory given as location."""
         return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100 - keeps links

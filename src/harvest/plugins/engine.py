@@ -23,12 +23,14 @@ class Engine(abc.ABC):
     workers: how many at once; None for as many as make sense.
     recipe: the ``Recipe`` of the run that it works for, set by the run; None without one.
     modules: names of those that the tasks are going to import, set by the run.
+    bundles: whether it may be given several small partitions as one task.
 
     Raises ConfigError for a setting that is unknown or does not fit.
     """
 
     name: ClassVar[str]
     Config: ClassVar[type] = NoConfig
+    bundles: ClassVar[bool] = False
 
     def __init__(self, workers: int | None = None, **settings: Any):
         self.workers = workers

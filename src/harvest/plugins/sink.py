@@ -9,12 +9,13 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from harvest.errors import PluginError
 from harvest.model import RecordType
 
 from .source import NoConfig
@@ -69,6 +70,21 @@ class PartWriter(abc.ABC):
     def abort(self) -> None:
         """Let go of open files; what was written is thrown away."""
 
+    def passing(self) -> Collection[str]:
+        """Those of its files whose rows ``publish`` writes anew, into other files.
+
+        They are not flushed to disk: a power cut that takes one costs its partition another
+        reading, as the next run finds that its checksum is wrong.
+        """
+        return ()
+
+    def held(self) -> Mapping[str, pa.Table] | None:
+        """All rows by record type, if they are few and none is in a file; else None.
+
+        Asked for in place of ``close`` where the sink writes bundles.
+        """
+        return None
+
 
 @attrs.frozen(kw_only=True)
 class Publication:
@@ -77,6 +93,8 @@ class Publication:
     parts: for each partition key of the new manifest, in the dataset's order, its files.  Those
         staged in this commit have their staging directory in ``staged``.
     staged: partition key -> directory that holds its new files.
+    stems: partition key -> stem for the names of its new files; where there is none, it is the
+        name of its directory.
     old: the files of the manifest that is in force until the commit.
     token: names this commit; the same in ``publish`` and ``finish``.
     """
@@ -85,6 +103,7 @@ class Publication:
     staged: Mapping[str, Path]
     old: Mapping[str, Sequence[PartFile]]
     token: str
+    stems: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Sink(abc.ABC):
@@ -92,11 +111,14 @@ class Sink(abc.ABC):
 
     name: what users type before the location.
     Config: attrs class of its settings.
+    bundles: whether rows of several small partitions may be staged together (``write_bundle``);
+        its writers then get along without a staging directory until they need one.
     """
 
     name: ClassVar[str]
     Config: ClassVar[type] = NoConfig
     api_version: ClassVar[int] = 1
+    bundles: ClassVar[bool] = False
 
     def __init__(self, location: str, config: Any = None):
         self.location = location
@@ -128,6 +150,18 @@ class Sink(abc.ABC):
 
         Called in the process that reads the partition; staging exists and is empty.
         """
+
+    def write_bundle(self, staging: Path, tables: Mapping[str, Sequence[pa.Table]]) -> str:
+        """Stage the rows of several small partitions, which their writers held.
+
+        tables: of each record type, in the order in which the partitions come.  Gives the path of
+        the file below staging, which ``publish`` is to write anew: each partition's rows of it are
+        told by ``first_row`` and ``file_rows``.
+        """
+        raise PluginError(
+            f"sink {self.name!r} has no write_bundle, though it says that it writes bundles",
+            remedy="report this to the plugin's author",
+        )
 
     @abc.abstractmethod
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:

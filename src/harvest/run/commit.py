@@ -19,21 +19,14 @@ from harvest.toolkit import fault
 
 from .durable import checksum, fsync_directory, write_atomically
 from .kept import forget, keep, remember
-from .manifest import Manifest, Part, Schema, read_part
-from .work import DONE, STAGING, remove_tree
+from .manifest import Manifest, Schema
+from .staged import STAGING, Staged, finished, parts_in
+from .work import remove_tree
 
-__all__ = ["REJECTS", "RUNS", "Commit", "Staged", "drop_staged", "recover"]
+__all__ = ["REJECTS", "RUNS", "Commit", "drop_staged", "recover"]
 
 REJECTS = "rejects"
 RUNS = "runs"
-
-
-@attrs.frozen
-class Staged:
-    """A part that is to be put in force, and the directory that holds its files."""
-
-    part: Part
-    directory: Path
 
 
 class Commit:
@@ -73,6 +66,7 @@ class Commit:
             staged={key: item.directory for key, item in staged.items()},
             old=manifest.files(),
             token=run,
+            stems={key: item.part.stem for key, item in staged.items()},
         )
 
     def prepare(self) -> None:
@@ -160,17 +154,15 @@ def recover(sink: Sink, manifest: Manifest) -> None:
     remember(state, manifest)
     committed = {file.path for part in manifest for file in part.files}
     held_rejects = {part.rejects.path for part in manifest if part.rejects}
-    for done in sorted((state / STAGING).glob(f"*/{DONE}")):
-        part = read_part(done)
-        if part is None:
-            continue
-        for file in part.files:
-            if file.path not in committed:
-                _move_back(sink.root / file.path, file, done.parent / file.path)
-        if part.rejects is not None:
-            name = f"{REJECTS}/{_rejects_name(part.stem, part.rejects)}"
-            if name not in held_rejects:
-                _move_back(state / name, part.rejects, done.parent / part.rejects.path)
+    for directory in finished(state):
+        for part in parts_in(directory):
+            for file in part.files:
+                if file.path not in committed:
+                    _move_back(sink.root / file.path, file, directory / file.path)
+            if part.rejects is not None:
+                name = f"{REJECTS}/{_rejects_name(part.stem, part.rejects)}"
+                if name not in held_rejects:
+                    _move_back(state / name, part.rejects, directory / part.rejects.path)
     fault.point("recover.moved_back")
     files = manifest.files()
     sink.finish(Publication(parts=files, staged={}, old=files, token=manifest.token))
@@ -197,7 +189,7 @@ def _move_back(published: Path, file: PartFile, staged: Path) -> None:
 
 
 def _finished(state: Path) -> set[str]:
-    return {done.parent.name for done in (state / STAGING).glob(f"*/{DONE}")}
+    return {directory.name for directory in finished(state)}
 
 
 def _tidy(state: Path, manifest: Manifest, *, keep_staging: Iterable[str]) -> None:

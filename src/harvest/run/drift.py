@@ -89,7 +89,7 @@ class Drift:
 
         number: of the sink; where: its location.
         """
-        if not any(number in (*p.read_for, *p.staged_for) for p in plan.partitions):
+        if not any(p.is_for(number) for p in plan.partitions):
             return
         staying = self._staying(plan, number, manifest)
         for kind in self.kinds:

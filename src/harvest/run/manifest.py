@@ -8,7 +8,7 @@ is found before anything is done with it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from harvest.plugins.sink import PartFile
 from harvest.plugins.source import Partition
 from harvest.toolkit import fault
 
-from .durable import write_atomically, write_durably
+from .durable import write_atomically
 
 __all__ = [
     "FORMAT",
@@ -36,7 +36,9 @@ __all__ = [
     "part_key",
     "part_stem",
     "read_part",
+    "read_parts",
     "write_part",
+    "write_parts",
 ]
 
 FORMAT = 2
@@ -309,9 +311,23 @@ def read_part(path: Path) -> Part | None:
         return None
 
 
+def read_parts(path: Path) -> tuple[Part, ...] | None:
+    """As ``read_part``, of parts that are staged together."""
+    try:
+        parts = _converter().structure(orjson.loads(path.read_bytes()), tuple[Part, ...])
+        return parts if all(_astray(part) is None for part in parts) else None
+    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
+        return None
+
+
 def write_part(path: Path, part: Part) -> None:
     """Keep a part's description in a directory that is yet to be put in its place."""
-    write_durably(path, orjson.dumps(_converter().unstructure(part)))
+    path.write_bytes(orjson.dumps(_converter().unstructure(part)))
+
+
+def write_parts(path: Path, parts: Sequence[Part]) -> None:
+    """As ``write_part``, of parts that are staged together."""
+    path.write_bytes(orjson.dumps(_converter().unstructure(tuple(parts))))
 
 
 @cache

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 import cattrs
@@ -17,14 +18,32 @@ from harvest.plugins.source import Partition, Source
 
 from .durable import checksum
 from .fingerprint import fingerprint
-from .manifest import Manifest, Part, part_key, part_stem, read_part
+from .manifest import Manifest, Part, part_key, part_stem
+from .staged import Staged, staged_parts
 from .text import printable
-from .work import DONE, STAGING
 
-__all__ = ["Listed", "Plan", "Planned", "SourceUse", "list_partitions", "make_plan"]
+__all__ = [
+    "Listed",
+    "Plan",
+    "Planned",
+    "SourceUse",
+    "bundled",
+    "list_partitions",
+    "make_plan",
+]
 
 Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
 """Partitions with the source that reads them."""
+
+
+SMALL_BYTES: Final = 1 << 20
+"""Input bytes of a partition that is read together with others, at most."""
+
+BUNDLE_BYTES: Final = 4 << 20
+"""Input bytes of partitions that are read together, at most."""
+
+BUNDLE_PARTITIONS: Final = 16
+"""How many are read together at most: so much is read again when a run is killed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -44,16 +63,20 @@ class Planned:
     """A partition of the plan.
 
     part: its description, counts still empty.
-    read_for, staged_for, held_by: which sinks (by number) need it read, hold it staged by an
-        earlier run that was cut short, or have it already.
+    read_for, held_by: which sinks (by number) need it read, or have it already.
+    staged_for: which hold it staged by an earlier run that was cut short, and where.
     """
 
     use: SourceUse
     partition: Partition
     part: Part
     read_for: tuple[int, ...]
-    staged_for: tuple[int, ...]
+    staged_for: Mapping[int, Staged]
     held_by: tuple[int, ...]
+
+    def is_for(self, number: int) -> bool:
+        """Whether a sink gets it in this run."""
+        return number in (*self.read_for, *self.staged_for)
 
 
 @attrs.frozen(kw_only=True)
@@ -74,10 +97,13 @@ class Plan:
         """Partitions that some sink needs read."""
         return tuple(p for p in self.partitions if p.read_for)
 
+    def gone(self, number: int) -> frozenset[str]:
+        """Keys of the parts that leave a sink's dataset."""
+        return self.replaced[number] | self.dropped[number]
+
     def staying(self, number: int, manifest: Manifest) -> set[str]:
         """Record types of which a sink's dataset keeps rows that are not written anew."""
-        gone = self.replaced[number] | self.dropped[number]
-        gone |= {p.part.key for p in self.partitions if number in (*p.read_for, *p.staged_for)}
+        gone = self.gone(number) | {p.part.key for p in self.partitions if p.is_for(number)}
         return {
             name for part in manifest if part.key not in gone for name, n in part.rows.items() if n
         }
@@ -110,6 +136,8 @@ def make_plan(
     frozen: for each sink, the columns that record types are brought to; none where not given.
     Raises SourceError when a partition is listed twice.
     """
+    staged = [{} if force else staged_parts(sink.state) for sink in sinks]
+    is_there = lru_cache(maxsize=8)(_is_there)  # all parts of a bundle name the same file
     planned: list[Planned] = []
     seen: dict[str, str] = {}
     for use, partition in listed:
@@ -127,7 +155,11 @@ def make_plan(
         if only is None or key in only or place in cut_anew:
             part = _describe(use, partition, run=run, limit=limit)
             columns = frozen or [{}] * len(sinks)
-            planned.append(_decide(use, partition, part, sinks, manifests, columns, force=force))
+            usable = [
+                each.get(part.stem) if _usable(each.get(part.stem), kept, is_there) else None
+                for each, kept in zip(staged, columns, strict=True)
+            ]
+            planned.append(_decide(use, partition, part, manifests, usable, force=force))
     planned.sort(key=lambda p: p.part.order)
     replaced = [_replaced(manifest, planned, set(seen)) for manifest in manifests]
     dropped = [drop & manifest.parts.keys() for manifest in manifests]
@@ -144,6 +176,32 @@ def make_plan(
         dropped=tuple(dropped),
         frozen=tuple(frozen) or ({},) * len(sinks),
     )
+
+
+def bundled(todo: Iterable[Planned]) -> Iterator[tuple[Planned, ...]]:
+    """Partitions in the same order, neighbours together that are small and for the same sinks.
+
+    It depends on the plan alone, so that every number of workers makes the same of it.
+    """
+    together: list[Planned] = []
+    size = 0
+    for planned in todo:
+        small = bool(planned.partition.inputs) and planned.partition.size_bytes <= SMALL_BYTES
+        fits = (
+            small
+            and len(together) < BUNDLE_PARTITIONS
+            and size + planned.partition.size_bytes <= BUNDLE_BYTES
+        )
+        if together and not (fits and planned.read_for == together[-1].read_for):
+            yield tuple(together)
+            together, size = [], 0
+        together.append(planned)
+        size += planned.partition.size_bytes
+        if not small:
+            yield tuple(together)
+            together, size = [], 0
+    if together:
+        yield tuple(together)
 
 
 def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:
@@ -186,22 +244,19 @@ def _decide(
     use: SourceUse,
     partition: Partition,
     part: Part,
-    sinks: Sequence[Sink],
     manifests: Sequence[Manifest],
-    frozen: Sequence[Mapping[str, Any]],
+    usable: Sequence[Staged | None],
     *,
     force: bool,
 ) -> Planned:
-    read_for, staged_for, held_by = [], [], []
-    for number, (sink, manifest) in enumerate(zip(sinks, manifests, strict=True)):
+    read_for, staged_for, held_by = [], {}, []
+    for number, (manifest, staged) in enumerate(zip(manifests, usable, strict=True)):
         held = manifest.parts.get(part.key)
         if not force and held is not None and held.stem == part.stem and held.settled:
             held_by.append(number)
             continue
-        staged = None if force else read_part(sink.state / STAGING / part.stem / DONE)
-        usable = staged is not None and staged.settled and staged.frozen == frozen[number]
-        if staged is not None and usable and _complete(sink, staged):
-            staged_for.append(number)
+        if staged is not None:
+            staged_for[number] = staged
         else:
             read_for.append(number)
     return Planned(
@@ -209,22 +264,27 @@ def _decide(
         partition=partition,
         part=part,
         read_for=tuple(read_for),
-        staged_for=tuple(staged_for),
+        staged_for=staged_for,
         held_by=tuple(held_by),
     )
 
 
-def _complete(sink: Sink, staged: Part) -> bool:
-    """Whether every file of a staged part is there as it was written."""
-    directory = sink.state / STAGING / staged.stem
-    files = [*staged.files, *([staged.rejects] if staged.rejects else [])]
-    for file in files:
-        path = directory / file.path
-        if not path.is_file() or path.stat().st_size != file.size_bytes:
-            return False
-        if checksum(path) != file.sha256:
-            return False
-    return True
+def _usable(
+    staged: Staged | None, frozen: Mapping[str, Any], is_there: Callable[[Path, int, str], bool]
+) -> bool:
+    """Whether a staged part is what reading would give, and every file of it as it was written."""
+    if staged is None or not staged.part.settled or staged.part.frozen != frozen:
+        return False
+    part = staged.part
+    files = [*part.files, *([part.rejects] if part.rejects else [])]
+    return all(
+        is_there(staged.directory / path, size, digest)
+        for path, size, digest in {(file.path, file.size_bytes, file.sha256) for file in files}
+    )
+
+
+def _is_there(path: Path, size_bytes: int, sha256: str) -> bool:
+    return path.is_file() and path.stat().st_size == size_bytes and checksum(path) == sha256
 
 
 def _replaced(manifest: Manifest, planned: Iterable[Planned], keys: set[str]) -> frozenset[str]:

@@ -1,4 +1,8 @@
-"""Reading one partition and staging what it gives.
+"""Reading partitions and staging what they give.
+
+Each partition has a directory of its own in staging.  Of several small ones that are read
+together, those of few rows share one, a bundle: for them, making and describing a directory would
+cost as much as reading.
 
 A partition may be attempted twice at a time: a worker that was given up for lost may live on.
 Each attempt therefore works in a directory of its own, and the first that is complete is put in
@@ -7,11 +11,12 @@ place, by one rename; the others are thrown away.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,23 +25,22 @@ import attrs
 from harvest.errors import HarvestError, PluginError, SourceError, TooManyRejects
 from harvest.model import RecordType
 from harvest.plugins.context import ReadContext, Reject
-from harvest.plugins.sink import PartFile, PartWriter
+from harvest.plugins.sink import PartFile, PartWriter, Sink
 from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
 
 from . import interrupt
-from .durable import flushed
+from .durable import described
 from .fingerprint import fingerprint
 from .freeze import freezing
-from .manifest import Part, read_part, write_part
+from .manifest import Part, write_part, write_parts
 from .rejects import RejectWriter
 from .rows import typed_tables
+from .staged import BUNDLED, DONE, STAGING, bundle_name, parts_in
 from .text import printable
 from .work import (
     ATTEMPTS,
-    DONE,
     REJECTS,
-    STAGING,
     Progress,
     SourceRejected,
     Task,
@@ -47,7 +51,7 @@ from .work import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "read_bundle"]
 
 _REPORT_EVERY_S = 0.2
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
@@ -67,13 +71,33 @@ class Reading:
         self.scratch = self.directories[0].with_name(f"scratch-{attempt}")
 
     def run(self) -> TaskResult:
+        """Read it, and stage it by itself."""
         for directory in self.directories:
-            _fresh(directory)
+            _make(directory)
+        with self._stage() as stage:
+            return self._alone(stage, self._read(stage))
+
+    def run_in_bundle(self) -> TaskResult | _Small:
+        """Read it; unless its rows are few, stage it by itself."""
+        with self._stage() as stage:
+            outcome = self._read(stage)
+            tables = stage.held()
+            if tables is None:
+                for directory in self.directories:
+                    _make(directory)
+                return self._alone(stage, outcome)
+            self.meter.flush()
+            parts = [
+                stage.described(number, outcome, files=(), rejects=None)
+                for number in range(len(tables))
+            ]
+            return _Small(self.task, parts, tables)
+
+    @contextlib.contextmanager
+    def _stage(self) -> Iterator[_Stage]:
         stage = _Stage(self.task, self.directories, self.scratch)
         try:
-            outcome = self._read(stage)
-            staged = stage.finish(outcome)
-            parts = tuple(map(_put_in_place, staged, self.directories, self.places))
+            yield stage
         except BaseException:
             stage.abort()
             for directory in self.directories:
@@ -82,12 +106,14 @@ class Reading:
         finally:
             if self.scratch.exists():
                 remove_tree(self.scratch)
+
+    def _alone(self, stage: _Stage, outcome: _Outcome) -> TaskResult:
+        staged = stage.finish(outcome)
+        parts: list[Part] = []
+        for part, attempt, place in zip(staged, self.directories, self.places, strict=True):
+            parts += _put_in_place([part], attempt, place)
         self.meter.flush()
-        return TaskResult(
-            source=self.task.source.name,
-            origin=printable(self.task.partition.origin),
-            parts=parts,
-        )
+        return _result(self.task, parts)
 
     def _read(self, stage: _Stage) -> _Outcome:
         task, ctx = self.task, stage.context(self.meter.bytes)
@@ -214,7 +240,9 @@ class _Stage:
         """Throw away what was written of a partition that turned out to be unreadable."""
         self.abort()
         for directory in self.directories:
-            _fresh(directory)
+            if directory.exists():
+                shutil.rmtree(directory)
+                directory.mkdir()
         self._open()
         return self.context(on_bytes)
 
@@ -224,39 +252,153 @@ class _Stage:
         for rejects in self.rejects:
             rejects.abort()
 
+    def held(self) -> list[Mapping[str, pa.Table]] | None:
+        """For each sink all rows, if they are few and in no file yet, and there are no rejects."""
+        if self.rejects[0].count:
+            return None
+        tables = []
+        for writer in self.writers:
+            held = writer.held()
+            if held is None:
+                return None
+            tables.append(held)
+        return tables
+
+    def described(
+        self,
+        index: int,
+        outcome: _Outcome,
+        *,
+        files: tuple[PartFile, ...],
+        rejects: PartFile | None,
+    ) -> Part:
+        """A sink's part, with what was read of it."""
+        ctx = outcome.ctx
+        return attrs.evolve(
+            self.task.targets[index][1],
+            files=files,
+            rows=dict(sorted(outcome.rows.items())),
+            read=outcome.account(self.task),
+            filtered=dict(sorted(ctx.filtered_by.items())),
+            folded=dict(sorted(ctx.folded_by.items())),
+            rejected=ctx.rejected,
+            rejects=rejects,
+            notes=tuple(printable(note.text) for note in ctx.notes),
+            failed=outcome.failed,
+            limited=outcome.limited,
+            changed=outcome.changed,
+        )
+
     def finish(self, outcome: _Outcome) -> tuple[Part, ...]:
         """Close, flush and describe everything; after this the work is safe."""
-        read = outcome.account(self.task)
-        ctx = outcome.ctx
+        outcome.account(self.task)
         parts = []
-        for index, (_, blank) in enumerate(self.task.targets):
-            directory = self.directories[index]
-            files = _describe_all(directory, self.writers[index].close())
+        for index, directory in enumerate(self.directories):
+            written = self.writers[index].close()
+            files = _describe_all(directory, written, self.writers[index].passing())
             rejects = None
             if self.rejects[index].close():
                 name = REJECTS
                 rejects = _describe(directory, name, "rejects", self.rejects[index].count)
-            part = attrs.evolve(
-                blank,
-                files=files,
-                rows=dict(sorted(outcome.rows.items())),
-                read=read,
-                filtered=dict(sorted(ctx.filtered_by.items())),
-                folded=dict(sorted(ctx.folded_by.items())),
-                rejected=ctx.rejected,
-                rejects=rejects,
-                notes=tuple(printable(note.text) for note in ctx.notes),
-                failed=outcome.failed,
-                limited=outcome.limited,
-                changed=outcome.changed,
-            )
+            part = self.described(index, outcome, files=files, rejects=rejects)
             fault.point("partition.staged")
-            # directories are not flushed: of what a power cut takes out of staging, the next run
-            # finds that it is not there as described, and reads the partition again
+            # neither this nor directories are flushed: of what a power cut takes out of staging,
+            # the next run finds that it is not there as described, and reads the partition again
             write_part(directory / DONE, part)
             fault.point("partition.done")
             parts.append(part)
         return tuple(parts)
+
+
+@attrs.frozen
+class _Small:
+    """A partition of few rows that are to be staged; for each of its sinks, part and rows."""
+
+    task: Task
+    parts: Sequence[Part]
+    tables: Sequence[Mapping[str, pa.Table]]
+
+
+def read_bundle(
+    tasks: Sequence[Task], report: Callable[[Progress], None] | None
+) -> tuple[TaskResult, ...]:
+    """Read partitions in their order; those of few rows are staged together.
+
+    Raises as ``harvest_partition``.
+    """
+    if len(tasks) == 1:
+        return (Reading(tasks[0], report).run(),)
+    read = [Reading(task, report).run_in_bundle() for task in tasks]
+    small = [each for each in read if isinstance(each, _Small)]
+    if not small:
+        return tuple(each for each in read if isinstance(each, TaskResult))
+    name = bundle_name(each.parts[0].stem for each in small)
+    staged = [
+        _stage_bundle(sink, name, [(each.parts[number], each.tables[number]) for each in small])
+        for number, (sink, _) in enumerate(tasks[0].targets)
+    ]
+    together = iter(zip(*staged, strict=True))
+    return tuple(
+        _result(each.task, next(together), name) if isinstance(each, _Small) else each
+        for each in read
+    )
+
+
+def _stage_bundle(
+    sink: Sink, name: str, members: Sequence[tuple[Part, Mapping[str, pa.Table]]]
+) -> tuple[Part, ...]:
+    """Stage the rows of several partitions for one sink."""
+    place = sink.state / STAGING / name
+    attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
+    tables: dict[str, list[pa.Table]] = {}
+    for _, rows in members:
+        for record_type, table in rows.items():
+            tables.setdefault(record_type, []).append(table)
+    _make(attempt)
+    try:
+        whole = {}
+        if tables:
+            path = sink.write_bundle(attempt, tables)
+            size, digest = described(attempt / path, flush=False)
+            for record_type, pieces in tables.items():
+                whole[record_type] = PartFile(
+                    path=path,
+                    record_type=record_type,
+                    rows=sum(piece.num_rows for piece in pieces),
+                    size_bytes=size,
+                    sha256=digest,
+                )
+        parts = _rows_of_each(members, whole)
+        fault.point("partition.staged")
+        write_parts(attempt / BUNDLED, parts)
+        fault.point("partition.done")
+        return _put_in_place(parts, attempt, place)
+    except BaseException:
+        shutil.rmtree(attempt, ignore_errors=True)
+        raise
+
+
+def _rows_of_each(
+    members: Sequence[tuple[Part, Mapping[str, pa.Table]]], whole: Mapping[str, PartFile]
+) -> list[Part]:
+    """The parts with their rows in the file that holds those of all."""
+    first = dict.fromkeys(whole, 0)
+    parts = []
+    for part, rows in members:
+        files = []
+        for record_type, table in rows.items():
+            file = whole[record_type]
+            files.append(
+                attrs.evolve(
+                    file,
+                    rows=table.num_rows,
+                    first_row=first[record_type],
+                    file_rows=file.rows,
+                )
+            )
+            first[record_type] += table.num_rows
+        parts.append(attrs.evolve(part, files=tuple(files)))
+    return parts
 
 
 def _guarded(
@@ -288,50 +430,58 @@ def _guarded(
         yield item
 
 
-def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:
+def _describe_all(
+    directory: Path, written: Iterable[tuple[str, str, int]], passing: Collection[str]
+) -> tuple[PartFile, ...]:
     """The files that a writer names; one that is named for several record types is read once."""
     known: dict[str, PartFile] = {}
     files = []
     for path, record_type, rows in written:
         if path not in known:
-            known[path] = _describe(directory, path, record_type, rows)
+            known[path] = _describe(directory, path, record_type, rows, flush=path not in passing)
         files.append(attrs.evolve(known[path], record_type=record_type, rows=rows))
     return tuple(files)
 
 
-def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
-    full = directory / path
-    size, digest = flushed(full)
+def _describe(
+    directory: Path, path: str, record_type: str, rows: int, *, flush: bool = True
+) -> PartFile:
+    size, digest = described(directory / path, flush=flush)
     return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
 
 
-def _put_in_place(part: Part, attempt: Path, place: Path) -> Part:
-    """Make an attempt the partition's staged part, unless another was faster: then take that."""
+def _put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
+    """Make an attempt what is staged, unless another was faster: then take that."""
     while True:
         try:
             attempt.rename(place)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            faster = read_part(place / DONE)
-            if faster is None:  # left by a version without attempts, and never finished
+            faster = parts_in(place)
+            if not faster:  # left by a version without attempts, and never finished
                 remove_tree(place)
                 continue
             shutil.rmtree(attempt)
             return faster
         fault.point("partition.placed")
-        return part
+        return tuple(parts)
 
 
-def _fresh(directory: Path) -> None:
-    """An empty directory, in place of what was written of an unreadable partition."""
+def _make(directory: Path) -> None:
     try:
-        directory.mkdir()
+        directory.mkdir(exist_ok=True)
     except FileNotFoundError:  # the first one
         directory.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        shutil.rmtree(directory)
-        directory.mkdir()
+
+
+def _result(task: Task, parts: Sequence[Part], bundle: str | None = None) -> TaskResult:
+    return TaskResult(
+        source=task.source.name,
+        origin=printable(task.partition.origin),
+        parts=tuple(parts),
+        bundle=bundle,
+    )
 
 
 class _Meter:

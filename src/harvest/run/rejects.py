@@ -60,6 +60,7 @@ class RejectWriter:
         import pyarrow.parquet as pq
 
         if self._file is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             # opened here, for Arrow takes no path that is not UTF-8
             self._stream = self.path.open("wb")
             self._file = pq.ParquetWriter(self._stream, reject_schema(), compression="zstd")

@@ -16,12 +16,13 @@ from harvest.errors import DatasetError
 from harvest.plugins.sink import Sink
 from harvest.toolkit import fault
 
-from .commit import Commit, Staged
+from .commit import Commit
 from .kept import Content, content_of, forget, put_back, read_state, remember
 from .manifest import Manifest, Part
 from .record import describe_rollback
+from .staged import STAGING, Staged
 from .target import new_run_id, writing
-from .work import REJECTS, STAGING
+from .work import REJECTS
 
 __all__ = ["keep_runs", "roll_back"]
 

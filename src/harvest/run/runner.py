@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import attrs
 
-from harvest.errors import DatasetError, ExitCode, SourceError, TooManyRejects
+from harvest.errors import ExitCode, SourceError, TooManyRejects
 from harvest.plugins.engine import Engine
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
@@ -16,16 +16,24 @@ from harvest.toolkit import fault
 
 from . import interrupt
 from .account import Account, account_of
-from .commit import Commit, Staged, drop_staged
+from .commit import Commit, drop_staged
 from .drift import Drift, declared_kinds
-from .manifest import Manifest, Part, read_part
-from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
+from .manifest import Manifest, Part
+from .plan import Listed, Plan, Planned, SourceUse, bundled, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
+from .staged import Staged
 from .target import Target, manifest_of, new_run_id, storage_errors, writing
 from .text import printable
-from .work import DONE, STAGING, Progress, Task, TaskResult, clear_places, harvest_partition
+from .work import (
+    Progress,
+    Task,
+    TaskResult,
+    clear_places,
+    harvest_bundle,
+    harvest_partition,
+)
 
 __all__ = ["Observer", "RunResult", "execute"]
 
@@ -197,8 +205,8 @@ class _Work:
         self.observer = job.observer
         self.started = datetime.now(UTC)
         self.committed: list[Sink] = []
-        # per sink: key -> staged part
-        self.staged: list[dict[str, Part]] = [{} for _ in targets]
+        # per sink, by key
+        self.staged: list[dict[str, Staged]] = [{} for _ in targets]
 
     def carry_out(self) -> RunResult:
         try:
@@ -233,10 +241,10 @@ class _Work:
         """Put the work for one sink in force."""
         sink, manifest = self.sinks[number], self.manifests[number]
         staged = {
-            key: attrs.evolve(part, run=self.run, frozen={})
-            for key, part in self.staged[number].items()
+            key: Staged(attrs.evolve(each.part, run=self.run, frozen={}), each.directory)
+            for key, each in self.staged[number].items()
         }
-        gone = self.plan.replaced[number] | self.plan.dropped[number]
+        gone = self.plan.gone(number)
         if not (staged or gone):
             drop_staged(sink.state, manifest)
             return
@@ -245,12 +253,16 @@ class _Work:
         commit = Commit(
             sink,
             manifest,
-            staged={k: Staged(p, sink.state / STAGING / p.stem) for k, p in staged.items()},
+            staged=staged,
             replaced=gone,
             run=self.run,
             record=self._record(sink, parts, number),
             schemas=self.job.drift.schemas(
-                self.plan, number, manifest, staged.values(), self.job.plugins
+                self.plan,
+                number,
+                manifest,
+                [each.part for each in staged.values()],
+                self.job.plugins,
             ),
             keep_state=self.job.keep_state,
         )
@@ -275,29 +287,27 @@ class _Work:
     def _take_staged(self) -> None:
         """Use what an earlier run staged before it was cut short."""
         for planned in self.plan.partitions:
-            for number in planned.staged_for:
-                directory = self.sinks[number].state / STAGING / planned.part.stem
-                part = read_part(directory / DONE)
-                if part is None:
-                    raise DatasetError(
-                        "staged work vanished while it was to be used",
-                        where=str(directory),
-                        remedy="run again",
-                    )
-                self.staged[number][part.key] = part
+            for number, staged in planned.staged_for.items():
+                self.staged[number][planned.part.key] = staged
 
     def _read(self) -> None:
         todo = self.plan.to_read
         if not todo:
             return
         for number, sink in enumerate(self.sinks):
-            clear_places(sink.state, {p.part.stem for p in todo if number in p.read_for})
+            clear_places(
+                sink.state,
+                {p.part.stem for p in todo if number in p.read_for},
+                keep={staged.directory for staged in self.staged[number].values()},
+            )
         numbers = {p.part.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
-            rejected = sum(part.rejected for parts in self.staged for part in parts.values())
+            rejected = sum(one.part.rejected for each in self.staged for one in each.values())
             for result in results:
-                for number, part in zip(numbers[result.parts[0].key], result.parts, strict=True):
-                    self.staged[number][part.key] = part
+                sinks = numbers[result.parts[0].key]
+                staged = result.staged([self.sinks[number] for number in sinks])
+                for number, one in zip(sinks, staged, strict=True):
+                    self.staged[number][one.part.key] = one
                 self.observer.finished(result)
                 interrupt.check()
                 rejected += result.parts[0].rejected
@@ -309,12 +319,18 @@ class _Work:
             return
         engine = _engine(self.job)
         engine.modules = self._modules(todo)
-        yield from engine.map(
-            harvest_partition,
-            [_task(self.job, self.plan, planned) for planned in todo],
-            size_bytes=sum(p.partition.size_bytes for p in todo),
-            on_progress=self.observer.progressed,
-        )
+        size = sum(p.partition.size_bytes for p in todo)
+        report = self.observer.progressed
+        if not (engine.bundles and all(sink.bundles for sink in self.sinks)):
+            tasks = [_task(self.job, self.plan, planned) for planned in todo]
+            yield from engine.map(harvest_partition, tasks, size_bytes=size, on_progress=report)
+            return
+        bundles = [
+            tuple(_task(self.job, self.plan, planned) for planned in together)
+            for together in bundled(todo)
+        ]
+        for results in engine.map(harvest_bundle, bundles, size_bytes=size, on_progress=report):
+            yield from results
 
     def _modules(self, todo: Sequence[Planned]) -> list[str]:
         """What workers are going to import, told from the largest partition of each source."""
@@ -354,8 +370,8 @@ class _Work:
     def _one_per_partition(self) -> dict[str, Part]:
         parts: dict[str, Part] = {}
         for staged in self.staged:
-            for key, part in staged.items():
-                parts.setdefault(key, part)
+            for key, each in staged.items():
+                parts.setdefault(key, each.part)
         return dict(sorted(parts.items(), key=lambda item: item[1].order))
 
     def _refuse(self, parts: Mapping[str, Part]) -> None:
@@ -375,9 +391,9 @@ class _Work:
     def _reason(self, part: Part) -> str:
         from .rejects import read_rejects
 
-        for number, staged in enumerate(self.staged):
+        for staged in self.staged:
             if part.key in staged and part.rejects is not None:
-                path = self.sinks[number].state / STAGING / part.stem / part.rejects.path
+                path = staged[part.key].directory / part.rejects.path
                 for row in read_rejects([path]):
                     return str(row["reason"])
         return "cannot be read"

@@ -18,8 +18,8 @@ from .commit import Commit, drop_unfinished, recover
 from .durable import make_directories
 from .lock import Lock, locked
 from .manifest import Manifest
+from .staged import STAGING
 from .text import printable
-from .work import STAGING
 
 __all__ = ["Target", "manifest_of", "new_run_id", "storage_errors", "writing"]
 

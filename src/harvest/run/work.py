@@ -1,9 +1,9 @@
-"""What engines run: the reading of one partition, and what its work in staging is called.
+"""What engines run: the reading of a partition, or of several small ones.
 
-``harvest_partition`` is a plain function of a picklable task, so that it can run in this process,
-in another one, or on another machine that sees the same files.  When it returns, the partition's
-directory in staging is complete and holds ``_part.json``; a directory without that file is
-unfinished work, whatever else it holds.
+``harvest_partition`` and ``harvest_bundle`` are plain functions of picklable tasks, so that they
+can run in this process, in another one, or on another machine that sees the same files.  When they
+return, the directory in staging is complete and describes itself (``staged``); a directory without
+a description is unfinished work, whatever else it holds.
 
 A run that leaves the reading to workers needs no more than this of it; what reads (``reading``)
 comes with Arrow, which takes its time to import.
@@ -15,7 +15,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import attrs
@@ -25,6 +25,7 @@ from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
 
 from .manifest import Part
+from .staged import DONE, STAGING, Staged, finished, is_bundle, parts_in
 
 __all__ = [
     "ATTEMPTS",
@@ -36,13 +37,12 @@ __all__ = [
     "Task",
     "TaskResult",
     "clear_places",
+    "harvest_bundle",
     "harvest_partition",
     "remove_tree",
 ]
 
-STAGING = "staging"
 ATTEMPTS = "attempts"
-DONE = "_part.json"
 REJECTS = "_rejects.parquet"
 
 _REMOVALS = 20
@@ -66,11 +66,22 @@ class Task:
 
 @attrs.frozen(kw_only=True)
 class TaskResult:
-    """What became of a task: for each sink, the staged part."""
+    """What became of a task: for each sink, the staged part.
+
+    bundle: the name of the directory that they are staged in with others; None: their own.
+    """
 
     source: str
     origin: str
     parts: tuple[Part, ...]
+    bundle: str | None = None
+
+    def staged(self, sinks: Sequence[Sink]) -> list[Staged]:
+        """The parts with their directories; sinks: those of the task."""
+        return [
+            Staged(part, sink.state / STAGING / (self.bundle or part.stem))
+            for sink, part in zip(sinks, self.parts, strict=True)
+        ]
 
 
 @attrs.frozen
@@ -93,12 +104,31 @@ def harvest_partition(task: Task, report: Callable[[Progress], None] | None = No
     return Reading(task, report).run()
 
 
+def harvest_bundle(
+    tasks: Sequence[Task], report: Callable[[Progress], None] | None = None
+) -> tuple[TaskResult, ...]:
+    """Read small partitions, for the same sinks, one after the other; those of few rows are staged
+    together.
+
+    Raises as ``harvest_partition``.
+    """
+    from .reading import read_bundle
+
+    return read_bundle(tasks, report)
+
+
 class SourceRejected(HarvestError):
     """A reject met while ``--on-error fail`` is in force."""
 
 
-def clear_places(state: Path, stems: Collection[str]) -> None:
-    """Remove what is staged of partitions that are to be read again; before any is attempted."""
+def clear_places(state: Path, stems: Collection[str], keep: Collection[Path] = ()) -> None:
+    """Remove what is staged of partitions that are to be read again; before any is attempted.
+
+    keep: bundles that hold others of which the work is used.
+    """
+    for directory in filter(is_bundle, finished(state)):
+        if directory not in keep and any(part.stem in stems for part in parts_in(directory)):
+            remove_tree(directory)
     with os.scandir(state / STAGING) as entries:
         for entry in entries:
             if entry.name in stems:

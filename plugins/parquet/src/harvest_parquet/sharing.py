@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from harvest import DatasetError, PartFile
 from harvest.plugins.sink import Publication
 
-from .staged import ROWS, read_staged, size_of
+from .staged import BUNDLE, ROWS, read_bundle, read_staged, size_of
 from .writer import ParquetFile
 
 __all__ = ["share"]
@@ -58,7 +58,7 @@ def share(
     small = {
         key
         for key in publication.staged
-        if any(file.path == ROWS for file in publication.parts.get(key, ()))
+        if any(file.path in (ROWS, BUNDLE) for file in publication.parts.get(key, ()))
     }
     broken = _broken(publication)
     if not small and not broken:
@@ -67,20 +67,29 @@ def share(
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
     committed = lru_cache(maxsize=8)(lambda file: _committed(root, file))
+    bundle = lru_cache(maxsize=1)(read_bundle)  # its partitions follow one another
     carried = set()
     for key, files in publication.parts.items():
         if key in small:
             directory = publication.staged[key]
-            tables = read_staged(directory / ROWS, len(files))
-            for file, (table, size) in zip(files, tables, strict=True):
-                packing.add(_Member(key, directory.name), file.record_type, table, size)
+            member = _Member(key, publication.stems.get(key, directory.name))
+            if files[0].path == ROWS:
+                tables = read_staged(directory / ROWS, len(files))
+                for file, (table, size) in zip(files, tables, strict=True):
+                    packing.add(member, _Piece(table, 0, table.num_rows), file.record_type, size)
+                continue
+            for file in files:
+                table, size = bundle(directory / BUNDLE)[file.record_type]
+                piece = _Piece(table, file.first_row, file.first_row + file.rows)
+                size = size * file.rows // max(1, table.num_rows)
+                packing.add(member, piece, file.record_type, size)
         elif key not in publication.staged:
             for file in files:
                 if file.path in broken:
                     carried.add(key)
                     whole = committed(attrs.evolve(file, rows=0, first_row=0))
-                    rows = whole.slice(file.first_row, file.rows)
-                    packing.add(_Member(key, None), file.record_type, rows, size_of(rows))
+                    piece = _Piece(whole, file.first_row, file.first_row + file.rows)
+                    packing.add(_Member(key, None), piece, file.record_type, size_of(piece.rows))
     written = packing.close()
     parts = {
         key: [written.get((key, file.record_type), file) for file in files]
@@ -149,14 +158,15 @@ class _Packing:
         self._bytes: Counter[str] = Counter()
         self._written: dict[tuple[str, str], PartFile] = {}
 
-    def add(self, member: _Member, record_type: str, table: pa.Table, size: int) -> None:
+    def add(self, member: _Member, piece: _Piece, record_type: str, size: int) -> None:
+        """Take rows of a partition; ``size``: their Arrow bytes, about."""
         held = self._held.get(record_type)
-        if held is not None and not held.schema.equals(table.schema):
+        if held is not None and not held.takes(piece):
             self._flush(record_type)  # of another version of the record type
             held = None
         if held is None:
-            held = self._held[record_type] = _Held(table.schema)
-        held.add(member, table)
+            held = self._held[record_type] = _Held(piece.table.schema)
+        held.add(member, piece)
         self._bytes[record_type] += size
         if self._bytes[record_type] >= SHARED_BYTES:
             self._flush(record_type)
@@ -200,6 +210,22 @@ class _Packing:
             first += rows
 
 
+@attrs.frozen
+class _Piece:
+    """Some rows of a table: from ``start`` up to ``stop``."""
+
+    table: pa.Table
+    start: int
+    stop: int
+
+    @property
+    def rows(self) -> pa.Table:
+        """These rows as a table."""
+        if self.stop - self.start == self.table.num_rows:
+            return self.table
+        return self.table.slice(self.start, self.stop - self.start)
+
+
 class _Held:
     """Rows that wait for their shared file, and whose they are, in order."""
 
@@ -207,21 +233,32 @@ class _Held:
         self.schema = schema
         self.members: list[tuple[_Member, int]] = []
         self._joined: list[pa.Table] = []
-        self._single: list[pa.Table] = []
+        self._pieces: list[_Piece] = []
 
     @property
     def tables(self) -> list[pa.Table]:
         """All rows, in order."""
-        return [*self._joined, *self._single]
+        return [*self._joined, *(piece.rows for piece in self._pieces)]
 
-    def add(self, member: _Member, table: pa.Table) -> None:
-        self.members.append((member, table.num_rows))
-        self._single.append(table)
+    def takes(self, piece: _Piece) -> bool:
+        """Whether rows have these columns."""
+        if self._pieces and self._pieces[-1].table is piece.table:
+            return True
+        same: bool = self.schema.equals(piece.table.schema)
+        return same
+
+    def add(self, member: _Member, piece: _Piece) -> None:
+        self.members.append((member, piece.stop - piece.start))
+        last = self._pieces[-1] if self._pieces else None
+        if last is not None and last.table is piece.table and last.stop == piece.start:
+            self._pieces[-1] = _Piece(piece.table, last.start, piece.stop)
+            return
         # a table of few rows takes more memory for its columns than for their values
-        if len(self._single) >= MANY_TABLES:
-            together = pa.concat_tables(self._single).unify_dictionaries()
+        if len(self._pieces) >= MANY_TABLES:
+            together = pa.concat_tables([each.rows for each in self._pieces]).unify_dictionaries()
             self._joined.append(together.combine_chunks())
-            self._single.clear()
+            self._pieces.clear()
+        self._pieces.append(piece)
 
 
 def _stem(members: Sequence[_Member], content: str) -> str:

@@ -15,6 +15,7 @@ from harvest.plugins.sink import Publication
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 __all__ = ["Config", "ParquetSink"]
 
@@ -80,6 +81,7 @@ class ParquetSink(DirectorySink):
 
     name = "parquet"
     Config = Config
+    bundles = True
     suffix: ClassVar[str] = ".parquet"
 
     def check(self) -> None:
@@ -107,6 +109,13 @@ class ParquetSink(DirectorySink):
             group_rows=self.config.row_group_rows,
             options=self.config.options(),
         )
+
+    def write_bundle(self, staging: Path, tables: Mapping[str, Sequence[pa.Table]]) -> str:
+        """Stage the rows of several small partitions in one Arrow file."""
+        from .staged import BUNDLE, write_bundle
+
+        write_bundle(staging / BUNDLE, tables)
+        return BUNDLE
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their place."""

@@ -7,7 +7,7 @@ A partition of few rows is left as one Arrow file; the commit writes it together
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,19 +70,26 @@ class ParquetPartWriter(PartWriter):
 
     def close(self) -> Sequence[tuple[str, str, int]]:
         """Write what waits and finish all files."""
-        if self._small():
-            tables = {name: file.take_held() for name, file in self._files.items()}
+        tables = self.held()
+        if tables:
             write_staged(self._staging / ROWS, tables.values())
             return [(ROWS, name, table.num_rows) for name, table in tables.items()]
         for file in self._files.values():
             file.close()
         return [(self._place(name), name, file.rows) for name, file in self._files.items()]
 
-    def _small(self) -> bool:
-        """Whether all rows still wait, and are so few that they are to share files."""
+    def held(self) -> Mapping[str, pa.Table] | None:
+        """All rows, if they still wait and are so few that they are to share files."""
         files = self._files.values()
-        waiting = all(not file.begun for file in files)
-        return bool(files) and waiting and sum(file.held_bytes for file in files) <= SMALL_BYTES
+        if any(file.begun for file in files):
+            return None
+        if sum(file.held_bytes for file in files) > SMALL_BYTES:
+            return None
+        return {name: file.held for name, file in self._files.items()}
+
+    def passing(self) -> Collection[str]:
+        """The file of rows that are to share others."""
+        return (ROWS,)
 
     def abort(self) -> None:
         """Close all files as they are."""
@@ -116,7 +123,8 @@ class ParquetFile:
 
     def flush(self) -> None:
         """Write the rows that wait as one row group."""
-        table = self.take_held()
+        table = self.held
+        self._held, self.held_rows, self.held_bytes = [], 0, 0
         if self._writer is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # for a handful of rows, finding out what pays costs more than it saves
@@ -128,14 +136,14 @@ class ParquetFile:
             self._writer.write_table(table, row_group_size=table.num_rows)
             self.rows += table.num_rows
 
-    def take_held(self) -> pa.Table:
-        """The rows that wait, as one table; they wait no longer."""
-        held, self._held, self.held_rows, self.held_bytes = self._held, [], 0, 0
-        if len(held) == 1:
-            return held[0]
+    @property
+    def held(self) -> pa.Table:
+        """The rows that wait, as one table."""
+        if len(self._held) == 1:
+            return self._held[0]
         # one dictionary per row group, or the writer gives up its own
-        table = pa.concat_tables([self.schema.empty_table(), *held]).unify_dictionaries()
-        return table.combine_chunks() if len(held) > MANY_CHUNKS else table
+        table = pa.concat_tables([self.schema.empty_table(), *self._held]).unify_dictionaries()
+        return table.combine_chunks() if len(self._held) > MANY_CHUNKS else table
 
     def close(self) -> None:
         """Write what waits, and the file's end."""

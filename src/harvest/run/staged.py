@@ -1,0 +1,85 @@
+"""What lies finished in a dataset's staging area, and where.
+
+A partition is staged in a directory of its own, ``staging/<stem>``, which ``_part.json``
+describes.  Small ones that were read together are staged in one directory, a *bundle*, and
+``_parts.json`` describes them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import attrs
+
+from .manifest import Part, read_part, read_parts
+
+__all__ = [
+    "BUNDLED",
+    "DONE",
+    "STAGING",
+    "Staged",
+    "bundle_name",
+    "finished",
+    "is_bundle",
+    "parts_in",
+    "staged_parts",
+]
+
+STAGING = "staging"
+DONE = "_part.json"
+BUNDLED = "_parts.json"
+
+_BUNDLE = "bundle-"
+
+
+@attrs.frozen
+class Staged:
+    """A finished part, and the directory that holds its files."""
+
+    part: Part
+    directory: Path
+
+
+def bundle_name(stems: Iterable[str]) -> str:
+    """The name of the directory that these parts are staged in together."""
+    return _BUNDLE + hashlib.sha256("\0".join(stems).encode()).hexdigest()[:24]
+
+
+def is_bundle(directory: Path) -> bool:
+    """Whether a directory in staging holds several parts."""
+    return directory.name.startswith(_BUNDLE)
+
+
+def finished(state: Path) -> Iterator[Path]:
+    """The directories below ``staging`` that are complete, by name."""
+    staging = state / STAGING
+    names = sorted(entry.name for entry in os.scandir(staging)) if staging.is_dir() else []
+    for directory in (staging / name for name in names):
+        if (directory / (BUNDLED if is_bundle(directory) else DONE)).is_file():
+            yield directory
+
+
+def staged_parts(state: Path) -> dict[str, Staged]:
+    """All finished parts, by stem.
+
+    Of one that is there twice, alone and in a bundle with others, that is taken which the run need
+    not read again.
+    """
+    found: dict[str, Staged] = {}
+    for directory in finished(state):
+        for part in parts_in(directory):
+            other = found.get(part.stem)
+            if other is None or not other.part.settled:
+                found[part.stem] = Staged(part, directory)
+    return found
+
+
+def parts_in(directory: Path) -> tuple[Part, ...]:
+    """The parts that a finished directory holds; none where their description is damaged."""
+    if is_bundle(directory):
+        return read_parts(directory / BUNDLED) or ()
+    part = read_part(directory / DONE)
+    return () if part is None else (part,)
