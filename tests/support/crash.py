@@ -48,9 +48,10 @@ class Place:
 
     folder: Path
     inputs: Path
+    forms: tuple[str, ...] = SINKS
 
     def locations(self) -> list[Path]:
-        return [self.folder / sink.partition(":")[2] for sink in SINKS]
+        return [self.folder / sink.partition(":")[2] for sink in self.forms]
 
     def states(self) -> list[Path]:
         return [
@@ -61,7 +62,7 @@ class Place:
         ]
 
     def sinks(self) -> list[str]:
-        names = [sink.partition(":")[0] for sink in SINKS]
+        names = [sink.partition(":")[0] for sink in self.forms]
         return [f"{name}:{path}" for name, path in zip(names, self.locations(), strict=True)]
 
     def harvest(self, **options: Any) -> Any:
@@ -90,7 +91,7 @@ class Place:
 
     def copy(self, target: Path) -> Place:
         small_inputs.copy(self.folder, target)
-        return Place(target, self.inputs)
+        return attrs.evolve(self, folder=target)
 
 
 def start(

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from harvest import DatasetError, PartFile
 from harvest.plugins.sink import Publication
 
-from .staged import BUNDLE, ROWS, read_bundle, read_staged, size_of
+from .staged import ROWS, joined, read_staged, size_of
 from .writer import ParquetFile
 
 __all__ = ["share"]
@@ -58,7 +58,7 @@ def share(
     small = {
         key
         for key in publication.staged
-        if any(file.path in (ROWS, BUNDLE) for file in publication.parts.get(key, ()))
+        if any(file.path == ROWS for file in publication.parts.get(key, ()))
     }
     broken = _broken(publication)
     if not small and not broken:
@@ -67,22 +67,17 @@ def share(
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
     committed = lru_cache(maxsize=8)(lambda file: _committed(root, file))
-    bundle = lru_cache(maxsize=1)(read_bundle)  # its partitions follow one another
+    staged = lru_cache(maxsize=1)(read_staged)  # those in one file follow one another
     carried = set()
     for key, files in publication.parts.items():
         if key in small:
             directory = publication.staged[key]
             member = _Member(key, publication.stems.get(key, directory.name))
-            if files[0].path == ROWS:
-                tables = read_staged(directory / ROWS, len(files))
-                for file, (table, size) in zip(files, tables, strict=True):
-                    packing.add(member, _Piece(table, 0, table.num_rows), file.record_type, size)
-                continue
             for file in files:
-                table, size = bundle(directory / BUNDLE)[file.record_type]
-                piece = _Piece(table, file.first_row, file.first_row + file.rows)
-                size = size * file.rows // max(1, table.num_rows)
-                packing.add(member, piece, file.record_type, size)
+                found = staged(directory / ROWS)[file.record_type]
+                first = file.first_row or 0
+                piece = _Piece(found.table, first, first + file.rows)
+                packing.add(member, piece, file.record_type, found.sizes[first, file.rows])
         elif key not in publication.staged:
             for file in files:
                 if file.path in broken:
@@ -95,8 +90,8 @@ def share(
         key: [written.get((key, file.record_type), file) for file in files]
         for key, files in publication.parts.items()
     }
-    staged = {**publication.staged, **dict.fromkeys(small | carried, folder)}
-    return attrs.evolve(publication, parts=parts, staged=staged)
+    moved = {**publication.staged, **dict.fromkeys(small | carried, folder)}
+    return attrs.evolve(publication, parts=parts, staged=moved)
 
 
 def _broken(publication: Publication) -> set[str]:
@@ -186,8 +181,7 @@ class _Packing:
         written = self._folder / "written.parquet"
         file = ParquetFile(written, held.schema, self._options)
         try:
-            for table in held.tables:
-                file.add(table)
+            file.add(held.rows)
             file.close()
         except BaseException:
             file.abort()
@@ -236,9 +230,16 @@ class _Held:
         self._pieces: list[_Piece] = []
 
     @property
-    def tables(self) -> list[pa.Table]:
-        """All rows, in order."""
-        return [*self._joined, *(piece.rows for piece in self._pieces)]
+    def rows(self) -> pa.Table:
+        """All rows, in order; the same table, whatever pieces they came in."""
+        together = joined([*self._joined, *(piece.rows for piece in self._pieces)])
+        for number, field in enumerate(together.schema):
+            if pa.types.is_dictionary(field.type):
+                # a piece has the values of all rows of the table that it is of
+                plain = together.column(number).cast(field.type.value_type)
+                used = plain.combine_chunks().dictionary_encode().cast(field.type)
+                together = together.set_column(number, field, used)
+        return together
 
     def takes(self, piece: _Piece) -> bool:
         """Whether rows have these columns."""
@@ -255,8 +256,7 @@ class _Held:
             return
         # a table of few rows takes more memory for its columns than for their values
         if len(self._pieces) >= MANY_TABLES:
-            together = pa.concat_tables([each.rows for each in self._pieces]).unify_dictionaries()
-            self._joined.append(together.combine_chunks())
+            self._joined.append(joined([each.rows for each in self._pieces]))
             self._pieces.clear()
         self._pieces.append(piece)
 

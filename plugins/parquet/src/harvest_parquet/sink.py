@@ -112,10 +112,10 @@ class ParquetSink(DirectorySink):
 
     def write_bundle(self, staging: Path, tables: Mapping[str, Sequence[pa.Table]]) -> str:
         """Stage the rows of several small partitions in one Arrow file."""
-        from .staged import BUNDLE, write_bundle
+        from .staged import ROWS, write_staged
 
-        write_bundle(staging / BUNDLE, tables)
-        return BUNDLE
+        write_staged(staging / ROWS, tables)
+        return ROWS
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their place."""

@@ -72,7 +72,7 @@ class ParquetPartWriter(PartWriter):
         """Write what waits and finish all files."""
         tables = self.held()
         if tables:
-            write_staged(self._staging / ROWS, tables.values())
+            write_staged(self._staging / ROWS, {name: [each] for name, each in tables.items()})
             return [(ROWS, name, table.num_rows) for name, table in tables.items()]
         for file in self._files.values():
             file.close()

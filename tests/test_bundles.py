@@ -1,0 +1,253 @@
+"""Small partitions are read and staged together, and nothing but the time it takes tells so."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import attrs
+import crash
+import harvest_paced
+import pytest
+import small_inputs
+from crash import Place
+
+import harvest
+from harvest.engines.local import LocalEngine
+from harvest.plugins.manager import manager
+from harvest.run import plan
+from harvest.run.durable import checksum
+from harvest.run.fingerprint import fingerprint
+from harvest.run.manifest import Part
+from harvest.run.plan import Planned, bundled
+from harvest.run.staged import BUNDLED, finished, is_bundle, staged_parts
+from harvest.run.work import ATTEMPTS, STAGING, Task, clear_places, harvest_bundle
+
+# --- which partitions are taken together ----------------------------------------------------------
+
+
+def planned(size_bytes: int, *, sinks: tuple[int, ...] = (0,), live: bool = False) -> Planned:
+    """A partition of the plan; of what is planned, only this matters."""
+    partition = harvest.Partition(
+        id="p", origin="/p", inputs=() if live else ("/p",), size_bytes=size_bytes
+    )
+    blank: Any = None
+    return Planned(
+        use=blank, partition=partition, part=blank, read_for=sinks, staged_for={}, held_by=()
+    )
+
+
+def sizes(todo: list[Planned]) -> list[list[int]]:
+    return [[each.partition.size_bytes for each in together] for together in bundled(todo)]
+
+
+def test_neighbours_that_are_small_are_taken_together_in_their_order():
+    large = plan.SMALL_BYTES + 1
+
+    assert sizes([planned(n) for n in (1, 2, large, 3, large, large, 4, 5)]) == [
+        [1, 2], [large], [3], [large], [large], [4, 5],
+    ]  # fmt: skip
+
+
+def test_not_too_many_nor_too_many_bytes_are_taken_together():
+    most, half = plan.BUNDLE_PARTITIONS, plan.BUNDLE_BYTES // 8
+
+    assert list(map(len, sizes([planned(1)] * (2 * most + 1)))) == [most, most, 1]
+    assert list(map(len, sizes([planned(half)] * 17))) == [8, 8, 1]
+
+
+def test_only_partitions_of_files_for_the_same_sinks_are_taken_together():
+    live, other = planned(0, live=True), planned(2, sinks=(0, 1))
+
+    assert sizes([planned(1), live, planned(1), other, other]) == [[1], [0], [1], [2, 2]]
+
+
+# --- what is staged -------------------------------------------------------------------------------
+
+LINES = {"a.txt": "one\ntwo\n", "b.txt": "three\nbad\n", "c.txt": "", "d.txt": "four\n"}
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> list[Task]:
+    """Small files for a Parquet dataset: b has a reject, c no row, and e is not there any more."""
+    sink = manager().sink("parquet")(str(tmp_path / "out"))
+    (sink.state / STAGING).mkdir(parents=True)
+    made = []
+    for number, name in enumerate((*LINES, "e.txt")):
+        path = tmp_path / name
+        path.write_text(LINES.get(name, ""))
+        source = harvest_paced.PacedSource(str(path))
+        (partition,) = source.plan()
+        if name not in LINES:
+            path.unlink()
+        key = f"{number:016x}"
+        part = Part(
+            key=key, stem=f"{path.stem}-{key}-{'0' * 12}", source="paced", partition=name,
+            origin=str(path), fingerprint=fingerprint(partition.inputs), plugin="harvest-paced 1.0",
+            config="c", files=(), rows={}, read=0, filtered={}, folded={}, rejected=0, rejects=None,
+            notes=(), run="r",
+        )  # fmt: skip
+        made.append(Task(source=source, partition=partition, targets=((sink, part),)))
+    return made
+
+
+def state_of(tasks: list[Task]) -> Path:
+    return tasks[0].targets[0][0].state
+
+
+def test_partitions_of_few_rows_share_a_directory_and_others_have_their_own(tasks):
+    results = harvest_bundle(tasks)
+
+    # the results come in the order of the tasks
+    assert [result.parts[0].partition for result in results] == [*LINES, "e.txt"]
+    rows = [sum(result.parts[0].rows.values()) for result in results]
+    assert rows == [2, 1, 0, 1, 0]
+    assert [result.parts[0].rejected for result in results] == [0, 1, 0, 0, 1]
+    # those with rejects, one of them unreadable as a whole, are by themselves
+    assert [result.bundle is None for result in results] == [False, True, False, False, True]
+    staged = staged_parts(state_of(tasks))
+    assert {stem[0]: is_bundle(each.directory) for stem, each in staged.items()} == {
+        "a": True, "b": False, "c": True, "d": True, "e": False,
+    }  # fmt: skip
+    # and everything that is described is there as described
+    for each in staged.values():
+        for file in each.part.files:
+            assert checksum(each.directory / file.path) == file.sha256
+    assert not list((state_of(tasks) / STAGING / ATTEMPTS).iterdir())
+
+
+def test_rows_in_a_bundle_follow_one_another(tasks):
+    parts = [result.parts[0] for result in harvest_bundle(tasks) if result.bundle]
+
+    places = [(f.first_row, f.rows, f.file_rows) for part in parts for f in part.files]
+    assert places == [(0, 2, 3), (2, 1, 3)]
+
+
+def test_a_bundle_that_is_read_twice_is_there_once(tasks):
+    first = harvest_bundle(tasks)
+    (bundle,) = filter(is_bundle, finished(state_of(tasks)))
+    before = bundle.stat().st_ino
+
+    late = harvest_bundle(tasks)
+
+    assert late == first
+    assert [bundle.stat().st_ino] == [before]
+    assert not list((state_of(tasks) / STAGING / ATTEMPTS).iterdir())
+
+
+def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):
+    harvest_bundle(tasks)
+    state = state_of(tasks)
+    stem = tasks[0].targets[0][1].stem
+    (bundle,) = filter(is_bundle, finished(state))
+
+    clear_places(state, {stem}, keep={bundle})  # the work on others in it is used
+    assert bundle.is_dir()
+
+    clear_places(state, {stem})
+    assert sorted(name[0] for name in staged_parts(state)) == ["b", "e"]
+
+
+def test_of_a_part_that_is_staged_twice_the_one_is_used_that_was_read_in_peace(tasks):
+    # given an input that changed while it was read, and was read again in another bundle
+    state = state_of(tasks)
+    planned_otherwise = attrs.evolve(tasks[0].targets[0][1], fingerprint="of before")
+    restless = attrs.evolve(tasks[0], targets=((tasks[0].targets[0][0], planned_otherwise),))
+    harvest_bundle([restless, tasks[2]])
+    assert not staged_parts(state)[planned_otherwise.stem].part.settled
+
+    harvest_bundle([tasks[0], tasks[3]])
+
+    assert len(list(finished(state))) == 2
+    assert staged_parts(state)[planned_otherwise.stem].part.settled
+
+
+def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
+    harvest_bundle(tasks)
+    state = state_of(tasks)
+    (bundle,) = filter(is_bundle, finished(state))
+    described = (bundle / BUNDLED).read_bytes()
+    (bundle / BUNDLED).write_bytes(described[: len(described) // 2])
+
+    assert sorted(name[0] for name in staged_parts(state)) == ["b", "e"]
+    # and it does not stand in the way of another attempt
+    assert sum(result.bundle is not None for result in harvest_bundle(tasks)) == 3
+    assert sorted(name[0] for name in staged_parts(state)) == ["a", "b", "c", "d", "e"]
+
+
+# --- whole runs -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: Any) -> Path:
+    folder: Path = tmp_path_factory.mktemp("inputs")
+    small_inputs.write(folder, 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(inputs: Path, tmp_path_factory: Any) -> dict[str, Any]:
+    """A Parquet dataset for which every partition was staged by itself."""
+    place = parquet(tmp_path_factory.mktemp("apart") / "D", inputs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalEngine, "bundles", False)
+        place.harvest()
+    return crash.contents(place)
+
+
+def parquet(folder: Path, inputs: Path) -> Place:
+    folder.mkdir()
+    return Place(folder, inputs, ("parquet:P",))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_dataset_has_the_same_bytes_as_without_bundles(
+    workers: int, inputs: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = parquet(tmp_path / "D", inputs)
+
+    place.harvest(workers=workers)
+
+    crash.check_equal(place, expected)
+
+
+POINTS = ("partition.rows", "partition.staged", "partition.done", "partition.placed")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("point", [*POINTS, "commit.begun", "commit.published"])
+def test_a_kill_leaves_bundles_whole_or_not_at_all(
+    point: str, number: int, inputs: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = parquet(tmp_path / "D", inputs)
+    if not crash.killed_at(place.start(HARVEST_FAULT=f"{point}:{number}")):
+        assert point.startswith("commit.")  # passed once only
+        assert number == 2
+        return
+
+    before = crash.finished(place)
+    result = place.harvest()
+
+    crash.check_nothing_read_twice(before, result)
+    crash.check_equal(place, expected)
+
+
+def test_kills_at_any_instant_of_a_run_with_bundles(
+    inputs: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    place = parquet(tmp_path / "D", inputs)
+    for _ in range(6):
+        process = place.start()
+        time.sleep(rng.uniform(0.3, 1.5))
+        crash.kill_group(process)
+        if not crash.killed_at(process):
+            break
+
+    place.harvest()
+
+    crash.check_equal(place, expected)
