@@ -138,9 +138,10 @@ class Sink(abc.ABC):
         """Raise UsageError when the location cannot be a dataset of this sink."""
 
     def modules(self) -> Iterable[str]:
-        """Modules that ``writer`` imports late; worker processes then share one import of them.
+        """Modules that ``writer`` and ``publish`` import late.
 
-        Only for speed: by default none, and each worker imports what it needs by itself.
+        Only for speed: worker processes then share one import, and the process that publishes has
+        them imported while it waits.  By default none.
         """
         return ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -303,7 +304,9 @@ class _Work:
         numbers = {p.part.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
-            for result in results:
+            for place, result in enumerate(results):
+                if not place:
+                    self._import_for_commit()
                 sinks = numbers[result.parts[0].key]
                 staged = result.staged([self.sinks[number] for number in sinks])
                 for number, one in zip(sinks, staged, strict=True):
@@ -312,6 +315,13 @@ class _Work:
                 interrupt.check()
                 rejected += result.parts[0].rejected
                 self._check_rejects(rejected)
+
+    def _import_for_commit(self) -> None:
+        """Import what the commit needs while workers read and this process waits."""
+        modules = [module for sink in self.sinks for module in sink.modules()]
+        for name in ("harvest.model.evolution", *modules):
+            with contextlib.suppress(ImportError):  # told by what cannot do without it
+                importlib.import_module(name)
 
     def _results(self, todo: Sequence[Planned]) -> Generator[TaskResult, None, None]:
         if self.recipe.limit is not None:

@@ -96,8 +96,8 @@ class ParquetSink(DirectorySink):
             )
 
     def modules(self) -> Iterable[str]:
-        """The writer, which comes with Arrow."""
-        return (f"{__package__}.writer",)
+        """What comes with Arrow."""
+        return (f"{__package__}.writer", f"{__package__}.sharing")
 
     def writer(self, staging: Path, part: str) -> PartWriter:
         """A writer of one partition."""
