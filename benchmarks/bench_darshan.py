@@ -10,8 +10,8 @@ medians: absolute times of two machines, or of two days, cannot be compared.
 - ``Parquet / PyDarshan``: a whole ``harvest run`` into Parquet, one worker, against the same.
 - ``/ PyDarshan spared``: the library misreads the pthread_id variant of DXT and spends most of its
   time there, on records that it makes up; here it need not read these modules, and we do.
-- ``two workers``: wall time of a run with one worker by that of a run with two, over ``--copies``
-  copies of the logs, so that starting the workers does not decide.
+- ``two workers`` and what follows: see ``scaling``; over ``--copies`` copies of the logs, so that
+  starting the workers does not decide.
 - segments per CPU second: one generated log of ``--segments`` pthread_id segments, read alone, and
   as a whole run into Parquet.  Peak memory is that of a process of its own.
 """
@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scaling import scaling, told
 
 import harvest
 from harvest.plugins.context import ReadContext
@@ -45,7 +46,7 @@ def main() -> None:
     parser.add_argument("samples", type=Path, help="directory with Darshan logs, at any depth")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--segments", type=int, default=2_000_000)
-    parser.add_argument("--copies", type=int, default=20)
+    parser.add_argument("--copies", type=int, default=40)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -78,7 +79,7 @@ def compare(samples: Path, scratch: Path, rounds: int) -> None:
 
 
 def scale(samples: Path, scratch: Path, copies: int, rounds: int) -> None:
-    """How much sooner two workers are done than one."""
+    """How much sooner two workers are done than one, over copies of the logs."""
     many = scratch / "many"
     for partition in DarshanSource(str(samples)).plan():
         log = Path(partition.origin)
@@ -86,15 +87,8 @@ def scale(samples: Path, scratch: Path, copies: int, rounds: int) -> None:
             folder = many / str(copy) / hex(hash(log.parent) & 0xFFFFFFFF)
             folder.mkdir(parents=True, exist_ok=True)
             (folder / log.name).symlink_to(log)
-    medians = measure(
-        {
-            "one": lambda: into_parquet(many, scratch, 1),
-            "two": lambda: into_parquet(many, scratch, 2),
-        },
-        rounds,
-    )
     print(f"{copies} copies of the logs")
-    print(f"  two workers         {medians['one'][1] / medians['two'][1]:8.2f}")
+    print(told(scaling(f"darshan:{many}", scratch, rounds)))
 
 
 def traced(scratch: Path, segments: int, rounds: int) -> None:

@@ -12,7 +12,7 @@ settings: pyarrow's CSV reader on blanks with the text kernels of pyarrow, and t
 its times cut out at fixed widths.  Both are given an easier task: they take every line to be whole,
 and of the paths' escapes they undo only the slash.
 
-``--workers`` measures ``harvest run`` with one and two workers on a quiet machine, by the clock.
+``--workers`` measures ``harvest run`` with one and two workers by the clock (``scaling``).
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from scaling import scaling
 
 GENERATOR = Path(__file__).resolve().parents[1].parent / "shared" / "tools" / "gen_gpfs.py"
 
@@ -323,26 +325,6 @@ def cold_compile() -> float:
     return float(told.stdout)
 
 
-def by_the_clock(path: Path, turns: int) -> dict[str, float]:
-    """Seconds of ``harvest run`` with one and with two workers."""
-    taken: dict[int, list[float]] = {1: [], 2: []}
-    for _ in range(turns):
-        for workers, times in taken.items():
-            with tempfile.TemporaryDirectory() as folder:
-                began = time.monotonic()
-                subprocess.run(
-                    [
-                        *(sys.executable, "-m", "harvest", "run", "-s", f"gpfs:{path}"),
-                        *("-k", f"parquet:{folder}/out", "--workers", str(workers)),
-                    ],
-                    check=True,
-                    capture_output=True,
-                )
-                times.append(time.monotonic() - began)
-    one, two = min(taken[1]), min(taken[2])
-    return {"one_worker_s": one, "two_workers_s": two, "ratio": one / two}
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -373,7 +355,9 @@ def main() -> None:
         if options.cold:
             found["cold_compile"] = {"cpu_s": cold_compile()}
         if options.workers:
-            found["by_the_clock"] = by_the_clock(path, options.turns)
+            scratch = Path(folder) / "scaling"
+            scratch.mkdir()
+            found["workers"] = scaling(f"gpfs:{path}", scratch, options.turns)
     found["load"] = {"one_minute": os.getloadavg()[0]}
     if options.json:
         print(json.dumps(found))
