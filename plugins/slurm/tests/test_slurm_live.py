@@ -8,8 +8,6 @@ is compared with what the cluster was asked to do and with sacct's own JSON wher
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import real_slurm
 
 from harvest import SourceError
 from harvest.testing import Collected, collect
@@ -25,36 +24,14 @@ from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
 from harvest_slurm.window import Window
 
-TOOLS = Path(__file__).resolve().parents[3].parent / "shared" / "tools"
 ODD_NAMES = ["a|b", "two\nlines", "ä ö 日本 ✓", "say \"hi\" 'there'", " lead|\n|tail\n", "50%|;|x"]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[dict[str, str]]:
     """Environment of a running Slurm, taken down afterwards."""
-    if os.environ.get("SLURM_CONF") and shutil.which("sinfo"):
-        yield dict(os.environ)
-        return
-    up, down = TOOLS / "slurm-up", TOOLS / "slurm-down"
-    if not up.exists():
-        pytest.skip(f"no helper that starts a Slurm: {up} is absent")
-    if os.geteuid() != 0:
-        pytest.skip("starting a Slurm needs root")
-    base = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path("/tmp")
-    folder = base / f"hs{os.getpid()}"
-    port = 20_000 + os.getpid() % 20_000
-    env = {**os.environ, "SLURM_TEST_DIR": str(folder), "SLURM_TEST_PORT": str(port),
-           "SLURM_TEST_CPUS": "16"}  # fmt: skip
-    try:
-        started = subprocess.run(
-            [up], env=env, capture_output=True, text=True, timeout=300, check=False
-        )
-        if started.returncode != 0:
-            pytest.skip(f"no Slurm could be started: {started.stderr.strip()[-300:]}")
-        yield {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
-    finally:
-        subprocess.run([down, "--purge"], env=env, capture_output=True, timeout=120, check=False)
-        shutil.rmtree(folder, ignore_errors=True)
+    with real_slurm() as environment:
+        yield environment
 
 
 def run(cluster: dict[str, str], *command: str, **env: str) -> str:

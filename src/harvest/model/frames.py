@@ -6,6 +6,9 @@ the rows come from: maps are lists of key-value structs, and dictionary-encoded 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import polars as pl
 import pyarrow as pa
 
@@ -17,6 +20,7 @@ __all__ = [
     "plain_columns",
     "polars_schema",
     "polars_type",
+    "scan_parquet",
     "without_maps",
 ]
 
@@ -102,3 +106,25 @@ def _without_maps(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _without_maps(field.type)) for field in kind])
     return kind
+
+
+def scan_parquet(paths: Sequence[Path | str], record_type: RecordType) -> pl.LazyFrame:
+    """The rows of Parquet files of a record type, lazily, in their native schema.
+
+    Files of older and newer versions are taken: a column that one lacks is null, one that the type
+    does not have is left out, and a narrower number becomes the wider one.
+    """
+    return pl.scan_parquet(
+        [Path(path) for path in paths],
+        schema=native_schema(record_type),
+        missing_columns="insert",
+        extra_columns="ignore",
+        cast_options=pl.ScanCastOptions(
+            integer_cast="upcast",
+            float_cast="upcast",
+            missing_struct_fields="insert",
+            extra_struct_fields="ignore",
+        ),
+        glob=False,
+        hive_partitioning=False,
+    )

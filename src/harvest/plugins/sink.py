@@ -9,7 +9,7 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -69,14 +69,6 @@ class PartWriter(abc.ABC):
     @abc.abstractmethod
     def abort(self) -> None:
         """Let go of open files; what was written is thrown away."""
-
-    def passing(self) -> Collection[str]:
-        """Those of its files whose rows ``publish`` writes anew, into other files.
-
-        They are not flushed to disk: a power cut that takes one costs its partition another
-        reading, as the next run finds that its checksum is wrong.
-        """
-        return ()
 
     def held(self) -> Mapping[str, pa.Table] | None:
         """All rows by record type, if they are few and none is in a file; else None.

@@ -8,26 +8,26 @@ from pathlib import Path
 
 __all__ = [
     "checksum",
-    "described",
+    "flushed",
     "fsync_directory",
     "fsync_file",
     "make_directories",
     "write_atomically",
+    "write_durably",
 ]
 
 _BLOCK = 1 << 20
 
 
-def described(path: Path, *, flush: bool) -> tuple[int, str]:
-    """A file's size in bytes, and its SHA-256 as hex; ``flush``: it is on its device then."""
+def flushed(path: Path) -> tuple[int, str]:
+    """Flush a file's content to its device; its size in bytes, and its SHA-256 as hex."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         digest, size = hashlib.sha256(), 0
         while block := os.read(descriptor, _BLOCK):
             digest.update(block)
             size += len(block)
-        if flush:
-            os.fsync(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
     return size, digest.hexdigest()
@@ -68,6 +68,14 @@ def write_atomically(path: Path, data: bytes | bytearray) -> None:
         temporary.unlink(missing_ok=True)
         raise
     fsync_directory(path.parent)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Write a new file and flush its content; a power cut may still take the file's name."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def checksum(path: Path) -> str:

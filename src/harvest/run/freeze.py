@@ -6,7 +6,7 @@ is new, and one whose type has values that the dataset's has not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harvest.model import RecordType
@@ -56,9 +56,6 @@ class _Freezing(PartWriter):
 
     def abort(self) -> None:
         self._writer.abort()
-
-    def passing(self) -> Collection[str]:
-        return self._writer.passing()
 
     def held(self) -> Mapping[str, pa.Table] | None:
         return self._writer.held()

@@ -23,7 +23,7 @@ from harvest.plugins.sink import PartFile
 from harvest.plugins.source import Partition
 from harvest.toolkit import fault
 
-from .durable import write_atomically
+from .durable import write_atomically, write_durably
 
 __all__ = [
     "FORMAT",
@@ -322,12 +322,12 @@ def read_parts(path: Path) -> tuple[Part, ...] | None:
 
 def write_part(path: Path, part: Part) -> None:
     """Keep a part's description in a directory that is yet to be put in its place."""
-    path.write_bytes(orjson.dumps(_converter().unstructure(part)))
+    write_durably(path, orjson.dumps(_converter().unstructure(part)))
 
 
 def write_parts(path: Path, parts: Sequence[Part]) -> None:
     """As ``write_part``, of parts that are staged together."""
-    path.write_bytes(orjson.dumps(_converter().unstructure(tuple(parts))))
+    write_durably(path, orjson.dumps(_converter().unstructure(tuple(parts))))
 
 
 @cache

@@ -16,7 +16,7 @@ import errno
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
 
 from . import interrupt
-from .durable import described
+from .durable import flushed
 from .fingerprint import fingerprint
 from .freeze import freezing
 from .manifest import Part, write_part, write_parts
@@ -294,16 +294,15 @@ class _Stage:
         outcome.account(self.task)
         parts = []
         for index, directory in enumerate(self.directories):
-            written = self.writers[index].close()
-            files = _describe_all(directory, written, self.writers[index].passing())
+            files = _describe_all(directory, self.writers[index].close())
             rejects = None
             if self.rejects[index].close():
                 name = REJECTS
                 rejects = _describe(directory, name, "rejects", self.rejects[index].count)
             part = self.described(index, outcome, files=files, rejects=rejects)
             fault.point("partition.staged")
-            # neither this nor directories are flushed: of what a power cut takes out of staging,
-            # the next run finds that it is not there as described, and reads the partition again
+            # directories are not flushed: of what a power cut takes out of staging, the next run
+            # finds that it is not there as described, and reads the partition again
             write_part(directory / DONE, part)
             fault.point("partition.done")
             parts.append(part)
@@ -359,7 +358,7 @@ def _stage_bundle(
         whole = {}
         if tables:
             path = sink.write_bundle(attempt, tables)
-            size, digest = described(attempt / path, flush=False)
+            size, digest = flushed(attempt / path)
             for record_type, pieces in tables.items():
                 whole[record_type] = PartFile(
                     path=path,
@@ -430,23 +429,19 @@ def _guarded(
         yield item
 
 
-def _describe_all(
-    directory: Path, written: Iterable[tuple[str, str, int]], passing: Collection[str]
-) -> tuple[PartFile, ...]:
+def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:
     """The files that a writer names; one that is named for several record types is read once."""
     known: dict[str, PartFile] = {}
     files = []
     for path, record_type, rows in written:
         if path not in known:
-            known[path] = _describe(directory, path, record_type, rows, flush=path not in passing)
+            known[path] = _describe(directory, path, record_type, rows)
         files.append(attrs.evolve(known[path], record_type=record_type, rows=rows))
     return tuple(files)
 
 
-def _describe(
-    directory: Path, path: str, record_type: str, rows: int, *, flush: bool = True
-) -> PartFile:
-    size, digest = described(directory / path, flush=flush)
+def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
+    size, digest = flushed(directory / path)
     return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-__all__ = ["Ended", "in_process", "peak_memory"]
+__all__ = ["Ended", "forked", "in_process", "killed", "peak_memory"]
 
 
 @attrs.frozen
@@ -53,6 +55,32 @@ def in_process(
     if done.returncode != 0:
         return Ended(done.returncode, errors)
     return Ended(0, errors, pickle.loads(answer.read_bytes()))  # noqa: S301 - the kit's own
+
+
+def forked(function: Callable[[int], None]) -> tuple[int, str]:
+    """Call a function in a fork of this process, which ends with it; its status and what it said.
+
+    function: gets the descriptor that takes what it says, as UTF-8.  What it raises is the last of
+    it, behind a NUL.  status: as ``os.waitpid`` gives it.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            function(writing)
+        except BaseException:  # noqa: BLE001 - told to the parent, whatever it is
+            os.write(writing, b"\0" + traceback.format_exc().encode("utf-8", "replace"))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode("utf-8", "replace")
+    return os.waitpid(child, 0)[1], said
+
+
+def killed(status: int) -> bool:
+    """Whether a process was killed by SIGKILL, by its status."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
 def peak_memory() -> int:

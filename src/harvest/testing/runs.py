@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import traceback
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -23,6 +22,7 @@ from harvest.plugins.sink import PartFile, PartWriter, Publication, Sink
 from harvest.plugins.source import Source
 
 from .compare import rows_as_lines
+from .process import forked, killed
 
 if TYPE_CHECKING:
     from harvest.dataset import Dataset
@@ -143,34 +143,15 @@ def kill_runs(
     """
     failures = {}
     for step, out in outs.items():
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            _killed_run(step, out, source, location, settings, writing)
-        os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
-            said = pipe.read().decode("utf-8", "replace")
-        _, status = os.waitpid(child, 0)
-        if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
-            failures[step] = said or "it ended without one: no row came"
+
+        def run(_: int, step: str = step, out: Path = out) -> None:
+            ArrowSink.kill_at = step
+            harvest_into(out, source, location, settings)
+
+        status, said = forked(run)
+        if not killed(status):
+            failures[step] = said.lstrip("\0") or "it ended without one: no row came"
     return failures
-
-
-def _killed_run(
-    step: str,
-    out: Path,
-    source: type[Source],
-    location: str,
-    settings: Mapping[str, Any],
-    pipe: int,
-) -> None:
-    ArrowSink.kill_at = step
-    try:
-        harvest_into(out, source, location, settings)
-    except BaseException:  # noqa: BLE001 - told to the parent, whatever it is
-        os.write(pipe, traceback.format_exc().encode("utf-8", "replace"))
-    os._exit(0)
 
 
 def contents(out: Path, source: type[Source]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import signal
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from harvest.plugins.sink import PartFile, Publication, Sink
 from harvest.plugins.source import Partition, Rows, Source
 
 from .kinds import LINE, Line, Other, lines
+from .process import forked, killed
 from .runs import plugins_with
 from .switch import Switch
 
@@ -105,33 +105,17 @@ def kill_runs(
 def _one(
     sink: type[Sink], settings: Mapping[str, Any], inputs: Path, location: str, at: int
 ) -> Kill:
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _die(sink, settings, inputs, location, at, writing)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read().decode("utf-8", "replace")
-    _, status = os.waitpid(child, 0)
-    steps, _, errors = told.partition("\0")
-    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    return Kill(killed, tuple(steps.splitlines()), errors)
+    def run(pipe: int) -> None:
+        def before(number: int, step: str) -> None:
+            os.write(pipe, step.replace("\n", " ").encode("utf-8", "replace") + b"\n")
+            if number == at:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-
-def _die(
-    sink: type[Sink], settings: Mapping[str, Any], inputs: Path, location: str, at: int, pipe: int
-) -> None:
-    def before(number: int, step: str) -> None:
-        os.write(pipe, step.replace("\n", " ").encode("utf-8", "replace") + b"\n")
-        if number == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    try:
         run_into(_watched(sink, Switch(before)), location, settings, inputs)
-    except BaseException:  # noqa: BLE001 - told to the parent, whatever it is
-        os.write(pipe, b"\0" + traceback.format_exc().encode("utf-8", "replace"))
-    os._exit(0)
+
+    status, told = forked(run)
+    steps, _, errors = told.partition("\0")
+    return Kill(killed(status), tuple(steps.splitlines()), errors)
 
 
 def _watched(cls: type[Sink], switch: Switch) -> type[Sink]:

@@ -7,7 +7,7 @@ A partition of few rows is left as one Arrow file; the commit writes it together
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +86,6 @@ class ParquetPartWriter(PartWriter):
         if sum(file.held_bytes for file in files) > SMALL_BYTES:
             return None
         return {name: file.held for name, file in self._files.items()}
-
-    def passing(self) -> Collection[str]:
-        """The file of rows that are to share others."""
-        return (ROWS,)
 
     def abort(self) -> None:
         """Close all files as they are."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import harvest
 from harvest import DatasetError, UsageError
-from harvest.model.frames import native_schema, plain_columns, polars_schema
+from harvest.model.frames import plain_columns, polars_schema, scan_parquet
 
 from ..records import GpfsFile
 
@@ -178,21 +178,7 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
 
 def _scan(paths: list[str], hive: dict[str, str]) -> pl.LazyFrame:
     """The rows of files whose directories tell the same columns."""
-    native = native_schema(_KIND)
-    frame = pl.scan_parquet(
-        paths,
-        schema=native,
-        missing_columns="insert",
-        extra_columns="ignore",
-        cast_options=pl.ScanCastOptions(
-            integer_cast="upcast",
-            float_cast="upcast",
-            missing_struct_fields="insert",
-            extra_struct_fields="ignore",
-        ),
-        glob=False,
-        hive_partitioning=False,
-    )
+    frame = scan_parquet(paths, _KIND)
     return frame.select(plain_columns(_KIND)).with_columns(
         _constant(name, text, paths[0]) for name, text in hive.items()
     )
