@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Final, TypeVar
 
 from harvest.errors import HarvestError
@@ -82,15 +82,15 @@ def _in_processes(
     )
     listener = _Listener(reports, on_progress) if on_progress is not None else None
     # biggest first would be faster still, but the plan's order is what users watch
-    todo = (pickle.dumps((function, task)) for task in tasks)
-    # before the first is submitted, which waits for the process that workers are forked from: to
-    # pickle a task may take reading, as of the lines before a range
+    # what a task finds out when it is pickled, as the lines before a range, is found out ahead of
+    # the workers: the first one that is submitted waits for the process that they are forked from
+    todo = map(_found_out, tasks)
     following = list(islice(todo, WAITING * workers))
     running: set[Future[R]] = set()
     complete = False
     try:
         while running or following:
-            running.update(pool.submit(_call, pickled) for pickled in following)
+            running.update(pool.submit(_call, function, task) for task in following)
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
@@ -108,6 +108,11 @@ def _in_processes(
             _end(pool)
         if listener is not None:
             listener.stop()
+
+
+def _found_out(task: T) -> T:
+    ForkingPickler.dumps(task)
+    return task
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
@@ -141,8 +146,7 @@ def _die_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _call(pickled: bytes) -> Any:
-    function, task = pickle.loads(pickled)  # noqa: S301 - of the process that forked this one
+def _call(function: Callable[..., R], task: Any) -> R:
     return function(task, _report_queue.put if _report_queue is not None else None)
 
 
