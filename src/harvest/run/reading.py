@@ -1,8 +1,4 @@
-"""Reading partitions and staging what they give.
-
-Each partition has a directory of its own in staging.  Of several small ones that are read
-together, those of few rows share one, a bundle: for them, making and describing a directory would
-cost as much as reading.
+"""Reading one partition and staging what it gives, by itself or for a bundle to stage it.
 
 A partition may be attempted twice at a time: a worker that was given up for lost may live on.
 Each attempt therefore works in a directory of its own, and the first that is complete is put in
@@ -25,7 +21,7 @@ import attrs
 from harvest.errors import HarvestError, PluginError, SourceError, TooManyRejects
 from harvest.model import RecordType
 from harvest.plugins.context import ReadContext, Reject
-from harvest.plugins.sink import PartFile, PartWriter, Sink
+from harvest.plugins.sink import PartFile, PartWriter
 from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
 
@@ -33,10 +29,10 @@ from . import interrupt
 from .durable import flushed
 from .fingerprint import fingerprint
 from .freeze import freezing
-from .manifest import Part, write_part, write_parts
+from .manifest import Part, write_part
 from .rejects import RejectWriter
 from .rows import typed_tables
-from .staged import BUNDLED, DONE, STAGING, bundle_name, parts_in
+from .staged import DONE, STAGING, parts_in
 from .text import printable
 from .work import (
     ATTEMPTS,
@@ -51,7 +47,7 @@ from .work import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reading", "read_bundle"]
+__all__ = ["Reading", "Small", "make_attempt", "put_in_place", "result_of"]
 
 _REPORT_EVERY_S = 0.2
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
@@ -73,25 +69,25 @@ class Reading:
     def run(self) -> TaskResult:
         """Read it, and stage it by itself."""
         for directory in self.directories:
-            _make(directory)
+            make_attempt(directory)
         with self._stage() as stage:
             return self._alone(stage, self._read(stage))
 
-    def run_in_bundle(self) -> TaskResult | _Small:
+    def run_in_bundle(self) -> TaskResult | Small:
         """Read it; unless its rows are few, stage it by itself."""
         with self._stage() as stage:
             outcome = self._read(stage)
             tables = stage.held()
             if tables is None:
                 for directory in self.directories:
-                    _make(directory)
+                    make_attempt(directory)
                 return self._alone(stage, outcome)
             self.meter.flush()
             parts = [
                 stage.described(number, outcome, files=(), rejects=None)
                 for number in range(len(tables))
             ]
-            return _Small(self.task, parts, tables)
+            return Small(self.task, parts, tables)
 
     @contextlib.contextmanager
     def _stage(self) -> Iterator[_Stage]:
@@ -111,9 +107,9 @@ class Reading:
         staged = stage.finish(outcome)
         parts: list[Part] = []
         for part, attempt, place in zip(staged, self.directories, self.places, strict=True):
-            parts += _put_in_place([part], attempt, place)
+            parts += put_in_place([part], attempt, place)
         self.meter.flush()
-        return _result(self.task, parts)
+        return result_of(self.task, parts)
 
     def _read(self, stage: _Stage) -> _Outcome:
         task, ctx = self.task, stage.context(self.meter.bytes)
@@ -310,94 +306,12 @@ class _Stage:
 
 
 @attrs.frozen
-class _Small:
+class Small:
     """A partition of few rows that are to be staged; for each of its sinks, part and rows."""
 
     task: Task
     parts: Sequence[Part]
     tables: Sequence[Mapping[str, pa.Table]]
-
-
-def read_bundle(
-    tasks: Sequence[Task], report: Callable[[Progress], None] | None
-) -> tuple[TaskResult, ...]:
-    """Read partitions in their order; those of few rows are staged together.
-
-    Raises as ``harvest_partition``.
-    """
-    if len(tasks) == 1:
-        return (Reading(tasks[0], report).run(),)
-    read = [Reading(task, report).run_in_bundle() for task in tasks]
-    small = [each for each in read if isinstance(each, _Small)]
-    if not small:
-        return tuple(each for each in read if isinstance(each, TaskResult))
-    name = bundle_name(each.parts[0].stem for each in small)
-    staged = [
-        _stage_bundle(sink, name, [(each.parts[number], each.tables[number]) for each in small])
-        for number, (sink, _) in enumerate(tasks[0].targets)
-    ]
-    together = iter(zip(*staged, strict=True))
-    return tuple(
-        _result(each.task, next(together), name) if isinstance(each, _Small) else each
-        for each in read
-    )
-
-
-def _stage_bundle(
-    sink: Sink, name: str, members: Sequence[tuple[Part, Mapping[str, pa.Table]]]
-) -> tuple[Part, ...]:
-    """Stage the rows of several partitions for one sink."""
-    place = sink.state / STAGING / name
-    attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
-    tables: dict[str, list[pa.Table]] = {}
-    for _, rows in members:
-        for record_type, table in rows.items():
-            tables.setdefault(record_type, []).append(table)
-    _make(attempt)
-    try:
-        whole = {}
-        if tables:
-            path = sink.write_bundle(attempt, tables)
-            size, digest = flushed(attempt / path)
-            for record_type, pieces in tables.items():
-                whole[record_type] = PartFile(
-                    path=path,
-                    record_type=record_type,
-                    rows=sum(piece.num_rows for piece in pieces),
-                    size_bytes=size,
-                    sha256=digest,
-                )
-        parts = _rows_of_each(members, whole)
-        fault.point("partition.staged")
-        write_parts(attempt / BUNDLED, parts)
-        fault.point("partition.done")
-        return _put_in_place(parts, attempt, place)
-    except BaseException:
-        shutil.rmtree(attempt, ignore_errors=True)
-        raise
-
-
-def _rows_of_each(
-    members: Sequence[tuple[Part, Mapping[str, pa.Table]]], whole: Mapping[str, PartFile]
-) -> list[Part]:
-    """The parts with their rows in the file that holds those of all."""
-    first = dict.fromkeys(whole, 0)
-    parts = []
-    for part, rows in members:
-        files = []
-        for record_type, table in rows.items():
-            file = whole[record_type]
-            files.append(
-                attrs.evolve(
-                    file,
-                    rows=table.num_rows,
-                    first_row=first[record_type],
-                    file_rows=file.rows,
-                )
-            )
-            first[record_type] += table.num_rows
-        parts.append(attrs.evolve(part, files=tuple(files)))
-    return parts
 
 
 def _guarded(
@@ -445,7 +359,7 @@ def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFi
     return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
 
 
-def _put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
+def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
     """Make an attempt what is staged, unless another was faster: then take that."""
     while True:
         try:
@@ -463,14 +377,16 @@ def _put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Pa
         return tuple(parts)
 
 
-def _make(directory: Path) -> None:
+def make_attempt(directory: Path) -> None:
+    """Make an attempt's directory."""
     try:
         directory.mkdir(exist_ok=True)
     except FileNotFoundError:  # the first one
         directory.mkdir(parents=True, exist_ok=True)
 
 
-def _result(task: Task, parts: Sequence[Part], bundle: str | None = None) -> TaskResult:
+def result_of(task: Task, parts: Sequence[Part], bundle: str | None = None) -> TaskResult:
+    """What became of a task; bundle: the directory that its parts are staged in with others."""
     return TaskResult(
         source=task.source.name,
         origin=printable(task.partition.origin),

@@ -349,7 +349,7 @@ class _Work:
             other = largest.setdefault(planned.part.source, planned)
             if planned.partition.size_bytes > other.partition.size_bytes:
                 largest[planned.part.source] = planned
-        modules = [f"{__package__}.reading"]
+        modules = [f"{__package__}.bundling"]
         for sink in self.sinks:
             modules += [type(sink).__module__, *sink.modules()]
         for planned in largest.values():

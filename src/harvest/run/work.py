@@ -112,7 +112,7 @@ def harvest_bundle(
 
     Raises as ``harvest_partition``.
     """
-    from .reading import read_bundle
+    from .bundling import read_bundle
 
     return read_bundle(tasks, report)
 
