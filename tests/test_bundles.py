@@ -20,10 +20,17 @@ from harvest.plugins.manager import manager
 from harvest.run import plan
 from harvest.run.durable import checksum
 from harvest.run.fingerprint import fingerprint
-from harvest.run.manifest import Part
+from harvest.run.manifest import Part, part_key, part_stem
 from harvest.run.plan import Planned, bundled
 from harvest.run.staged import BUNDLED, finished, is_bundle, staged_parts
-from harvest.run.work import ATTEMPTS, STAGING, Task, clear_places, harvest_bundle
+from harvest.run.work import (
+    ATTEMPTS,
+    STAGING,
+    Task,
+    clear_places,
+    harvest_bundle,
+    harvest_partition,
+)
 
 # --- which partitions are taken together ----------------------------------------------------------
 
@@ -69,6 +76,13 @@ def test_only_partitions_of_files_for_the_same_sinks_are_taken_together():
 LINES = {"a.txt": "one\ntwo\n", "b.txt": "three\nbad\n", "c.txt": "", "d.txt": "four\n"}
 
 
+BLANK = Part(
+    key="", stem="", source="paced", partition="", origin="", fingerprint="",
+    plugin="harvest-paced 1.0", config="c", files=(), rows={}, read=0, filtered={}, folded={},
+    rejected=0, rejects=None, notes=(), run="r",
+)  # fmt: skip
+
+
 @pytest.fixture
 def tasks(tmp_path: Path) -> list[Task]:
     """Small files for a Parquet dataset: b has a reject, c no row, and e is not there any more."""
@@ -83,12 +97,14 @@ def tasks(tmp_path: Path) -> list[Task]:
         if name not in LINES:
             path.unlink()
         key = f"{number:016x}"
-        part = Part(
-            key=key, stem=f"{path.stem}-{key}-{'0' * 12}", source="paced", partition=name,
-            origin=str(path), fingerprint=fingerprint(partition.inputs), plugin="harvest-paced 1.0",
-            config="c", files=(), rows={}, read=0, filtered={}, folded={}, rejected=0, rejects=None,
-            notes=(), run="r",
-        )  # fmt: skip
+        part = attrs.evolve(
+            BLANK,
+            key=key,
+            stem=f"{path.stem}-{key}-{'0' * 12}",
+            partition=name,
+            origin=str(path),
+            fingerprint=fingerprint(partition.inputs),
+        )
         made.append(Task(source=source, partition=partition, targets=((sink, part),)))
     return made
 
@@ -175,6 +191,22 @@ def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
     # and it does not stand in the way of another attempt
     assert sum(result.bundle is not None for result in harvest_bundle(tasks)) == 3
     assert sorted(name[0] for name in staged_parts(state)) == ["a", "b", "c", "d", "e"]
+
+
+def test_a_file_may_be_called_a_bundle(tmp_path: Path) -> None:
+    sink = manager().sink("jsonl")(str(tmp_path / "out"))
+    (sink.state / STAGING).mkdir(parents=True)
+    path = tmp_path / "bundle.0123456789abcdef01234567"
+    path.write_text("one\n")
+    source = harvest_paced.PacedSource(str(path))
+    (partition,) = source.plan()
+    key = part_key("paced", partition)
+    prints = fingerprint(partition.inputs)
+    part = attrs.evolve(BLANK, key=key, stem=part_stem(key, partition, prints), fingerprint=prints)
+
+    harvest_partition(Task(source=source, partition=partition, targets=((sink, part),)))
+
+    assert [staged.part.rows for staged in staged_parts(sink.state).values()] == [{"paced.line": 1}]
 
 
 # --- whole runs -----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ STAGING = "staging"
 DONE = "_part.json"
 BUNDLED = "_parts.json"
 
-_BUNDLE = "bundle-"
+_BUNDLE = "bundle."  # no part's stem has a dot
 
 
 @attrs.frozen
