@@ -193,10 +193,11 @@ def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
     assert sorted(name[0] for name in staged_parts(state)) == ["a", "b", "c", "d", "e"]
 
 
-def test_a_file_may_be_called_a_bundle(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["bundle-a", "bundle.a"])
+def test_a_file_may_be_called_a_bundle(name: str, tmp_path: Path) -> None:
     sink = manager().sink("jsonl")(str(tmp_path / "out"))
     (sink.state / STAGING).mkdir(parents=True)
-    path = tmp_path / "bundle.0123456789abcdef01234567"
+    path = tmp_path / name
     path.write_text("one\n")
     source = harvest_paced.PacedSource(str(path))
     (partition,) = source.plan()
