@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from clusters import eventually
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harvest.batch import Batch, CommandStatus, Job, Options, Script, python
@@ -94,6 +94,7 @@ def test_nothing_of_names_paths_and_commands_is_in_a_script(name, words, place):
 
 
 @given(hostile, st.lists(hostile, min_size=1, max_size=3))
+@example("\ud800", ["\udfff"])  # no byte of a name can make these, a file of settings can
 def test_what_a_dry_run_prints_cannot_drive_a_terminal(name, words):
     (script,) = Batch(Path("/data") / name).scripts(Job(name=name, commands=[words]))
     assert all(line.isprintable() for line in str(script).splitlines())
