@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import worker_functions as work
@@ -59,9 +60,37 @@ def test_a_killed_worker_is_told_with_what_to_do():
     assert "run again" in (caught.value.remedy or "")
 
 
+class FoundOut:
+    """A number that takes its time to be pickled, as a range whose lines are to be counted."""
+
+    asked: ClassVar[set[int]] = set()
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.number not in self.asked:
+            time.sleep(0.1)
+            self.asked.add(self.number)
+        return int, (self.number,)
+
+
+def test_workers_do_not_wait_until_every_task_has_found_out_what_it_needs():
+    FoundOut.asked.clear()
+    results = LocalEngine(workers=2).map(work.doubled, [FoundOut(n) for n in range(60)])
+
+    first = next(results)
+    then = len(FoundOut.asked)
+    everything = sorted([first, *results])
+
+    assert then < 60
+    assert everything == [2 * n for n in range(60)]
+
+
 FRESH = """
 import os, sys
 from pathlib import Path
+from typing import Any, ClassVar
 sys.path.insert(0, sys.argv[1])
 from harvest.engines.local import LocalEngine
 import worker_functions as work

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -28,6 +29,9 @@ BYTES_WORTH_A_WORKER = 16 << 20
 
 WAITING: Final = 16
 """Tasks a worker that wait at most: enough to do while this process is busy with results."""
+
+START_S: Final = 0.8
+"""Seconds that the process which workers are forked from takes to start, about."""
 
 _report_queue: Any = None
 
@@ -82,19 +86,18 @@ def _in_processes(
     )
     listener = _Listener(reports, on_progress) if on_progress is not None else None
     # biggest first would be faster still, but the plan's order is what users watch
-    # what a task finds out when it is pickled, as the lines before a range, is found out ahead of
-    # the workers: the first one that is submitted waits for the process that they are forked from
     todo = map(_found_out, tasks)
-    following = list(islice(todo, WAITING * workers))
     running: set[Future[R]] = set()
     complete = False
     try:
+        following = _ahead(todo, workers)
         while running or following:
             running.update(pool.submit(_call, function, task) for task in following)
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
-            following = list(islice(todo, len(done)))
+            more = min(len(done) + 1, WAITING * workers - len(running))
+            following = list(islice(todo, more))
         complete = True
     except BrokenProcessPool as error:
         raise HarvestError(
@@ -110,7 +113,20 @@ def _in_processes(
             listener.stop()
 
 
+def _ahead(todo: Iterator[T], workers: int) -> list[T]:
+    """The first tasks: as many as are ready in the time that workers take to start anyway."""
+    until = time.monotonic() + START_S
+    ready: list[T] = []
+    for task in todo:
+        ready.append(task)
+        late = time.monotonic() > until and len(ready) >= 2 * workers
+        if late or len(ready) >= WAITING * workers:
+            break
+    return ready
+
+
 def _found_out(task: T) -> T:
+    """A task that has found out what it does when it is pickled, as the lines before a range."""
     ForkingPickler.dumps(task)
     return task
 
