@@ -9,10 +9,13 @@ columnar one that needs nothing, and a kernel in a module of its own that is imp
         from .kernel import parse          # decorated with compiled.kernel
     else:
         from .columnar import parse
+
+``native`` has kernels that a process loads without numba.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final
@@ -23,12 +26,12 @@ CHOICES: Final = ("auto", "numba", "arrow")
 """What a setting ``kernel`` may be: chosen by size, always compiled, never compiled."""
 
 WORTH_BYTES: Final = 64 << 20
-"""Input from which loading a kernel pays (about half a second a process)."""
+"""Input from which loading a kernel pays (up to half a second a process)."""
 
 
 def available() -> bool:
-    """Whether numba is installed; does not import it."""
-    return find_spec("numba") is not None
+    """Whether numba is installed and may compile; does not import it."""
+    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def wanted(size_bytes: int, choice: str = "auto") -> bool:
@@ -40,7 +43,9 @@ def wanted(size_bytes: int, choice: str = "auto") -> bool:
     if choice not in CHOICES:
         raise ValueError(f"kernel must be one of {', '.join(CHOICES)}, not {choice!r}")
     if choice == "numba" and not available():
-        raise ValueError("numba is not installed: pip install 'hpc-harvest[fast]'")
+        raise ValueError(
+            "numba is not installed (or NUMBA_DISABLE_JIT is set): pip install 'hpc-harvest[fast]'"
+        )
     return choice == "numba" or (choice == "auto" and size_bytes >= WORTH_BYTES and available())
 
 

@@ -17,7 +17,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from harvest.toolkit.compiled import inlined, kernel
+from harvest.toolkit.compiled import inlined
+from harvest.toolkit.native import native
 
 __all__ = ["walk"]
 
@@ -106,30 +107,28 @@ _MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
 _MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
-    """Where eight bytes of an array begin, as a pointer to a word."""
-    at = builder.gep(context.make_array(kind)(context, builder, array).data, [place])
-    return builder.bitcast(at, ir.IntType(64).as_pointer())
+def _address(builder: Any, data: Any, place: Any) -> Any:
+    """Where eight bytes begin, as a pointer to a word."""
+    return builder.bitcast(builder.gep(data, [place]), ir.IntType(64).as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _word(typing: Any, data: Any, place: Any) -> Any:
-    """The eight bytes at a place of an array of bytes, as a little-endian word."""
+    """The eight bytes at a place, as a little-endian word."""
 
     def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_address(context, builder, signature.args[0], *arguments), align=1)
+        return builder.load(_address(builder, *arguments), align=1)
 
     return types.uint64(data, types.int64), load
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _put_word(typing: Any, data: Any, place: Any, word: Any) -> Any:
-    """Write a word as eight bytes of an array."""
+    """Write a word as eight bytes."""
 
     def store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, at, value = arguments
-        address = _address(context, builder, signature.args[0], array, at)
-        builder.store(value, address, align=1)
+        to, at, value = arguments
+        builder.store(value, _address(builder, to, at), align=1)
         return context.get_dummy_value()
 
     return types.void(data, types.int64, types.uint64), store
@@ -554,12 +553,33 @@ def _escape_is_slash(data: Any, place: Any) -> Any:
     return data[place] == _PERCENT and _escape(data, place) == 47
 
 
-@kernel
+_BYTES: Final = types.CPointer(types.uint8)
+_WORDS: Final = types.CPointer(types.uint64)
+_NUMBERS: Final = types.CPointer(types.int64)
+_OFFSETS: Final = types.CPointer(types.int32)
+_REALS: Final = types.CPointer(types.float64)
+_KINDS: Final = types.CPointer(types.int8)
+
+
+@native(
+    types.void(
+        *(_BYTES, types.int64, types.int64, types.int64),  # data to longest
+        *(types.int64, _NUMBERS, _NUMBERS),  # steps to slots
+        *(_NUMBERS, _WORDS, _WORDS, _NUMBERS),  # the literals
+        *(types.int64, types.int64, types.int64),  # escaped, percent, record
+        *(types.int64, types.int64),  # most, room
+        *(_NUMBERS, _REALS, _NUMBERS, types.int64),  # numbers to hard_room
+        *(types.int64, _BYTES, _OFFSETS, _NUMBERS),  # texts to text_at
+        *(_BYTES, types.int64, _OFFSETS, _BYTES, _OFFSETS),  # path and raw
+        *(_KINDS, _NUMBERS, _NUMBERS, _NUMBERS),  # kinds to result
+    )
+)
 def walk(
     data: Any,
     start: Any,
     stop: Any,
     longest: Any,
+    steps: Any,
     types: Any,
     slots: Any,
     starts: Any,
@@ -569,38 +589,43 @@ def walk(
     escaped: Any,
     percent: Any,
     record: Any,
+    most: Any,
+    room: Any,
     numbers: Any,
     reals: Any,
     hard: Any,
-    room: Any,
+    hard_room: Any,
+    texts: Any,
     text_data: Any,
     text_offsets: Any,
+    text_at: Any,
     path_data: Any,
+    path_room: Any,
     path_offsets: Any,
     raw_data: Any,
     raw_offsets: Any,
     kinds: Any,
     lines: Any,
     odd: Any,
-) -> Any:
-    """Read lines from ``start`` until the buffers are full or ``stop`` is reached.
+    result: Any,
+) -> None:
+    """Read lines from ``start`` until the columns are full or ``stop`` is reached.
 
     data: bytes of whole lines up to ``stop``, with zeros behind them.
     longest: bytes of a line at most.
-    types, slots: of the program's steps; starts, bits, masks, lengths: its literals, as words.
+    types, slots: of the program's ``steps``; starts, bits, masks, lengths: its literals, as words.
     escaped: SHOW is percent-encoded; percent: paths are; record: the record format.
-    numbers, reals, text_* (``room`` bytes a column), path_*, raw_*, kinds, lines: columns to fill.
-    hard: row, slot, first and last place of numbers that are not read exactly this way.
+    most: lines at most, for which each column has room; room: bytes of a column of texts.
+    numbers, reals, kinds, lines, and with their offsets text_data, path_data (``path_room`` bytes)
+    and raw_data: columns to fill, those of one type one after the other.
+    texts, text_at: how many columns of texts, and zero for each.
+    hard: row, slot, first and last place of ``hard_room`` numbers that are not read exactly here.
     odd: number, first and last place of odd lines.
-
-    Gives rows, place after the last line, lines, odd lines, hard numbers.
+    result: rows, place after the last line, lines, odd lines, hard numbers.
     """
     row = line = strange = difficult = 0
     place = start
-    text_at = np.zeros(len(text_offsets), np.int64)
-    most = len(lines)
-    count = len(types)
-    while place < stop and line < most and difficult < len(hard):
+    while place < stop and line < most and difficult < hard_room:
         begin = place
         good: Any = True
         kind = mode_kind = 0
@@ -611,7 +636,7 @@ def walk(
         relative_from = relative_to = np.int64(0)
         show_end = np.int64(-1)
         difficult_before = difficult
-        for index in range(count):
+        for index in range(steps):
             if not _matches(data, place, starts, bits, masks, index):
                 good = False
                 break
@@ -634,13 +659,13 @@ def walk(
                 if minus:
                     value = -value
                 if slot >= 0:
-                    numbers[slot, row] = value
+                    numbers[slot * most + row] = value
             elif type_ == _TIME:
                 value, place = _time(data, place, escaped)
                 if value == _BAD:
                     good = False
                     break
-                numbers[slot, row] = value
+                numbers[slot * most + row] = value
             elif type_ <= _MODE and type_ >= _TEXT:
                 before = slot * room + text_at[slot]
                 place, after = _text(
@@ -659,32 +684,32 @@ def walk(
                 elif type_ == _MODE and after > before:
                     good = _is_mode(text_data, before, after)
                     mode_kind = _kind_of_mode(text_data[before])
-                text_offsets[slot, row + 1] = after - slot * room
+                text_offsets[slot * (most + 1) + row + 1] = after - slot * room
             elif type_ == _REAL:
                 if _matches(data, place, starts, bits, masks, index + 1):
-                    reals[slot, row] = np.nan
+                    reals[slot * most + row] = np.nan
                 else:
                     first = place
                     amount, place, how = _real(data, place, escaped)
                     if how == 0:
                         good = False
                         break
-                    reals[slot, row] = amount
+                    reals[slot * most + row] = amount
                     if how == 2:
-                        if difficult == len(hard):
+                        if difficult == hard_room:
                             good = False
                             break
-                        hard[difficult, 0] = row
-                        hard[difficult, 1] = slot
-                        hard[difficult, 2] = first
-                        hard[difficult, 3] = place
+                        hard[4 * difficult] = row
+                        hard[4 * difficult + 1] = slot
+                        hard[4 * difficult + 2] = first
+                        hard[4 * difficult + 3] = place
                         difficult += 1
             elif type_ <= _HEX_WHOLE:
                 unsigned, place, fine = _hex_digits(data, place)
                 if not fine or (type_ == _HEX_WHOLE and unsigned >= np.uint64(2**63)):
                     good = False
                     break
-                numbers[slot, row] = np.int64(unsigned)
+                numbers[slot * most + row] = np.int64(unsigned)
             elif type_ == _FULL_PATH:
                 # the literal that follows stands somewhere before the end of SHOW
                 end = show_end + 1 - lengths[index + 1]
@@ -698,7 +723,8 @@ def walk(
                     good = False
                     break
             elif type_ == _SAME_TEXT:
-                for at in range(text_offsets[slot, row], text_offsets[slot, row + 1]):
+                offset = slot * (most + 1) + row
+                for at in range(text_offsets[offset], text_offsets[offset + 1]):
                     good = good and data[place] == text_data[slot * room + at]
                     place += 1
                 if not good:
@@ -733,13 +759,13 @@ def walk(
                         good = good and byte < 128 and byte > 31 and byte != _BACKSLASH
                         text_data[slot * room + at] = byte
                         at += 1
-                    text_offsets[slot, row + 1] = at
+                    text_offsets[slot * (most + 1) + row + 1] = at
                     place = end
             if not good:
                 break
-        good = good and _matches(data, place, starts, bits, masks, count)
+        good = good and _matches(data, place, starts, bits, masks, steps)
         if good:
-            place += lengths[count]
+            place += lengths[steps]
             if record:  # the last literal has the line end
                 place -= 1
                 good = show_end < 0 or place == show_end
@@ -752,7 +778,7 @@ def walk(
             good = good and place - begin <= longest
         if good and high and not _is_utf8(path_data, path_from, path_at):
             size = path_at - path_from
-            if path_from + 4 * size + (stop - place) > len(path_data):
+            if path_from + 4 * size + (stop - place) > path_room:
                 good = False
             else:
                 for at in range(size):
@@ -760,8 +786,8 @@ def walk(
                 path_at = _shown(raw_data, raw_at, raw_at + size, path_data, path_from)
                 raw_at += size
         if good:
-            for slot in range(len(text_at)):
-                text_at[slot] = text_offsets[slot, row + 1]
+            for slot in range(texts):
+                text_at[slot] = text_offsets[slot * (most + 1) + row + 1]
             kinds[row] = kind if kind else mode_kind
             lines[row] = line
             row += 1
@@ -773,10 +799,14 @@ def walk(
             place = begin
             while data[place] != _NEWLINE:
                 place += 1
-            odd[strange, 0] = line
-            odd[strange, 1] = begin
-            odd[strange, 2] = place
+            odd[3 * strange] = line
+            odd[3 * strange + 1] = begin
+            odd[3 * strange + 2] = place
             strange += 1
             place += 1
         line += 1
-    return row, place, line, strange, difficult
+    result[0] = row
+    result[1] = place
+    result[2] = line
+    result[3] = strange
+    result[4] = difficult

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .kernel import walk
+from harvest.toolkit import native
+
 from .layout import LONGEST_LINE
 from .program import Odd, Parsed, Program, hard_reals, literals_of
 
@@ -27,6 +28,7 @@ class Walker:
     def __init__(self, program: Program):
         layout = program.layout
         self._program = program
+        self._walk = native.load("harvest_gpfs.kernel", "walk")
         self._types = np.array([step.type for step in layout.steps], np.int64)
         self._slots = np.array(program.slots, np.int64)
         self._literals = _encoded(literals_of(layout))
@@ -44,6 +46,7 @@ class Walker:
         reals = np.empty((len(program.reals), LINES), np.float64)
         texts = np.empty(len(program.texts) * room, np.uint8)
         text_offsets = np.zeros((len(program.texts), LINES + 1), np.int32)
+        text_at = np.zeros(len(program.texts), np.int64)
         path = np.empty(room + room // 8, np.uint8)
         path_offsets = np.zeros(LINES + 1, np.int32)
         raw = np.empty(room, np.uint8)
@@ -52,31 +55,40 @@ class Walker:
         lines = np.empty(LINES, np.int64)
         odd = np.empty((LINES, 3), np.int64)
         hard = np.empty((HARD, 4), np.int64)
-        rows, place, count, odds, hards = walk(
-            data,
+        result = np.zeros(5, np.int64)
+        self._walk(
+            _at(data),
             start,
             stop,
             LONGEST_LINE,
-            self._types,
-            self._slots,
-            *self._literals,
+            len(self._types),
+            _at(self._types),
+            _at(self._slots),
+            *map(_at, self._literals),
             layout.escaped,
             layout.path_escaped,
             layout.record,
-            numbers,
-            reals,
-            hard,
+            LINES,
             room,
-            texts,
-            text_offsets,
-            path,
-            path_offsets,
-            raw,
-            raw_offsets,
-            kinds,
-            lines,
-            odd,
+            _at(numbers),
+            _at(reals),
+            _at(hard),
+            HARD,
+            len(program.texts),
+            _at(texts),
+            _at(text_offsets),
+            _at(text_at),
+            _at(path),
+            len(path),
+            _at(path_offsets),
+            _at(raw),
+            _at(raw_offsets),
+            _at(kinds),
+            _at(lines),
+            _at(odd),
+            _at(result),
         )
+        rows, place, count, odds, hards = result.tolist()
         if hards:
             rows_of, slots_of, first, last = hard[:hards].T
             reals[slots_of, rows_of] = hard_reals(data, first, last)
@@ -95,6 +107,11 @@ class Walker:
             count=count,
             stop=place,
         )
+
+
+def _at(array: Any) -> int:
+    """The address of an array without gaps."""
+    return int(array.ctypes.data)
 
 
 def _encoded(literals: list[bytes]) -> Any:

@@ -1,7 +1,7 @@
 """Importing this module loads the compiled kernel, by walking over an empty block.
 
-numba takes nearly half a second to load a kernel, and some twenty where none was compiled yet on
-the machine; of processes that are forked afterwards, none needs to do it again.
+That takes a tenth of a second, or some ten where none was compiled yet on the machine; of processes
+that are forked afterwards, none needs to do it again.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ MODULES = (
     "harvest.toolkit.deferred",
     "harvest.toolkit.fault",
     "harvest.toolkit.frames",
+    "harvest.toolkit.native",
     "harvest.testing",
     "harvest.batch",
 )

@@ -1,0 +1,250 @@
+"""Kernels whose machine code is kept on disk, and loaded from there without numba.
+
+numba takes half a second to be imported and to load what it kept, in every process; llvmlite, on
+which it stands, needs a tenth of that.  So a kernel that is to serve many short processes is a
+function on pointers and numbers, without arrays or other objects of the interpreter::
+
+    @native(types.void(types.CPointer(types.uint8), types.int64))
+    def fill(data, count):
+        for place in range(count):
+            data[place] = 1
+
+and those who call it load it by name, and never import its module::
+
+    fill = native.load("mypackage.kernels", "fill")
+    fill(array.ctypes.data, len(array))
+
+The machine code is kept beside the compiled Python of its module, or where ``NUMBA_CACHE_DIR``
+says, or in the user's cache directory.  It is made anew when the module's file, numba or the kind
+of processor is another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+__all__ = ["Kernel", "load", "native"]
+
+_FORM: Final = 1
+"""Of the files; part of their names."""
+
+_LIBRARY: Final = frozenset({"memcpy", "memmove", "memset"})
+"""What a kernel may call: LLVM makes these of loops."""
+
+_loaded: dict[tuple[str, str], tuple[Callable[..., None], Any]] = {}
+"""Kernels of this process, and what owns their code."""
+
+
+@attrs.frozen
+class Kernel:
+    """A function on pointers and numbers that numba can compile.
+
+    signature: numba's, which gives nothing and takes pointers (``CPointer``), ``int64`` and
+    ``float64``.
+    """
+
+    function: Callable[..., None]
+    signature: Any
+
+    def code(self) -> _Code:
+        """Compile it for this machine.
+
+        Raises TypeError when it needs more than the pointers and numbers it is given, as arrays.
+        """
+        import llvmlite.binding as llvm
+        import numba
+
+        types: Any = numba.types
+        letters = {types.int64: "q", types.float64: "d"}
+        takes = [
+            "P" if isinstance(kind, types.CPointer) else letters.get(kind, "")
+            for kind in self.signature.args
+        ]
+        name = self.function.__qualname__
+        if self.signature.return_type != types.void or not all(takes):
+            raise TypeError(f"{name}: a native kernel takes pointers, int64 and float64")
+        compiled = numba.njit(
+            self.signature,
+            error_model="numpy",
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
+        )(self.function)
+        module = llvm.parse_assembly(compiled.inspect_llvm(self.signature.args))
+        symbols, needed = [], []
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                symbols.append(function.name)
+            elif function.is_declaration and not function.name.startswith("llvm."):
+                needed.append(function.name)
+        if more := sorted(set(needed) - _LIBRARY):
+            raise TypeError(f"{name}: a native kernel cannot use {', '.join(more)}")
+        (symbol,) = symbols
+        return _Code(symbol, "".join(takes), _machine(llvm).emit_object(module))
+
+
+def native(signature: Any) -> Callable[[Callable[..., None]], Kernel]:
+    """Make a function a kernel with numba's signature; see :class:`Kernel`."""
+    return lambda function: Kernel(function, signature)
+
+
+def load(module: str, name: str) -> Callable[..., None]:
+    """A kernel of a module, compiled if it is not kept.
+
+    What it gives takes addresses and numbers, runs outside the interpreter's lock, and checks
+    nothing: what it is given must be as the kernel says.  Raises ImportError when there is no such
+    module, or numba is not installed.
+    """
+    if (module, name) not in _loaded:
+        _loaded[module, name] = _linked(_kept(module, name) or _made(module, name))
+    return _loaded[module, name][0]
+
+
+@attrs.frozen
+class _Code:
+    """Machine code of a kernel.
+
+    symbol: its name there; takes: a letter for each argument, as in ``struct``.
+    """
+
+    symbol: str
+    takes: str
+    object: bytes
+
+    def to_bytes(self) -> bytes:
+        head = {"symbol": self.symbol, "takes": self.takes, "sha256": self._digest()}
+        return json.dumps(head).encode() + b"\n" + self.object
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> _Code | None:
+        """What a file holds; None where it is damaged."""
+        head, _, rest = data.partition(b"\n")
+        try:
+            told = json.loads(head)
+            code = cls(told["symbol"], told["takes"], rest)
+            return code if told["sha256"] == code._digest() else None
+        except (ValueError, LookupError, TypeError):
+            return None
+
+    def _digest(self) -> str:
+        return _digest(self.symbol.encode(), self.takes.encode(), self.object)
+
+
+def _digest(*parts: bytes) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little") + part)
+    return found.hexdigest()
+
+
+_TYPES: Final = {"P": ctypes.c_void_p, "q": ctypes.c_int64, "d": ctypes.c_double}
+
+
+def _linked(code: _Code) -> tuple[Callable[..., None], Any]:
+    """A kernel as a function, and the owner of its code."""
+    import llvmlite.binding as llvm
+
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(llvm))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code.object))
+    engine.finalize_object()
+    # numba's functions take two places first, for what they give and what they raise
+    kind = ctypes.CFUNCTYPE(
+        ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *(_TYPES[letter] for letter in code.takes)
+    )
+    function = kind(engine.get_function_address(code.symbol))
+
+    def call(*arguments: Any) -> None:
+        given, raised = ctypes.c_int64(), ctypes.c_int64()
+        if status := function(ctypes.addressof(given), ctypes.addressof(raised), *arguments):
+            raise RuntimeError(f"a kernel ended with status {status}")
+
+    return call, engine
+
+
+def _machine(llvm: Any) -> Any:
+    """This machine, for LLVM."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        # as numba does: code that is linked in memory lies far from what it calls
+        reloc={"x86": "static", "ppc": "pic"}.get(target.name[:3], "default"),
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _kept(module: str, name: str) -> _Code | None:
+    """What is kept of a kernel, if it is there and whole."""
+    for place in _places(_source(module)):
+        with contextlib.suppress(OSError):
+            code = _Code.from_bytes((place / _file(module, name)).read_bytes())
+            if code is not None:
+                return code
+    return None
+
+
+def _made(module: str, name: str) -> _Code:
+    """A kernel compiled now, and kept where that is possible."""
+    kernel = getattr(importlib.import_module(module), name)
+    code: _Code = kernel.code()
+    file = _file(module, name)
+    for place in _places(_source(module)):
+        with contextlib.suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True)
+            _write(place / file, code.to_bytes())
+            break
+    return code
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that others see whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _source(module: str) -> Path:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    return Path(spec.origin)
+
+
+def _places(source: Path) -> Iterator[Path]:
+    """Where code may be kept, the first choice first."""
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(named)
+    yield Path(cache_from_source(str(source))).parent
+    if caches := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(caches) / "harvest"
+    elif home := os.environ.get("HOME"):
+        yield Path(home) / ".cache" / "harvest"
+
+
+def _file(module: str, name: str) -> str:
+    """The file that keeps a kernel: for its source, its compiler, and processors of this kind."""
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features().flatten()
+    made_by = (version("numba"), version("llvmlite"), sys.platform, llvm.get_host_cpu_name())
+    key = _digest(_source(module).read_bytes(), *(part.encode() for part in (*made_by, features)))
+    return f"{module}.{name}-{_FORM}-{key[:24]}.o"
