@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated
 
+import attrs
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.model import Record, RecordTypeError, field, record, record_type
-from harvest.model.evolution import common_type, from_plain, holds, to_plain, with_types
+from harvest.model.arrow import arrow_type
+from harvest.model.evolution import (
+    common_type,
+    declared_types,
+    from_plain,
+    holds,
+    to_plain,
+    with_types,
+)
+from harvest.model.plain import declared_columns, plain_type
+from harvest.model.record import Int32, UInt32, UInt64
+from harvest.plugins.manager import manager
 
 INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
 SIMPLE = [
@@ -102,3 +116,38 @@ def test_a_record_type_takes_any_columns(columns: dict[str, pa.DataType]) -> Non
     assert made.arrow_schema.names == [*columns, "extra", "origin", "position"]
     assert {name: made.arrow_schema.field(name).type for name in columns} == columns
     assert made.json_schema()["properties"].keys() == set(made.arrow_schema.names)
+
+
+@attrs.frozen
+class Inner:
+    """Nested columns."""
+
+    ratio: float | None
+    counts: list[UInt32]
+
+
+HINTS = [
+    str, bytes, bool, int, float, datetime, UInt64, UInt32, Int32, Annotated[int, "int8"],
+    Annotated[float, "float32"], Annotated[float, "float"], list[str], list[float | None],
+    tuple[int, ...], Sequence[datetime], dict[str, int | None], Mapping[str, list[bytes]], Inner,
+    list[Inner],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=str)
+def test_a_column_s_words_are_those_of_its_arrow_type(hint: object) -> None:
+    assert plain_type(hint) == to_plain(arrow_type(hint))
+
+
+def test_the_words_of_all_record_types_are_those_of_their_arrow_types() -> None:
+    kinds = manager().record_types()
+
+    assert len(kinds) > 20
+    for kind in kinds.values():
+        arrow = {name: to_plain(each) for name, each in declared_types(kind).items()}
+        assert list(declared_columns(kind).items()) == list(arrow.items())
+
+
+def test_an_annotation_that_no_column_can_have_is_an_error() -> None:
+    with pytest.raises(RecordTypeError, match="has no Arrow type here"):
+        plain_type(complex)

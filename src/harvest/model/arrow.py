@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from . import without_pandas
 from .errors import BatchError, RecordTypeError
+from .plain import without_none
 from .record import PRIMITIVES, Column, Record, RecordType
 
 __all__ = ["BATCH_ROWS", "arrow_type", "batches", "conform", "schema_of", "table_of"]
@@ -39,25 +40,18 @@ def arrow_type(hint: Any) -> pa.DataType:
     if origin is typing.Annotated:
         return pa.type_for_alias(args[1])
     if origin in (list, Sequence, tuple):
-        return pa.list_(arrow_type(_without_none(args[0])))
+        return pa.list_(arrow_type(without_none(args[0])))
     if origin in (dict, Mapping):
-        return pa.map_(arrow_type(args[0]), arrow_type(_without_none(args[1])))
+        return pa.map_(arrow_type(args[0]), arrow_type(without_none(args[1])))
     if attrs.has(hint):
         hints = typing.get_type_hints(hint, include_extras=True)
         return pa.struct(
-            [(a.name, arrow_type(_without_none(hints[a.name]))) for a in attrs.fields(hint)]
+            [(a.name, arrow_type(without_none(hints[a.name]))) for a in attrs.fields(hint)]
         )
     raise RecordTypeError(
         f"{hint!r} has no Arrow type here; use str, bytes, bool, int, float, datetime, "
         "list[...], dict[str, ...], an attrs class, or UInt64"
     )
-
-
-def _without_none(hint: Any) -> Any:
-    args = [a for a in typing.get_args(hint) if a is not type(None)]
-    if type(None) in typing.get_args(hint) and len(args) == 1:
-        return args[0]
-    return hint
 
 
 def schema_of(record_type: RecordType) -> pa.Schema:

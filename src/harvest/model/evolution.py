@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from .arrow import TIMESTAMP
 from .errors import RecordTypeError
+from .plain import TIME
 from .record import TAIL, Column, RecordType
 
 __all__ = [
@@ -32,8 +33,6 @@ __all__ = [
 
 Types: TypeAlias = Mapping[str, pa.DataType]
 """Arrow types of columns by name, in order, without the columns that end every table."""
-
-_TIME: Final = "timestamp[us, UTC]"
 
 _HINTS: Final[dict[pa.DataType, Any]] = {
     pa.string(): str,
@@ -105,7 +104,7 @@ def to_plain(kind: pa.DataType) -> Any:
         return {"map": [to_plain(kind.key_type), to_plain(kind.item_type)]}
     if pa.types.is_struct(kind):
         return {"struct": {field.name: to_plain(field.type) for field in kind}}
-    word = _TIME if kind == TIMESTAMP else str(kind)
+    word = TIME if kind == TIMESTAMP else str(kind)
     if from_plain(word) != kind:
         raise RecordTypeError(f"{kind} is not the type of a record type's column")
     return word
@@ -113,7 +112,7 @@ def to_plain(kind: pa.DataType) -> Any:
 
 def from_plain(plain: Any) -> pa.DataType:
     """The inverse of :func:`to_plain`; raises RecordTypeError for anything else."""
-    if plain == _TIME:
+    if plain == TIME:
         return TIMESTAMP
     try:
         if isinstance(plain, str):

@@ -132,8 +132,8 @@ class Sink(abc.ABC):
     def modules(self) -> Iterable[str]:
         """Modules that ``writer`` and ``publish`` import late.
 
-        Only for speed: worker processes then share one import, and the process that publishes has
-        them imported while it waits.  By default none.
+        Only for speed: worker processes then share one import, and a process that is to publish
+        bundles has them imported while it waits.  By default none.
         """
         return ()
 

@@ -14,6 +14,7 @@ import attrs
 
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
+from harvest.model.plain import declared_columns
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.source import Source
 
@@ -55,10 +56,7 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
 
 def schema_as_declared(kind: RecordType) -> Schema:
     """Version and columns of a record type, as the manifest records them."""
-    from harvest.model.evolution import declared_types, to_plain
-
-    columns = {name: to_plain(each) for name, each in declared_types(kind).items()}
-    return Schema(version=kind.version, columns=columns)
+    return Schema(version=kind.version, columns=declared_columns(kind))
 
 
 @attrs.frozen(kw_only=True)
@@ -93,6 +91,8 @@ class Drift:
             return
         staying = self._staying(plan, number, manifest)
         for kind in self.kinds:
+            if manifest.schemas.get(kind.name) == schema_as_declared(kind):
+                continue
             recorded = recorded_types(manifest, kind.name)
             if recorded is None:
                 continue
@@ -126,6 +126,8 @@ class Drift:
             recorded = schemas.get(kind.name)
             if recorded is None and (kind.name in now or kind.name in staying):
                 schemas[kind.name] = schema_as_declared(kind)
+            elif recorded == schema_as_declared(kind):
+                continue
             elif recorded is not None and kind.name in now and self.policy != "freeze":
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
                 schemas[kind.name] = _united(kind, types or {})

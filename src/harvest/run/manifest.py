@@ -115,7 +115,7 @@ class Schema:
     """What the rows of a record type have in a dataset.
 
     version: of the record type, when rows of it were last written.
-    columns: type of each column, as :func:`harvest.model.evolution.to_plain` writes it, without
+    columns: type of each column, as :mod:`harvest.model.plain` has it, without
         those that end every table.
     """
 

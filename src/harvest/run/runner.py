@@ -304,9 +304,11 @@ class _Work:
         numbers = {p.part.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
-            for place, result in enumerate(results):
-                if not place:
+            imported = False
+            for result in results:
+                if result.bundle is not None and not imported:
                     self._import_for_commit()
+                    imported = True
                 sinks = numbers[result.parts[0].key]
                 staged = result.staged([self.sinks[number] for number in sinks])
                 for number, one in zip(sinks, staged, strict=True):
@@ -317,9 +319,9 @@ class _Work:
                 self._check_rejects(rejected)
 
     def _import_for_commit(self) -> None:
-        """Import what the commit needs while workers read and this process waits."""
+        """Import what writes bundled rows, while workers read and this process waits."""
         modules = [module for sink in self.sinks for module in sink.modules()]
-        for name in ("harvest.model.evolution", *modules):
+        for name in modules:
             with contextlib.suppress(ImportError):  # told by what cannot do without it
                 importlib.import_module(name)
 

@@ -25,7 +25,8 @@ import pyarrow.parquet as pq
 from harvest import DatasetError, PartFile
 from harvest.plugins.sink import Publication
 
-from .staged import ROWS, joined, read_staged, size_of
+from .pieces import ROWS, broken_files, small_parts
+from .staged import joined, read_staged, size_of
 from .writer import ParquetFile
 
 __all__ = ["share"]
@@ -55,14 +56,7 @@ def share(
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     Raises DatasetError when a shared file in force, whose rows must be carried over, is damaged.
     """
-    small = {
-        key
-        for key in publication.staged
-        if any(file.path == ROWS for file in publication.parts.get(key, ()))
-    }
-    broken = _broken(publication)
-    if not small and not broken:
-        return publication
+    small, broken = small_parts(publication), broken_files(publication)
     if folder.exists():
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
@@ -92,20 +86,6 @@ def share(
     }
     moved = {**publication.staged, **dict.fromkeys(small | carried, folder)}
     return attrs.evolve(publication, parts=parts, staged=moved)
-
-
-def _broken(publication: Publication) -> set[str]:
-    """Paths of shared files in force that lose some of their rows, but not all."""
-    kept: Counter[str] = Counter()
-    rows: dict[str, int] = {}
-    for key, files in publication.parts.items():
-        if key in publication.staged:
-            continue
-        for file in files:
-            if file.file_rows is not None:
-                kept[file.path] += file.rows
-                rows[file.path] = file.file_rows
-    return {path for path, count in kept.items() if count != rows[path]}
 
 
 def _committed(root: Path, file: PartFile) -> pa.Table:

@@ -13,6 +13,8 @@ import attrs
 from harvest import DirectorySink, PartFile, PartWriter, RecordType, UsageError
 from harvest.plugins.sink import Publication
 
+from .pieces import ROWS, broken_files, small_parts
+
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
@@ -112,23 +114,24 @@ class ParquetSink(DirectorySink):
 
     def write_bundle(self, staging: Path, tables: Mapping[str, Sequence[pa.Table]]) -> str:
         """Stage the rows of several small partitions in one Arrow file."""
-        from .staged import ROWS, write_staged
+        from .staged import write_staged
 
         write_staged(staging / ROWS, tables)
         return ROWS
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their place."""
-        from .sharing import share
+        if small_parts(publication) or broken_files(publication):
+            from .sharing import share
 
-        shared = share(
-            publication,
-            root=self.root,
-            folder=self.state / "staging" / "shared",
-            place=self.place,
-            options=self.config.options(),
-        )
-        return super().publish(shared)
+            publication = share(
+                publication,
+                root=self.root,
+                folder=self.state / "staging" / "shared",
+                place=self.place,
+                options=self.config.options(),
+            )
+        return super().publish(publication)
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type, lazily.

@@ -14,10 +14,7 @@ from typing import Final
 import attrs
 import pyarrow as pa
 
-__all__ = ["ROWS", "SMALL_BYTES", "StagedRows", "joined", "read_staged", "size_of", "write_staged"]
-
-ROWS: Final = "rows.arrow"
-"""The file's name below a staging directory."""
+__all__ = ["SMALL_BYTES", "StagedRows", "joined", "read_staged", "size_of", "write_staged"]
 
 SMALL_BYTES: Final = 1 << 20
 """Arrow bytes of a partition that is staged so, at most."""

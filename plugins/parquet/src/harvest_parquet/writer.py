@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from harvest import PartWriter, RecordType
 
 from .encodings import choose
-from .staged import ROWS, SMALL_BYTES, size_of, write_staged
+from .pieces import ROWS
+from .staged import SMALL_BYTES, size_of, write_staged
 
 __all__ = ["ParquetFile", "ParquetPartWriter"]
 
