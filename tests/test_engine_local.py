@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import pytest
 import worker_functions as work
 
+from harvest.cli import run as run_command
+from harvest.engines import forking
 from harvest.engines.local import LocalEngine
 from harvest.errors import HarvestError
 
@@ -115,6 +117,89 @@ def test_workers_are_forked_from_one_thread_that_has_imported_what_they_need(tmp
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "False", "1", "True"]
+
+
+BEGUN = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from harvest.engines import forking
+from harvest.engines.local import LocalEngine
+import worker_functions as work
+
+if __name__ == "__main__":
+    forking.begin(["harvest.run.reading"])
+    engine = LocalEngine(workers=2)
+    engine.modules = ["colorsys"]
+    told = list(engine.map(work.modules_there, [["pyarrow", "colorsys", "polars"]] * 4))
+    print(*sorted(set(map(str, told))))
+"""
+
+
+def test_what_is_begun_ahead_imports_what_is_named_then_and_later(tmp_path):
+    script = tmp_path / "begun.py"
+    script.write_text(BEGUN)
+
+    done = subprocess.run(
+        [sys.executable, str(script), SUPPORT], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['pyarrow', 'colorsys']"
+
+
+NEVER_USED = """
+import sys
+from multiprocessing import forkserver
+from harvest.engines import forking
+forking.begin(["harvest.run.reading"])
+print(forkserver._forkserver._forkserver_pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
+def test_what_is_begun_ahead_ends_with_the_process_that_never_used_it(killed):
+    process = subprocess.Popen(
+        [sys.executable, "-c", NEVER_USED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pid = int(process.stdout.readline())
+    assert alive(pid)
+
+    if killed:
+        process.kill()
+    process.communicate()
+
+    eventually(lambda: not alive(pid), "it ends")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "early"),
+    [
+        (("large", None, None), True),
+        (("small", None, None), False),
+        (("there is none", None, None), False),
+        (("small", None, 4), True),
+        (("large", "local", None), True),
+        (("large", None, 1), False),
+        (("large", "dask", 4), False),
+    ],
+)
+def test_workers_are_begun_before_the_plan_where_they_are_surely_wanted(
+    tmp_path, monkeypatch, arguments, early
+):
+    source, engine, workers = arguments
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(run_command.LARGE_BYTES)
+    (tmp_path / "small").write_bytes(b"few")
+    begun = []
+    monkeypatch.setattr(forking, "begin", begun.append)
+
+    run_command._begin_workers([f"gpfs:{tmp_path}/{source}"], engine, workers)
+
+    assert bool(begun) == early
 
 
 def test_workers_do_not_outlive_a_process_that_is_killed_alone(tmp_path):

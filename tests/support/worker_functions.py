@@ -54,6 +54,13 @@ def told_of_itself(name: str, report: Any) -> dict[str, Any]:
     }
 
 
+def modules_there(names: list[str], report: Any) -> list[str]:
+    """Which of these modules a worker has imported already."""
+    import sys
+
+    return [name for name in names if name in sys.modules]
+
+
 def endless(path: str, report: Any) -> None:
     import time
 

@@ -4,11 +4,15 @@ It imports what the workers need, once for all of them, and must run no thread: 
 thread that forks alone, and whatever lock another one holds stays taken for ever.  So the
 libraries that would start threads are kept from it or told not to; a module that needs one of the
 former is imported by each worker itself.
+
+It can be started ahead, before it is known what to read and with what: ``begin`` names what every
+worker needs, and ``fork_context`` the rest.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import multiprocessing
 import os
@@ -17,11 +21,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import forkserver, resource_tracker, util
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["fork_context"]
+__all__ = ["begin", "fork_context"]
 
 _THREADED: Final = frozenset(("polars",))
 
@@ -30,23 +35,64 @@ _QUIET: Final = {
     "OPENBLAS_NUM_THREADS": "1",  # of numpy
 }
 
+_MEMORY: Final = {
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}
+"""For glibc: columns of one batch are freed and those of the next, as large, taken at once.
+
+By default their pages would go back to the system in between, to be cleared again.
+"""
+
 _MODULES: Final = "HARVEST_FORK_MODULES"
-"""Environment variable that tells the process what to import."""
+"""Environment variable that tells the process what to import first."""
+
+_PIPE: Final = "HARVEST_FORK_PIPE"
+"""Environment variable that tells where the process is told what else to import, in one line."""
+
+_pipe: int | None = None
+"""That pipe, from when the process was started.
+
+It stays open when all was told: what is in a pipe is lost when nobody holds it.
+"""
+
+_told = False
+
+
+def begin(modules: Sequence[str]) -> None:
+    """Start the process that workers are forked from, and let it import these modules.
+
+    It goes on when ``fork_context`` is called, and ends with this process.  Nothing happens where
+    it was begun already.
+    """
+    global _pipe
+    if _pipe is not None:
+        return
+    multiprocessing.get_context("forkserver").set_forkserver_preload([__name__])
+    resource_tracker.ensure_running()
+    path = Path(util.get_temp_dir()) / "modules"
+    os.mkfifo(path, 0o600)
+    _pipe = os.open(path, os.O_RDWR)
+    wanted = {**_QUIET, **_MEMORY, _MODULES: " ".join(modules), _PIPE: str(path)}
+    with _environment(wanted), _blocked(signal.SIGINT):
+        forkserver.ensure_running()
 
 
 def fork_context(modules: Sequence[str]) -> Any:
     """A context of multiprocessing whose processes have these modules imported.
 
-    The process they are forked from is started at the first call and lives as long as this one;
-    what later calls name is imported by each worker.
+    The process they are forked from is started at the first call, unless it was begun, and lives
+    as long as this one; what later calls name is imported by each worker.
     """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    resource_tracker.ensure_running()
-    wanted = {**_QUIET, _MODULES: " ".join(dict.fromkeys(modules))}
-    with _environment(wanted), _blocked(signal.SIGINT):
+    global _told
+    begin(())
+    assert _pipe is not None
+    if not _told:
+        os.write(_pipe, (" ".join(dict.fromkeys(modules)) + "\n").encode())
+        _told = True
+    with _blocked(signal.SIGINT):
         forkserver.ensure_running()
-    return context
+    return multiprocessing.get_context("forkserver")
 
 
 @contextlib.contextmanager
@@ -84,16 +130,28 @@ class _Keeper(MetaPathFinder):
         return None
 
 
-def _prepare(modules: Sequence[str]) -> None:
+def _prepare(modules: str, pipe: str) -> None:
     """Import modules, in the process that is forked from."""
+    # without waiting: who would write may have been killed, and reading then ends at once
+    more = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(more, True)
     keeper = _Keeper()
     sys.meta_path.insert(0, keeper)
     os.register_at_fork(after_in_child=lambda: sys.meta_path.remove(keeper))
+    gc.disable()
+    _import(modules.split())
+    with os.fdopen(more) as told:
+        _import(told.readline().split())
+    gc.freeze()  # so that the workers' collections leave these pages to be shared
+    gc.enable()
+
+
+def _import(modules: Sequence[str]) -> None:
     for name in modules:
         # what is wrong with a module is told by the worker that cannot do without it
         with contextlib.suppress(Exception):
             importlib.import_module(name)
 
 
-if _MODULES in os.environ:
-    _prepare(os.environ.pop(_MODULES).split())
+if _PIPE in os.environ:
+    _prepare(os.environ.pop(_MODULES), os.environ.pop(_PIPE))

@@ -30,7 +30,7 @@ BYTES_WORTH_A_WORKER = 16 << 20
 WAITING: Final = 16
 """Tasks a worker that wait at most: enough to do while this process is busy with results."""
 
-START_S: Final = 0.8
+START_S: Final = 0.2
 """Seconds that the process which workers are forked from takes to start, about."""
 
 _report_queue: Any = None
