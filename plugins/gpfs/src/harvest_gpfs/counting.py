@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
-__all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "trailer_rows"]
+from harvest.toolkit import compiled, native
+
+__all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "tally", "trailer_rows"]
 
 _CHUNK: Final = 1 << 18
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
@@ -53,24 +55,72 @@ def trailer_rows(line: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-class Counter:
-    """Counts the lines of one list up to the begin of each of its ranges, each line once."""
+Tally: TypeAlias = Callable[[bytes | memoryview], tuple[int, int]]
+"""Counts the lines that end in a chunk, which begins with one, and those that list no file."""
 
-    def __init__(self, path: Path):
+
+def tally(size_bytes: int, kernel: str = "auto") -> Tally:
+    """The way to count the lines of so many bytes.
+
+    kernel: as the setting ``gpfs.kernel``.
+    """
+    return _compiled_tally() if compiled.wanted(size_bytes, kernel) else _columnar_tally()
+
+
+def _compiled_tally() -> Tally:
+    import numpy as np  # late: a plan does without, and workers wait for it
+
+    count = native.load("harvest_gpfs.count_kernel", "count")
+    found = np.zeros(2, np.int64)
+
+    def counted(chunk: bytes | memoryview) -> tuple[int, int]:
+        data = np.frombuffer(chunk, np.uint8)
+        count(data.ctypes.data, len(data), found.ctypes.data)
+        return int(found[0]), int(found[1])
+
+    return counted
+
+
+def _columnar_tally() -> Tally:
+    import numpy as np
+
+    room = np.empty(_CHUNK, bool)
+
+    def counted(chunk: bytes | memoryview) -> tuple[int, int]:
+        data = np.frombuffer(chunk, np.uint8)
+        out = room[: len(data)] if len(data) <= len(room) else None
+        ends = np.flatnonzero(np.equal(data, _NEWLINE, out=out))
+        if not len(ends):
+            return 0, 0
+        first = np.append(data[:1], data[ends[:-1] + 1])
+        remarks = np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE))
+        return len(ends), int(remarks)
+
+    return counted
+
+
+class Counter:
+    """Counts the lines of one list up to the begin of each of its ranges, each line once.
+
+    kernel: as the setting ``gpfs.kernel``.
+    """
+
+    def __init__(self, path: Path, kernel: str = "auto"):
         self._path = path
+        self._kernel = kernel
+        self._tally: Tally | None = None
         self._lock = threading.Lock()
         self._known: dict[int, Before] = {0: Before()}
 
     def before(self, place: int) -> Before:
         """What lies before a place, at which a line begins."""
-        import numpy as np  # late: a plan does without, and workers wait for it
-
         with self._lock:
+            if self._tally is None:
+                self._tally = tally(self._path.stat().st_size, self._kernel)
             nearest = max(known for known in self._known if known <= place)
             found = self._known[nearest]
-            ends = np.empty(_CHUNK, bool)
             for chunk in self._chunks(nearest, place):
-                found = after(found, chunk, ends)
+                found = after(found, chunk, self._tally)
             self._known[place] = found
             return found
 
@@ -92,27 +142,25 @@ class Counter:
                     break
 
 
-def after(before: Before, chunk: bytes | memoryview, room: Any = None) -> Before:
-    """What lies before the end of a chunk of whole lines that follows.
-
-    room: an array of booleans, for one a byte; without it, or where it is too small, a new one.
-    """
-    import numpy as np
-
-    data = np.frombuffer(chunk, np.uint8)
-    out = None if room is None or len(room) < len(data) else room[: len(data)]
-    ends = np.flatnonzero(np.equal(data, _NEWLINE, out=out))
-    first = np.append(data[:1], data[ends[:-1] + 1])
-    remarks = int(np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE)))
+def after(before: Before, chunk: bytes | memoryview, tally: Tally) -> Before:
+    """What lies before the end of a chunk of lines that follows."""
+    lines, remarks = tally(chunk)
     at_trailer = before.at_trailer
-    if remarks:
-        text = bytes(chunk)
-        if (place := text.rfind(b"# end rows=")) >= 0:
-            line = text.rfind(b"\n", 0, place) + 1
-            if place == line and trailer_rows(text[line : text.index(b"\n", line)]) is not None:
-                head = after(Before(before.lines, before.remarks), text[:line]) if line else before
-                at_trailer = head.listed
-    return Before(before.lines + len(ends), before.remarks + remarks, at_trailer)
+    if remarks and (place := _last_trailer(text := bytes(chunk))) is not None:
+        earlier = tally(text[:place])
+        at_trailer = before.listed + earlier[0] - earlier[1]
+    return Before(before.lines + lines, before.remarks + remarks, at_trailer)
+
+
+def _last_trailer(text: bytes) -> int | None:
+    """Where the last trailer begins among lines; None where there is none that ends."""
+    place = len(text)
+    while (place := text.rfind(b"# end rows=", 0, place)) >= 0:
+        end = text.find(b"\n", place)
+        begins = place == 0 or text[place - 1] == _NEWLINE
+        if begins and end >= 0 and trailer_rows(text[place:end]) is not None:
+            return place
+    return None
 
 
 class LinesBefore:

@@ -20,10 +20,11 @@ _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)
 _PACKED: Final = (".gz", ".zst")
 
 
-def partitions(location: Path, range_bytes: int) -> Iterator[Partition]:
+def partitions(location: Path, range_bytes: int, kernel: str = "auto") -> Iterator[Partition]:
     """The partitions of a list or of a directory of lists.
 
     range_bytes: size from which a plain list is read in several ranges.
+    kernel: the setting ``gpfs.kernel``, for counting the lines before a range.
     Raises SourceError when there is nothing to read, or not all parts of a list.
     """
     if not location.exists():
@@ -38,7 +39,7 @@ def partitions(location: Path, range_bytes: int) -> Iterator[Partition]:
     if location.is_dir():
         _check_parts(location, files)
     for file in files:
-        yield from _ranges(file, range_bytes)
+        yield from _ranges(file, range_bytes, kernel)
 
 
 def lists_of(directory: Path) -> list[Path]:
@@ -79,7 +80,7 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
             )
 
 
-def _ranges(path: Path, range_bytes: int) -> Iterable[Partition]:
+def _ranges(path: Path, range_bytes: int, kernel: str) -> Iterable[Partition]:
     """A list as one partition, or as several ranges that begin where lines do."""
     with path.open("rb") as file:
         packed = compression(file.read(4)) is not None
@@ -87,7 +88,7 @@ def _ranges(path: Path, range_bytes: int) -> Iterable[Partition]:
     bounds = [0, size] if packed else _bounds(path, size, range_bytes)
     if len(bounds) <= 2:
         return [file_partition(path, id=path.name, options={"packed": packed})]
-    counter = Counter(path)
+    counter = Counter(path, kernel)
     origin = str(path)
     return [
         Partition(

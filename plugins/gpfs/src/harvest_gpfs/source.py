@@ -54,7 +54,8 @@ class GpfsSource(Source):
         """
         from .plan import partitions
 
-        return partitions(Path(self.location).expanduser().absolute(), self.config.partition_bytes)
+        location = Path(self.location).expanduser().absolute()
+        return partitions(location, self.config.partition_bytes, self.config.kernel)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""

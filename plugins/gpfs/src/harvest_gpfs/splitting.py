@@ -22,7 +22,7 @@ import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
 
-from .counting import Before, Counter, after, is_remark, trailer_rows
+from .counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
 from .streams import Stream, compression, opened
 
 __all__ = ["COMPRESSIONS", "Split", "split"]
@@ -144,11 +144,15 @@ class Split:
             return
         size, header, trailed = self._looked_at()
         bounds = [size * number // self.parts for number in range(self.parts + 1)]
-        pieces = self._unpacked(bounds, numbers) if self.packed else self._plain(bounds, numbers)
+        count = tally(size)
+        if self.packed:
+            pieces = self._unpacked(bounds, numbers, count)
+        else:
+            pieces = self._plain(bounds, numbers)
         for number, before, chunks in pieces:
             head = b"" if number == 1 else header
             closed = trailed and number < self.parts
-            self._write(self.path_of(number), head, _retold(chunks, before, closed=closed))
+            self._write(self.path_of(number), head, _retold(chunks, before, count, closed=closed))
             yield number
 
     def _state(self) -> dict[str, Any]:
@@ -213,10 +217,10 @@ class Split:
             return file.tell()
 
     def _unpacked(
-        self, bounds: Sequence[int], numbers: Sequence[int]
+        self, bounds: Sequence[int], numbers: Sequence[int], count: Tally
     ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
         with opened(self.path) as stream:
-            cutter = _Cutter(_lines(stream))
+            cutter = _Cutter(_lines(stream), count)
             for number in range(1, self.parts + 1):
                 before = cutter.before
                 chunks = cutter.until(bounds[number])
@@ -245,8 +249,9 @@ class Split:
 class _Cutter:
     """Goes through a list's chunks of whole lines and cuts them at places."""
 
-    def __init__(self, chunks: Iterator[bytes]):
+    def __init__(self, chunks: Iterator[bytes], count: Tally):
         self._chunks = chunks
+        self._count = count
         self._rest = b""
         self._place = 0
         self.before = Before()
@@ -263,11 +268,13 @@ class _Cutter:
                 end = chunk.find(b"\n", bound - 1 - self._place) + 1 or len(chunk)
                 chunk, self._rest = chunk[:end], chunk[end:]
             self._place += len(chunk)
-            self.before = after(self.before, chunk)
+            self.before = after(self.before, chunk, self._count)
             yield chunk
 
 
-def _retold(chunks: Iterator[bytes], before: Before, *, closed: bool) -> Iterator[bytes]:
+def _retold(
+    chunks: Iterator[bytes], before: Before, count: Tally, *, closed: bool
+) -> Iterator[bytes]:
     """The chunks of a part, with trailers that speak of the part's own rows.
 
     A trailer counts the rows since the last one; those that lie in earlier parts are taken off, so
@@ -285,7 +292,7 @@ def _retold(chunks: Iterator[bytes], before: Before, *, closed: bool) -> Iterato
                 yield b"# end rows=%d\n" % (due - earlier if due >= earlier else due)
                 earlier, here, ended = 0, Before(), True
                 continue
-            here = after(here, piece)
+            here = after(here, piece, count)
             ended = ended and here.listed == 0
             yield piece
     if closed and not ended:

@@ -1,0 +1,68 @@
+"""Lines before a range are counted alike with and without compiled code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest.toolkit import compiled
+from harvest_gpfs.counting import Before, Counter, after, tally
+
+KERNELS = ["arrow", *(["numba"] if compiled.available() else [])]
+
+lines = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                b"",
+                b"#",
+                b"[I] done",
+                b"# end rows=3",
+                b"# end rows=",
+                b" # end rows=3",
+                b"1 2 3 -- /a",
+            ]
+        ),
+        st.binary(max_size=300).map(lambda raw: raw.replace(b"\n", b" ")),
+    ),
+    max_size=40,
+)
+
+
+def told(parts: list[bytes]) -> Before:
+    """What whole lines are, looked at one by one."""
+    remarks = [not part or part[:1] in (b"#", b"[") for part in parts]
+    at_trailer = 0
+    for number, part in enumerate(parts):
+        if part == b"# end rows=3":
+            at_trailer = number - sum(remarks[:number])
+    return Before(len(parts), sum(remarks), at_trailer)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@settings(deadline=None)  # the first one may compile
+@given(parts=lines, rest=st.sampled_from([b"", b"#", b"[", b"1 2", b"# end rows=3"]))
+def test_lines_that_end_are_counted_and_what_is_cut_off_is_not(
+    kernel: str, parts: list[bytes], rest: bytes
+) -> None:
+    chunk = b"".join(part + b"\n" for part in parts) + rest
+
+    assert after(Before(), chunk, tally(len(chunk), kernel)) == told(parts)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_each_place_of_a_list_has_the_lines_before_it(kernel: str, tmp_path: Path) -> None:
+    # given a list with one line longer than what is counted at once, and places in any order
+    parts = [b"x" * 700_000, b"# a header", *(b"%d" % number * 9 for number in range(60_000))]
+    path = tmp_path / "scan.list"
+    path.write_bytes(b"".join(part + b"\n" for part in parts))
+    ends = [0]
+    for part in parts:
+        ends.append(ends[-1] + len(part) + 1)
+    counter = Counter(path, kernel)
+
+    for number in (30_000, 0, 1, 2, 3, 60_002, 45_000):
+        assert counter.before(ends[number]) == Before(number, int(number >= 2))
