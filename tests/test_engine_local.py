@@ -175,6 +175,14 @@ def test_what_is_begun_ahead_ends_with_the_process_that_never_used_it(killed):
     eventually(lambda: not alive(pid), "it ends")
 
 
+def test_what_is_begun_ahead_says_nothing_when_the_process_ends_at_once():
+    code = "from harvest.engines import forking; forking.begin(['harvest.run.reading'])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "early"),
     [

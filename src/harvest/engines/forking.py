@@ -132,8 +132,11 @@ class _Keeper(MetaPathFinder):
 
 def _prepare(modules: str, pipe: str) -> None:
     """Import modules, in the process that is forked from."""
-    # without waiting: who would write may have been killed, and reading then ends at once
-    more = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        # without waiting: who would write may have been killed, and reading then ends at once
+        more = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return  # who would write has ended and cleared up
     os.set_blocking(more, True)
     keeper = _Keeper()
     sys.meta_path.insert(0, keeper)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import orjson
 
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
@@ -59,6 +60,16 @@ def schema_as_declared(kind: RecordType) -> Schema:
     return Schema(version=kind.version, columns=declared_columns(kind))
 
 
+def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
+    """Whether a dataset has just the columns of a record type, those of structs in order too."""
+    if recorded is None:
+        return False
+    declared = schema_as_declared(kind)
+    # dicts are equal in whatever order
+    same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
+    return same and recorded.version == declared.version
+
+
 @attrs.frozen(kw_only=True)
 class Drift:
     """What a run does where its record types have other columns than a dataset.
@@ -91,7 +102,7 @@ class Drift:
             return
         staying = self._staying(plan, number, manifest)
         for kind in self.kinds:
-            if manifest.schemas.get(kind.name) == schema_as_declared(kind):
+            if _is_declared(manifest.schemas.get(kind.name), kind):
                 continue
             recorded = recorded_types(manifest, kind.name)
             if recorded is None:
@@ -126,7 +137,7 @@ class Drift:
             recorded = schemas.get(kind.name)
             if recorded is None and (kind.name in now or kind.name in staying):
                 schemas[kind.name] = schema_as_declared(kind)
-            elif recorded == schema_as_declared(kind):
+            elif _is_declared(recorded, kind):
                 continue
             elif recorded is not None and kind.name in now and self.policy != "freeze":
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
