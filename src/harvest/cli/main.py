@@ -24,7 +24,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     # from here on there is nothing left to interrupt
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    gc.freeze()  # nor is it worth a last look, which takes longer than a small command
     sys.exit(code)
 
 

@@ -11,6 +11,7 @@ worker needs, and ``fork_context`` the rest.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -146,6 +147,7 @@ def _prepare(modules: str, pipe: str) -> None:
     with os.fdopen(more) as told:
         _import(told.readline().split())
     gc.freeze()  # so that the workers' collections leave these pages to be shared
+    atexit.register(gc.unfreeze)  # libraries complain of what is there when the process ends
     gc.enable()
 
 
