@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 import worker_functions as work
 
-from harvest.cli import run as run_command
+from harvest.cli.early import LARGE_BYTES, begin_workers
 from harvest.engines import forking
 from harvest.engines.local import LocalEngine
 from harvest.errors import HarvestError
@@ -184,28 +184,34 @@ def test_what_is_begun_ahead_says_nothing_when_the_process_ends_at_once():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "early"),
+    ("words", "early"),
     [
-        (("large", None, None), True),
-        (("small", None, None), False),
-        (("there is none", None, None), False),
-        (("small", None, 4), True),
-        (("large", "local", None), True),
-        (("large", None, 1), False),
-        (("large", "dask", 4), False),
+        (["run", "-s", "gpfs:large", "-k", "parquet:out"], True),
+        (["run", "--source=gpfs:large"], True),
+        (["run", "-s", "gpfs:small"], False),
+        (["run", "-s", "gpfs:there is none"], False),
+        (["run", "-s"], False),
+        (["run", "recipe.toml"], False),
+        (["run", "recipe.toml", "--workers", "4"], True),
+        (["run", "-s", "gpfs:large", "--engine", "local"], True),
+        (["run", "-s", "gpfs:large", "--workers=1"], False),
+        (["run", "-s", "gpfs:large", "--engine=dask", "--workers", "4"], False),
+        (["run", "-s", "gpfs:large", "--dry-run"], False),
+        (["check", "-s", "gpfs:large"], False),
+        ([], False),
     ],
 )
 def test_workers_are_begun_before_the_plan_where_they_are_surely_wanted(
-    tmp_path, monkeypatch, arguments, early
+    tmp_path, monkeypatch, words, early
 ):
-    source, engine, workers = arguments
     with (tmp_path / "large").open("wb") as file:
-        file.truncate(run_command.LARGE_BYTES)
+        file.truncate(LARGE_BYTES)
     (tmp_path / "small").write_bytes(b"few")
     begun = []
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(forking, "begin", begun.append)
 
-    run_command._begin_workers([f"gpfs:{tmp_path}/{source}"], engine, workers)
+    begin_workers(words)
 
     assert bool(begun) == early
 

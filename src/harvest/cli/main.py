@@ -11,6 +11,8 @@ from typing import NoReturn
 from harvest.errors import ExitCode, HarvestError, told_within
 from harvest.run import interrupt
 
+from .early import begin_workers
+
 __all__ = ["main"]
 
 
@@ -30,6 +32,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _run(argv: list[str], *, debug: bool) -> int:
     """Call a command; its exit code, after any error has been told."""
     try:
+        begin_workers(argv)
         from .app import app
 
         code = app(args=argv, standalone_mode=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -25,9 +23,6 @@ from .options import (
 )
 
 __all__ = ["run"]
-
-LARGE_BYTES: Final = 64 << 20
-"""A file for which workers are certainly wanted."""
 
 
 def run(
@@ -64,8 +59,6 @@ def run(
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
-    if not (dry_run or print_config):
-        _begin_workers(source or (), engine, workers)
     from harvest.plugins.manager import manager
 
     plugins = manager()
@@ -107,22 +100,3 @@ def run(
         return 0
     print_result(result, whole, json=json)
     return int(result.exit_code)
-
-
-def _begin_workers(sources: Iterable[str], engine: str | None, workers: int | None) -> None:
-    """Start what workers are forked from where they are needed: it takes as long as planning."""
-    if engine not in (None, "local") or workers == 1:
-        return
-    if workers is None and not any(map(_is_large, sources)):
-        return
-    from harvest.engines import forking
-
-    forking.begin(["harvest.run.reading", "harvest.engines.local"])
-
-
-def _is_large(source: str) -> bool:
-    """Whether a source is surely one large file; what it is in truth is found out later."""
-    try:
-        return Path(source.partition(":")[2]).stat().st_size >= LARGE_BYTES
-    except (OSError, ValueError):
-        return False

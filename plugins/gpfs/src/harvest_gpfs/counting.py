@@ -7,6 +7,7 @@ parsed while the rest is counted.
 
 from __future__ import annotations
 
+import ctypes
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from harvest.toolkit import compiled, native
 
 __all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "tally", "trailer_rows"]
 
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 19
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
 
 _TRAILER: Final = re.compile(rb"# end rows=(\d{1,18})\s*")
@@ -68,21 +69,22 @@ def tally(size_bytes: int, kernel: str = "auto") -> Tally:
 
 
 def _compiled_tally() -> Tally:
-    import numpy as np  # late: a plan does without, and workers wait for it
-
     count = native.load("harvest_gpfs.count_kernel", "count")
-    found = np.zeros(2, np.int64)
+    found = (ctypes.c_int64 * 2)()
 
     def counted(chunk: bytes | memoryview) -> tuple[int, int]:
-        data = np.frombuffer(chunk, np.uint8)
-        count(data.ctypes.data, len(data), found.ctypes.data)
-        return int(found[0]), int(found[1])
+        if isinstance(chunk, bytes):
+            start = ctypes.cast(ctypes.c_char_p(chunk), ctypes.c_void_p).value
+        else:
+            start = ctypes.addressof(ctypes.c_char.from_buffer(chunk))
+        count(start, len(chunk), ctypes.addressof(found))
+        return found[0], found[1]
 
     return counted
 
 
 def _columnar_tally() -> Tally:
-    import numpy as np
+    import numpy as np  # late: a plan does without, and workers wait for it
 
     room = np.empty(_CHUNK, bool)
 
