@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
@@ -60,7 +61,14 @@ def run(
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
     from harvest.plugins.manager import manager
+    from harvest.run.runner import execute
 
+    from .outcome import print_plan, print_result
+    from .progress import display
+
+    # what is imported by now stays: to look for garbage in it at the end takes longer than a small
+    # run.  Plugins come later, since some libraries complain of what is not cleared away.
+    gc.freeze()
     plugins = manager()
     whole = recipe_from(
         recipe,
@@ -85,11 +93,6 @@ def run(
             print("# passwords and other secrets are hidden; give them anew to run this recipe")
         print(shown.to_toml(), end="")
         return 0
-
-    from harvest.run.runner import execute
-
-    from .outcome import print_plan, print_result
-    from .progress import display
 
     with display() as observer:
         result = execute(
