@@ -89,6 +89,17 @@ def test_workers_do_not_wait_until_every_task_has_found_out_what_it_needs():
     assert everything == [2 * n for n in range(30)]
 
 
+def printed_by(code, folder):
+    """What a script prints; workers need one that they can import."""
+    script = folder / "script.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, str(script), SUPPORT], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 FRESH = """
 import os, sys
 from pathlib import Path
@@ -108,15 +119,7 @@ if __name__ == "__main__":
 
 def test_workers_are_forked_from_one_thread_that_has_imported_what_they_need(tmp_path):
     """polars would start threads; a module that is not there is no worker's concern."""
-    script = tmp_path / "fresh.py"
-    script.write_text(FRESH)
-
-    done = subprocess.run(
-        [sys.executable, str(script), SUPPORT], capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["True", "False", "1", "True"]
+    assert printed_by(FRESH, tmp_path) == "True False 1 True"
 
 
 BEGUN = """
@@ -136,15 +139,7 @@ if __name__ == "__main__":
 
 
 def test_what_is_begun_ahead_imports_what_is_named_then_and_later(tmp_path):
-    script = tmp_path / "begun.py"
-    script.write_text(BEGUN)
-
-    done = subprocess.run(
-        [sys.executable, str(script), SUPPORT], capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['pyarrow', 'colorsys']"
+    assert printed_by(BEGUN, tmp_path) == "['pyarrow', 'colorsys']"
 
 
 NEVER_USED = """

@@ -27,6 +27,7 @@ import hashlib
 import importlib
 import json
 import os
+import secrets
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -214,7 +215,8 @@ def _made(module: str, name: str) -> _Code:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file that others see whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    # processes of other machines may write here too, with the same number as this one
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         draft.write_bytes(data)
         draft.replace(path)
