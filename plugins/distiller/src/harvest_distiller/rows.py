@@ -18,7 +18,7 @@ COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
 # pandas writes ids beside blanks as 58250603.0
 _ID: Final = r"^(\d{1,18})(?:\.0*)?$"
 _ELAPSED: Final = (
-    r"^(-)?(?:(\d{1,6})(?:\s+days?,?\s*|-|$))?\s*(?:(\d{1,7}):(\d{2}):(\d{2}(?:\.\d+)?))?$"
+    r"^(-)?(?:(\d{1,6})(?:\s+days?,?\s*|-|$))?\s*(?:(\d{1,7}):(\d{2}):(\d{2})(\.\d+)?)?$"
 )
 _BLANK: Final = ["", "null", "none", "nan", "nat", "\\n"]
 
@@ -38,18 +38,20 @@ def parsed(rows: pl.DataFrame) -> pl.DataFrame:
         for name in COLUMNS
     )
     parts = elapsed.str.extract_groups(_ELAPSED).struct
-    days, hours, minutes, rest = (
-        parts.field(str(index)).cast(pl.Float64, strict=False) for index in (2, 3, 4, 5)
+    days, hours, minutes, whole = (
+        parts.field(str(index)).cast(pl.Int64, strict=False) for index in (2, 3, 4, 5)
     )
-    amount = (
-        days.fill_null(0.0) * 86_400
-        + hours.fill_null(0.0) * 3_600
-        + minutes.fill_null(0.0) * 60
-        + rest.fill_null(0.0)
+    counted = (
+        days.fill_null(0) * 86_400
+        + hours.fill_null(0) * 3_600
+        + minutes.fill_null(0) * 60
+        + whole.fill_null(0)
     )
+    # the fraction joins as text: a sum of floats may be a digit off, beyond a limit it is equal to
+    amount = pl.concat_str(counted, parts.field("6").fill_null("")).cast(pl.Float64, strict=False)
     # a bare number of days needs its word: a lone number has no unit
     told = hours.is_not_null() | elapsed.str.contains("day", literal=True)
-    fits = told & (minutes.fill_null(0.0) < 60) & (rest.fill_null(0.0) < 60)
+    fits = told & (minutes.fill_null(0) < 60) & (whole.fill_null(0) < 60)
     rows = rows.with_columns(
         scan.str.extract(_ID).cast(pl.Int64, strict=False).alias("#scan"),
         slurm.str.extract(_ID).cast(pl.Int64, strict=False).alias("#slurm"),
