@@ -25,10 +25,20 @@ TIMELINE: dict[str, pl.DataType] = {
     "bytes": pl.Int64(),
     "bytes_per_s": pl.Float64(),
     "operations": pl.Int64(),
+    "uid": pl.Int64(),
+    "began": TIME,
 }
 
 BINS = 200
-"""Bins of the longest run, at most, where none are asked for."""
+"""Intervals of a session, at most, where none are asked for."""
+
+_STEPS = pl.Series(
+    [step * 10**power for power in range(3, 16) for step in (1, 2, 5)], dtype=pl.Int64
+)
+"""Lengths of an interval to choose from: 1, 2, 5, 10, 20, ... milliseconds, in microseconds."""
+
+_LONGEST = _STEPS * BINS
+"""What each of them divides into so many intervals."""
 
 MOST_BINS = 1_000_000
 _LONG = 2**31
@@ -45,27 +55,32 @@ def timeline(
 
     run: keeps one run (the directory of its logs, or the directory's name).
     bin: seconds of an interval.  The default is the shortest of 1, 2, 5, 10, ... milliseconds
-        that divides the longest run into 200 intervals at most.
+        that divides a session into 200 intervals at most.
+
+    A session is what ran together: logs of one directory and user whose times overlap, directly
+    or through others.  The processes of a Dask run are one; jobs of other days, whose logs lie in
+    the same directory, have sessions, and so intervals, of their own.
 
     Intervals without I/O have no row.  The bytes of an operation are spread evenly over its time;
     in whole bytes, rounded down up to each border between intervals, so that they add up exactly.
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
 
     Columns: run (directory of the logs), host, op (read or write), time (start of the interval;
-    null for operations without a time), bin_s, bytes, bytes_per_s, operations (that began in it).
+    null for operations without a time), bin_s, bytes, bytes_per_s, operations (that began in it),
+    uid and began (the session: its user, and the start of its first log).
 
-    Raises UsageError for a bin that is no positive number, or too small for the run.
+    Raises UsageError for a bin that is no positive number, or too small for a session.
     """
     micros = None if bin is None else _micros(bin)
     if micros is not None:
         # looked at now and not when the rows are asked for, so that the error reaches the user
-        span = _span(_trace(dataset, run))
+        span = max(_logs(dataset, run)["span"].to_list(), default=0)
         if span / micros > MOST_BINS:
             raise UsageError(
                 f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
                 remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
             )
-    return deferred(lambda: _timeline(_trace(dataset, run), micros), TIMELINE)
+    return deferred(lambda: _timeline(dataset, run, micros), TIMELINE)
 
 
 def _micros(text: float | str) -> int:
@@ -92,52 +107,73 @@ def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
     )
 
 
-def _span(trace: pl.LazyFrame) -> int:
-    """Microseconds from the first operation to the end of the last, of the longest run."""
-    spans = (
-        trace.group_by("origin")
-        .agg(pl.col("start").min(), pl.col("end").max())
-        .collect(engine="streaming")
-        .group_by(run_of(pl.col("origin")).alias("run"))
-        .agg(span=pl.col("end").max() - pl.col("start").min())
+def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    """A row per traced log: origin, run, uid, and its session's began and span in microseconds."""
+    jobs = dataset["darshan.job"].select(
+        "origin",
+        "uid",
+        job_start=pl.col("start_time").dt.epoch("us"),
+        job_end=pl.col("end_time").dt.epoch("us"),
     )
-    return max(spans["span"].drop_nulls().to_list(), default=0)
+    in_order = (
+        _trace(dataset, run)
+        .group_by("origin")
+        .agg(pl.col("start").min(), pl.col("end").max())
+        .join(jobs, on="origin", how="left")
+        .collect(engine="streaming")
+        .with_columns(
+            run=run_of(pl.col("origin")),
+            # a process that lives through others' I/O holds a session together
+            from_us=pl.min_horizontal("start", "job_start"),
+            to_us=pl.max_horizontal("end", "job_end"),
+        )
+        .sort("run", "uid", "from_us", "origin", nulls_last=True)
+    )
+    one = ["run", "uid"]
+    before = pl.col("to_us").cum_max().shift(1).over(one)
+    return (
+        in_order.with_columns(apart=(pl.col("from_us") > before).fill_null(value=False))
+        .with_columns(session=pl.col("apart").cum_sum().over(one))
+        .with_columns(
+            began=pl.col("from_us").min().over(*one, "session"),
+            # of the operations alone, for intervals are counted from the first to the last
+            span=(pl.col("end").max() - pl.col("start").min()).over(*one, "session").fill_null(0),
+        )
+        .select("origin", "run", "uid", "began", "span")
+    )
 
 
-def _timeline(trace: pl.LazyFrame, micros: int | None) -> pl.DataFrame:
+def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl.DataFrame:
+    logs = _logs(dataset, run)
     if micros is None:
-        micros = _nice(_span(trace) / BINS)
+        logs = logs.with_columns(width=_STEPS.gather(_LONGEST.search_sorted(logs["span"], "left")))
+    else:
+        logs = logs.with_columns(width=pl.lit(micros, pl.Int64))
     sums = (
-        _spread(trace, micros)
+        _spread(_trace(dataset, run).join(logs.select("origin", "width").lazy(), on="origin"))
         .group_by("origin", "host", "op", "bin")
         .agg(pl.col("bytes").sum(), operations=pl.col("begins").sum().cast(pl.Int64))
         .collect(engine="streaming")
     )
+    micros_of, session = pl.col("width"), ["run", "uid", "began"]
     return (
-        sums.group_by("host", "op", "bin", run=run_of(pl.col("origin")))
+        sums.join(logs, on="origin")
+        .group_by(*session, "host", "op", "width", "bin")
         .agg(pl.col("bytes", "operations").sum())
-        .sort("run", "host", "op", "bin", nulls_last=True)
+        .sort("run", "began", "uid", "host", "op", "bin", nulls_last=True)
         .with_columns(
-            time=pl.from_epoch(pl.col("bin") * micros, "us").dt.replace_time_zone("UTC"),
-            bin_s=pl.lit(micros / 1e6),
-            bytes_per_s=pl.col("bytes") / (micros / 1e6),
+            time=pl.from_epoch(pl.col("bin") * micros_of, "us").dt.replace_time_zone("UTC"),
+            began=pl.from_epoch("began", "us").dt.replace_time_zone("UTC"),
+            # polars divides by a constant by multiplying, which may miss by a digit
+            bin_s=(micros_of / 1e6).round(6),
         )
+        .with_columns(bytes_per_s=pl.col("bytes") / pl.col("bin_s"))
     )
 
 
-def _nice(least: float) -> int:
-    """The least of 1, 2, 5, 10, 20, ... milliseconds that is no less, in microseconds."""
-    size = 1_000
-    while True:
-        for step in (1, 2, 5):
-            if size * step >= least:
-                return size * step
-        size *= 10
-
-
-def _spread(trace: pl.LazyFrame, micros: int) -> pl.LazyFrame:
-    """A row per operation and interval that it touches, with its bytes there."""
-    start, end, length = pl.col("start"), pl.col("end"), pl.col("length")
+def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
+    """A row per operation and interval of its ``width`` that it touches, with its bytes there."""
+    start, end, length, micros = (pl.col(name) for name in ("start", "end", "length", "width"))
     first = start.floordiv(micros)
     last = pl.max_horizontal(start, end - 1).floordiv(micros)
 
