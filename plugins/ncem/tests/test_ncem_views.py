@@ -210,6 +210,16 @@ def test_of_several_files_of_a_scan_the_first_written_counts():
     }
 
 
+def test_a_median_offset_equal_to_the_threshold_is_synchronised():
+    # given offsets of 0.001 and 1.008 s, whose mean is 0.5045000000000001 in floats
+    data = dataset([(1, 0, 0.0, "a"), (1, 1, 0.002, "a"), (2, 0, 60.0, "b"), (2, 1, 62.016, "b")])
+
+    found = rows(clock_check.build(data, per="receiver", threshold="504500us"))
+
+    assert [r["median_offset_s"] for r in found] == [-0.5045, 0.5045]
+    assert not any(r["unsynchronised"] for r in found)
+
+
 def test_clock_check_flags_what_is_apart():
     data = dataset(
         [

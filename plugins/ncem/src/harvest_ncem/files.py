@@ -17,7 +17,7 @@ from harvest.toolkit.frames import TEXT_MAP
 from .config import NcemConfig
 from .names import FileName, parse_name, readable
 from .records import DataFile, ReceiverStatus
-from .times import parse_times
+from .times import as_seconds, parse_times
 
 __all__ = ["read_files", "read_statuses"]
 
@@ -98,7 +98,7 @@ def read_statuses(
             "progress",
             "last_scan_number",
             "recorded_time",
-            (pl.col("shift") / 1e6).alias("clock_offset_s"),
+            as_seconds(pl.col("shift")).alias("clock_offset_s"),
             "extra",
             "origin",
             pl.lit(1, pl.Int64).alias("position"),

@@ -9,6 +9,12 @@ from harvest import ReportSpec, SourceSpec, View, hookimpl
 harvest_api = 1
 
 _STUDY = "TOML file with the study's scan ranges, sizes and limits"
+_SETTINGS = {
+    "study": _STUDY,
+    "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
+    "save_correction": "on (default) or off: whether to subtract the study's save time",
+}
+_ALL = ("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file")
 
 
 @hookimpl
@@ -44,11 +50,7 @@ def harvest_views() -> Iterable[View]:
             "transfer took: elapsed plus mean offload, less the correction for saving.",
             build="harvest_ncem.views.file_transfer:build",
             requires=("distiller.job", "slurm.job"),
-            settings={
-                "study": _STUDY,
-                "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
-                "save_correction": "on (default) or off: whether to subtract the study's save time",
-            },
+            settings=_SETTINGS,
         ),
         View(
             name="ncem.streaming",
@@ -71,6 +73,14 @@ def harvest_views() -> Iterable[View]:
                 "overrides the study's",
             },
         ),
+        View(
+            name="ncem.outliers",
+            doc="Per size and method, the quartiles and fences of the durations, how many lie "
+            "beyond, and a warning where the clock is too coarse for them.",
+            build="harvest_ncem.views.outliers:build",
+            requires=_ALL,
+            settings=_SETTINGS,
+        ),
     ]
 
 
@@ -83,11 +93,7 @@ def harvest_reports() -> Iterable[ReportSpec]:
             doc="File transfer compared with streaming, per scan size: statistics with and without "
             "outliers, speed-up, histograms.",
             build="harvest_ncem.reports:comparison",
-            requires=("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file"),
-            settings={
-                "study": _STUDY,
-                "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
-                "save_correction": "on (default) or off: whether to subtract the study's save time",
-            },
+            requires=_ALL,
+            settings=_SETTINGS,
         )
     ]

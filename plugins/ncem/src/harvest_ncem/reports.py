@@ -14,12 +14,12 @@ from harvest.plugins.view import DatasetReader
 from harvest.report import Column, Notes, Plot, Report, Table
 
 from .study import Study, load_study
+from .views.outliers import durations, fences, outliers, positions
 
 __all__ = ["comparison", "describe", "outliers"]
 
 METHODS = ("file_transfer", "streaming")
 LABELS = {"file_transfer": "file transfer", "streaming": "streaming"}
-FENCE = 1.5
 MAX_BINS = 60
 INK = "#1f2430"
 """The colour of text in reports' plots."""
@@ -54,14 +54,14 @@ def comparison(
     ncem.file_transfer.
     """
     made = load_study(study)
-    rows = _durations(dataset, made, max_elapsed, save_correction)
+    rows = durations(dataset, made, max_elapsed, save_correction)
     used = rows.filter(pl.col("excluded").is_null()).drop("excluded")
     marked = outliers(used)
-    table = describe(marked)
+    table, limits = describe(marked), fences(marked)
     sizes = table["size"].unique(maintain_order=True).to_list()
     return Report(
         made.name or "File transfer compared with streaming",
-        intro=_intro(table),
+        intro=[*_intro(table), *_warnings(limits)],
         sections=[
             Table(
                 "comparison",
@@ -71,26 +71,11 @@ def comparison(
                 group="size",
             ),
             *([_overview(table)] if sizes else []),
+            *([_fences(limits)] if sizes else []),
             *(_histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
             _left_out(rows),
             _definitions(made, save_correction),
         ],
-    )
-
-
-def outliers(durations: pl.DataFrame) -> pl.DataFrame:
-    """Mark with ``outlier`` what lies outside the fences of its size and method.
-
-    The fences are Tukey's: 1.5 interquartile ranges below the first quartile and above the third;
-    a value on a fence is inside.  Quartiles interpolate linearly between the sorted values, as
-    numpy.quantile does by default.
-    """
-    value, group = pl.col("duration_s"), ["size", "method"]
-    low = value.quantile(0.25, interpolation="linear").over(group)
-    high = value.quantile(0.75, interpolation="linear").over(group)
-    reach = FENCE * (high - low)
-    return durations.with_columns(
-        ((value < low - reach) | (value > high + reach)).alias("outlier"),
     )
 
 
@@ -119,47 +104,8 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
     }
     return (
         statistics.with_columns((mean["file_transfer"] / mean["streaming"]).alias("speed_up"))
-        .sort(_positions(), "size", "outliers", "method")
+        .sort(positions(), "size", "outliers", "method")
         .select(column.name for column in COLUMNS)
-    )
-
-
-def _positions() -> pl.Expr:
-    """Number of positions of a size: 128x128 comes before 1024x1024."""
-    sides = pl.col("size").str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
-    return sides.list.eval(pl.element().product()).list.first()
-
-
-def _durations(
-    dataset: DatasetReader, study: Study, max_elapsed: Any, save_correction: Any
-) -> pl.DataFrame:
-    """size, data_gb, duration_s, excluded, method of all that the two views list."""
-    columns = ("size", "data_gb", "duration_s", "excluded")
-    frames = []
-    if "slurm.job" in dataset and "distiller.job" in dataset:
-        limits = {} if max_elapsed is None else {"max_elapsed": max_elapsed}
-        found = dataset.view(
-            "ncem.file_transfer", study=study, save_correction=save_correction, **limits
-        )
-        frames.append(found.select(*columns, pl.lit("file_transfer").alias("method")))
-    if "ncem.receiver_status" in dataset and "ncem.data_file" in dataset:
-        found = dataset.view("ncem.streaming", study=study)
-        frames.append(found.select(*columns, pl.lit("streaming").alias("method")))
-    if not frames:
-        schema = {"size": pl.String, "data_gb": pl.Float64, "duration_s": pl.Float64}
-        return pl.DataFrame(schema=schema | {"excluded": pl.String, "method": pl.String})
-    return (
-        pl.concat(frames)
-        .with_columns(
-            pl.when(pl.col("excluded").is_not_null())
-            .then(pl.col("excluded"))
-            .when(pl.col("size").is_null())
-            .then(pl.lit("in no scan range: the size is not known"))
-            .when(pl.col("duration_s").is_null())
-            .then(pl.lit("no duration"))
-            .alias("excluded")
-        )
-        .collect()
     )
 
 
@@ -187,13 +133,46 @@ def _speed_ups(pairs: pl.DataFrame) -> list[tuple[str, str]]:
     return [(size, f"{value:.2f}") for size, value in pairs.select("size", "speed_up").iter_rows()]
 
 
+def _warnings(limits: pl.DataFrame) -> list[str]:
+    """A paragraph for each size and method whose data the rule for outliers does not suit."""
+    found = limits.filter(pl.col("warning").is_not_null())
+    return [
+        f"Warning: {LABELS[method]} at {size}: {warning}."
+        for size, method, warning in found.select("size", "method", "warning").iter_rows()
+    ]
+
+
+def _fences(limits: pl.DataFrame) -> Table:
+    return Table(
+        "outliers",
+        limits,
+        (
+            Column("size"),
+            Column("method"),
+            Column("n"),
+            Column("n_outliers", "outliers", doc="values beyond a fence"),
+            Column("first_quartile_s", "q1", "s", doc="first quartile"),
+            Column("third_quartile_s", "q3", "s", doc="third quartile"),
+            Column("low_fence_s", "from", "s", doc="the low fence"),
+            Column("high_fence_s", "to", "s", doc="the high fence"),
+            Column(
+                "clock_step_s", "clock", "s", "g", doc="the step in which the coarser clock counts"
+            ),
+        ),
+        title="Fences of the outliers",
+        group="size",
+        note="A value on a fence is inside. Where the quartiles are closer than a step of the "
+        "clock, a warning stands at the beginning of the report.",
+    )
+
+
 def _left_out(rows: pl.DataFrame) -> Table:
     counted = (
         rows.filter(pl.col("excluded").is_not_null())
         .group_by("method", "size", "excluded")
         .agg(pl.len().cast(pl.Int64).alias("n"))
         .sort(
-            *("method", _positions(), "size", "n", "excluded"),
+            *("method", positions(), "size", "n", "excluded"),
             descending=[False, False, False, True, False],
             nulls_last=True,
         )
@@ -214,7 +193,7 @@ def _definitions(study: Study, save_correction: Any) -> Notes:
         "the save-time correction. One value per job.",
         "streaming: from the first receiver time of a scan to the write of its HDF5 file at "
         "NERSC. One value per scan.",
-        f"Outliers lie more than {FENCE} interquartile ranges below the first quartile or above "
+        "Outliers lie more than 1.5 interquartile ranges below the first quartile or above "
         "the third, within their size and method. Quartiles interpolate linearly.",
         f"Save-time correction: {save_correction}; twice the difference between saving a real "
         "and a blank scan, where the study gives it for the size.",
@@ -357,7 +336,8 @@ def bin_edges(values: pl.Series) -> list[float]:
     elif high <= low:
         low, width = low - 0.5, 1.0
     count = max(1, math.ceil((high - low) / width - 1e-9))
-    return [low + i * width for i in range(count + 1)]
+    edges = [low + i * width for i in range(count + 1)]
+    return [*edges[:-1], max(edges[-1], high)]  # the sum may fall short of it by a digit
 
 
 def _short(value: Any) -> str:

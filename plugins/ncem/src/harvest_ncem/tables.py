@@ -25,7 +25,7 @@ from harvest.toolkit.frames import TEXT_MAP
 
 from .config import NcemConfig
 from .records import DataFile, ReceiverStatus
-from .times import ParsedTimes, parse_times
+from .times import ParsedTimes, as_seconds, parse_times
 
 __all__ = ["Table", "read_table", "recognise"]
 
@@ -172,7 +172,7 @@ def _receivers(
             pl.col("#scan_number").alias("scan_number"),
             pl.col("cell").replace_strict(table.receivers, return_dtype=pl.Int64).alias("receiver"),
             pl.col("time").alias("recorded_time"),
-            (pl.col("shift") / 1e6).alias("clock_offset_s"),
+            as_seconds(pl.col("shift")).alias("clock_offset_s"),
             "line",
             "extra",
             ((pl.col("line") - 2) * len(names) + pl.col("index") + 1).alias("position"),

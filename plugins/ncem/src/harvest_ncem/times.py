@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 import polars as pl
 
-__all__ = ["ParsedTimes", "parse_times"]
+__all__ = ["ParsedTimes", "as_seconds", "parse_times"]
 
 _FORM: Final = (
     r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
@@ -139,3 +139,12 @@ def _minutes(offset: pl.Expr) -> pl.Expr:
         .then(-amount)
         .otherwise(amount)
     )
+
+
+def as_seconds(micros: pl.Expr) -> pl.Expr:
+    """Seconds of a column of microseconds, or of their halves: the nearest float to each.
+
+    polars divides by a constant by multiplying, which may miss it by a digit; a value equal to a
+    limit must not.
+    """
+    return (micros / 1e6).round(7)

@@ -15,6 +15,7 @@ from harvest.plugins.view import DatasetReader
 
 from ..durations import seconds
 from ..study import load_study
+from ..times import as_seconds
 from .scans import BOGUS, choice, statuses
 
 __all__ = ["build"]
@@ -45,12 +46,14 @@ def build(
             (pl.col("us") - pl.col("us").min().over("scan_number", "take")).alias("since")
         )
         .with_columns(
-            ((pl.col("since") - pl.col("since").median().over("scan_number", "take")) / 1e6).alias(
-                "offset_s"
+            # a median of whole numbers is whole or a half, which a float holds exactly
+            (pl.col("since") - pl.col("since").median().over("scan_number", "take")).alias(
+                "offset_us"
             ),
             pl.len().over("scan_number", "take").cast(pl.Int64).alias("receivers"),
         )
     )
+    told = told.with_columns(as_seconds(pl.col("offset_us")).alias("offset_s"))
     return _per_receiver(told, limit) if per == "receiver" else _per_scan(told, limit)
 
 
@@ -64,7 +67,7 @@ def _per_scan(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
             pl.col("receivers").first(),
             pl.col("time").min().alias("first_receiver_time"),
             pl.col("time").max().alias("last_receiver_time"),
-            (pl.col("since").max() / 1e6).alias("spread_s"),
+            as_seconds(pl.col("since").max()).alias("spread_s"),
             pl.col("receiver")
             .sort_by(offset.abs(), descending=True, maintain_order=True)
             .first()
@@ -97,8 +100,9 @@ def _per_receiver(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
         .group_by("receiver")
         .agg(
             pl.len().cast(pl.Int64).alias("n"),
-            offset.median().alias("median_offset_s"),
-            offset.mean().alias("mean_offset_s"),
+            # of the exact offsets: a median of floats may lie a digit beyond the limit
+            as_seconds(pl.col("offset_us").median()).alias("median_offset_s"),
+            (pl.col("offset_us").mean() / 1e6).alias("mean_offset_s"),
             offset.min().alias("min_offset_s"),
             offset.max().alias("max_offset_s"),
             (offset.abs() > limit).sum().cast(pl.Int64).alias("n_beyond"),

@@ -15,6 +15,7 @@ from harvest import UsageError
 from harvest.plugins.view import DatasetReader
 
 from ..study import Method, Study
+from ..times import as_seconds
 
 __all__ = [
     "BOGUS",
@@ -52,7 +53,7 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 def seconds_between(start: str, end: str) -> pl.Expr:
     """Seconds from one column of times to another."""
-    return (pl.col(end) - pl.col(start)).dt.total_microseconds() / 1e6
+    return as_seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
 
 
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:

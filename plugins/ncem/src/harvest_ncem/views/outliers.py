@@ -1,0 +1,203 @@
+"""Which durations are outliers, and whether the rule suits the data.
+
+The rule is Tukey's: an outlier lies more than 1.5 interquartile ranges below the first quartile or
+above the third, within its size and method; a value on a fence is inside.  Quartiles interpolate
+linearly between the sorted values, as numpy.quantile does by default.
+
+Everything is compared in whole numbers, for a sum of floats misses the fence it lies on by a
+digit.  ``measured_us`` is what the clocks showed, in microseconds: Slurm's elapsed time, or the
+time from receiver to file.  ``duration_s`` differs from it by what a size and method have in
+common (offload, correction for saving), which moves values and fences alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest.plugins.view import DatasetReader
+
+from ..study import Study, load_study
+
+__all__ = ["build", "durations", "fences", "outliers", "positions"]
+
+GROUP = ("size", "method")
+SCHEMA = {
+    "size": pl.String,
+    "method": pl.String,
+    "data_gb": pl.Float64,
+    "duration_s": pl.Float64,
+    "measured_us": pl.Int64,
+    "start_step_us": pl.Int64,
+    "end_step_us": pl.Int64,
+    "excluded": pl.String,
+}
+STEPS = (1_000_000, 100_000, 10_000, 1_000, 100, 10)
+"""Steps in which a clock may count, in microseconds, the coarsest first; or else 1."""
+
+
+def build(
+    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: Any = "on"
+) -> pl.LazyFrame:
+    """One row per size and method: quartiles, fences, how many outliers, and what to beware of.
+
+    study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
+    ncem.file_transfer.
+    """
+    rows = durations(dataset, load_study(study), max_elapsed, save_correction)
+    return fences(outliers(rows.filter(pl.col("excluded").is_null()))).lazy()
+
+
+def durations(
+    dataset: DatasetReader, study: Study, max_elapsed: Any, save_correction: Any
+) -> pl.DataFrame:
+    """All that the views ncem.file_transfer and ncem.streaming list, in the columns of SCHEMA.
+
+    excluded: why a row does not count.
+    start_step_us, end_step_us: the coarsest step of a clock that the row's times are multiples of.
+    """
+    frames = [pl.LazyFrame(schema=SCHEMA)]
+    if "slurm.job" in dataset and "distiller.job" in dataset:
+        limits = {} if max_elapsed is None else {"max_elapsed": max_elapsed}
+        found = dataset.view(
+            "ncem.file_transfer", study=study, save_correction=save_correction, **limits
+        )
+        elapsed = (pl.col("elapsed_s") * 1e6).round().cast(pl.Int64)
+        frames.append(
+            found.with_columns(
+                method=pl.lit("file_transfer"),
+                measured_us=elapsed,
+                start_step_us=pl.lit(1, pl.Int64),  # an elapsed time has one clock
+                end_step_us=_step(elapsed),
+            )
+        )
+    if "ncem.receiver_status" in dataset and "ncem.data_file" in dataset:
+        start, end = (pl.col(name).dt.epoch("us") for name in ("first_receiver_time", "write_time"))
+        frames.append(
+            dataset.view("ncem.streaming", study=study).with_columns(
+                method=pl.lit("streaming"),
+                measured_us=end - start,
+                start_step_us=_step(start),
+                end_step_us=_step(end),
+            )
+        )
+    return (
+        pl.concat([frame.select(*SCHEMA) for frame in frames])
+        .with_columns(
+            pl.when(pl.col("excluded").is_not_null())
+            .then(pl.col("excluded"))
+            .when(pl.col("size").is_null())
+            .then(pl.lit("in no scan range: the size is not known"))
+            .when(pl.col("duration_s").is_null())
+            .then(pl.lit("no duration"))
+            .alias("excluded")
+        )
+        .collect()
+    )
+
+
+def _step(micros: pl.Expr) -> pl.Expr:
+    """The coarsest of the steps that a time is a multiple of."""
+    step = pl.lit(1, pl.Int64)
+    for size in reversed(STEPS):
+        step = pl.when(micros % size == 0).then(pl.lit(size, pl.Int64)).otherwise(step)
+    return step
+
+
+def outliers(durations: pl.DataFrame) -> pl.DataFrame:
+    """Mark with ``outlier`` what lies outside the fences of its size and method.
+
+    Adds the quartiles ``q1_4`` and ``q3_4``, four times what they are in microseconds, and so
+    whole numbers.
+    """
+    quartiles = durations.group_by(GROUP).agg(q1_4=_quartile(1), q3_4=_quartile(3))
+    value_8 = 8 * pl.col("measured_us")
+    return durations.join(
+        quartiles, on=GROUP, how="left", nulls_equal=True, maintain_order="left"
+    ).with_columns(outlier=(value_8 < _low_8()) | (value_8 > _high_8()))
+
+
+def _quartile(number: int) -> pl.Expr:
+    """Four times a quartile of ``measured_us``, exactly."""
+    place_4 = number * (pl.len().cast(pl.Int64) - 1)
+    in_order = pl.col("measured_us").sort()
+    below, above = in_order.get(place_4 // 4), in_order.get((place_4 + 3) // 4)
+    return 4 * below + place_4 % 4 * (above - below)
+
+
+def _low_8() -> pl.Expr:
+    """Eight times the fence: q1 - 3/2 (q3 - q1)."""
+    return 2 * pl.col("q1_4") - 3 * (pl.col("q3_4") - pl.col("q1_4"))
+
+
+def _high_8() -> pl.Expr:
+    return 2 * pl.col("q3_4") + 3 * (pl.col("q3_4") - pl.col("q1_4"))
+
+
+def fences(marked: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the view ncem.outliers, from rows that ``outliers`` has marked."""
+    common = (pl.col("duration_s") - pl.col("measured_us") / 1e6).first()
+    return (
+        marked.group_by(GROUP)
+        .agg(
+            pl.len().cast(pl.Int64).alias("n"),
+            pl.col("outlier").sum().cast(pl.Int64).alias("n_outliers"),
+            pl.col("q1_4", "q3_4").first(),
+            # the coarser of the two clocks limits what a duration can show
+            (
+                pl.max_horizontal(pl.col("start_step_us").min(), pl.col("end_step_us").min()) / 1e6
+            ).alias("clock_step_s"),
+            common.alias("common_s"),
+        )
+        .with_columns(
+            first_quartile_s=pl.col("q1_4") / 4e6 + pl.col("common_s"),
+            third_quartile_s=pl.col("q3_4") / 4e6 + pl.col("common_s"),
+            low_fence_s=_low_8() / 8e6 + pl.col("common_s"),
+            high_fence_s=_high_8() / 8e6 + pl.col("common_s"),
+            spread_s=(pl.col("q3_4") - pl.col("q1_4")) / 4e6,
+        )
+        .with_columns(warning=_warning())
+        .sort(positions(), *GROUP)
+        .select(
+            *(*GROUP, "n", "n_outliers", "first_quartile_s", "third_quartile_s"),
+            *("low_fence_s", "high_fence_s", "clock_step_s", "warning"),
+        )
+    )
+
+
+def _warning() -> pl.Expr:
+    """What to beware of; null where the rule suits the data."""
+    spread, several = pl.col("spread_s"), pl.col("n") > 1
+    share = (pl.col("n_outliers") * 100 / pl.col("n")).round(1)
+    return (
+        pl.when(several & (spread == 0) & (pl.col("n_outliers") > 0))
+        .then(
+            pl.format(
+                "both quartiles are {} s, so the two fences coincide and each value that differs "
+                "counts as an outlier: {} of {} values ({} %) are left out, and the standard "
+                "deviation of the rest is 0. The clock counts in steps of {} s",
+                pl.col("first_quartile_s").round(6),
+                *("n_outliers", "n"),
+                share,
+                "clock_step_s",
+            )
+        )
+        .when(several & (spread < pl.col("clock_step_s")))
+        .then(
+            pl.format(
+                "the quartiles lie {} s apart, which is less than a step of the clock ({} s): "
+                "what counts as an outlier, {} of {} values ({} %), depends on how the clock "
+                "rounds",
+                *("spread_s", "clock_step_s", "n_outliers", "n"),
+                share,
+            )
+        )
+        .otherwise(pl.lit(None, pl.String))
+    )
+
+
+def positions() -> pl.Expr:
+    """Number of positions of a size: 128x128 comes before 1024x1024."""
+    sides = pl.col("size").str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
+    return sides.list.eval(pl.element().product()).list.first()
