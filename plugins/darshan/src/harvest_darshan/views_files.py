@@ -100,9 +100,8 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         reads=total("count", "read"),
         writes=total("count", "write"),
         operations=pl.col("count").sum(),
-        # rounded, for polars divides by a constant by multiplying, and may miss by a digit
-        read_s=(total("nanoseconds", "read") / 1e9).round(9),
-        write_s=(total("nanoseconds", "write") / 1e9).round(9),
+        read_s=total("nanoseconds", "read") / 1e9,
+        write_s=total("nanoseconds", "write") / 1e9,
         sequential=pl.col("sequential").sum(),
         ordered=pl.col("count").filter(pl.col("sequential").is_not_null()).sum(),
         sized=pl.col(BINS[0]).is_not_null().any(),
