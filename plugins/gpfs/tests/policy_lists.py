@@ -100,7 +100,9 @@ def line(one: Row, style: str, escape: str) -> bytes:
         ).encode()
         for key, name in ((b"ac", "access"), (b"mt", "modify"), (b"cr", "create")):
             show += b" " + key + b"=" + time(one[name], fraction=False)
-        return b"<0> " + begin + b" " + show + b" nl=%d -- " % one["nlink"] + path
+        show += b" nl=%d" % one["nlink"]
+        show = show if escape == "none" else escaped(show, escape)
+        return b"<0> " + begin + b" " + show + b" -- " + path
     if style == "cdm":
         values = (
             *(b"%d" % one["size"], time(one["modify"]), time(one["access"]), time(one["create"])),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import quote
 
 from harvest.testing import SourceConformance
 from harvest_gpfs.source import GpfsSource
 
-LINE = (
-    "{0} 7 0  |size={1}|kballoc=16|access=2026-01-10 08:15:00.000000|create=2026-01-01 00:00:01.5"
-    "|modify=2026-01-09 23:59:59.999999|uid=1000|gid=100|heat=0.25|pool=system|misc=FA| "
-    "-- /gpfs/fs1/a%20dir/file%2D{0}%FF\n"
+SHOW = (
+    "|size={1}|kballoc=16|access=2026-01-10 08:15:00.000000|create=2026-01-01 00:00:01.5"
+    "|modify=2026-01-09 23:59:59.999999|uid=1000|gid=100|heat=0.25|pool=system|misc=FA|"
 )
+LINE = "{0} 7 0  " + quote(SHOW, safe="/{}") + " -- /gpfs/fs1/a%20dir/file%2D{0}%FF\n"
 
 
 class TestGpfs(SourceConformance):

@@ -18,9 +18,7 @@ RECORD = line(row(), "record", "none")
 
 
 def layout(style: str, escape: str) -> Layout:
-    return layout_of(
-        listing([row()] * 3, style, escape), escape="none" if escape == "none" else "percent"
-    )
+    return layout_of(listing([row()] * 3, style, escape))
 
 
 def reason(style: str, escape: str, text: bytes) -> str:

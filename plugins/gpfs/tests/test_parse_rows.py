@@ -85,9 +85,7 @@ def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
     # given rows of any values, in a list whose layout its own first lines tell
     written = [fitted(one, style, escape) for one in made]
     lines = [line(one, style, escape) for one in written]
-    layout = layout_of(
-        listing([row()] * 5, style, escape), escape="none" if escape == "none" else "percent"
-    )
+    layout = layout_of(listing([row()] * 5, style, escape))
     # when they are parsed by the reference and by the fast parsers
     found = [by_reference(layout, lines)]
     found += [by_parser(parser, layout, lines) for parser in PARSERS]

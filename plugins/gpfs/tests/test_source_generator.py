@@ -16,6 +16,13 @@ from policy_lists import ESCAPES, STYLES, files, harvest
 from test_parse_rows import PARSERS
 
 LINES = 1_200
+# the generator does not encode SHOW of the style ncar, as ESCAPE '%/' would encode it
+COMBINATIONS = tuple(
+    (style, escape)
+    for style in STYLES
+    for escape in ESCAPES
+    if (style, escape) != ("ncar", "slash")
+)
 PACKED = {"plain": bytes, "gzip": gzip.compress, "zstd": zstandard.compress}
 
 
@@ -27,20 +34,20 @@ def generated(
     tool = shared_data.parent / "tools" / "gen_gpfs.py"
     folder = tmp_path_factory.mktemp("lists")
     made = {}
-    for style in STYLES:
-        for escape in ESCAPES:
-            path = folder / f"{style}-{escape}.list"
-            totals = folder / f"{style}-{escape}.json"
-            options = ["--lines", str(LINES), "--style", style, "--escape", escape, "--odd", "0.1"]
-            options += ["--dirs", "--manifest", str(totals), "-o", str(path)]
-            subprocess.run([sys.executable, str(tool), *options], check=True, capture_output=True)
-            made[style, escape] = (path, json.loads(totals.read_text()))
+    for style, escape in COMBINATIONS:
+        path = folder / f"{style}-{escape}.list"
+        totals = folder / f"{style}-{escape}.json"
+        options = ["--lines", str(LINES), "--style", style, "--escape", escape, "--odd", "0.1"]
+        options += ["--dirs", "--manifest", str(totals), "-o", str(path)]
+        subprocess.run([sys.executable, str(tool), *options], check=True, capture_output=True)
+        made[style, escape] = (path, json.loads(totals.read_text()))
     return made
 
 
 def totals(rows: list[dict[str, Any]], style: str) -> dict[str, Any]:
     """The totals that the generator keeps, of rows that were read."""
-    listed = [one for one in rows if not is_directory(one)]
+    listed = [one for one in rows if one["kind"] != "directory"]
+    assert all(one["kind"] == "file" for one in listed)
     bytes_of: Counter[str] = Counter()
     for one in listed:
         bytes_of[str(one["uid"])] += one["size_bytes"]
@@ -57,15 +64,7 @@ def totals(rows: list[dict[str, Any]], style: str) -> dict[str, Any]:
     return found
 
 
-def is_directory(one: dict[str, Any]) -> bool:
-    """Whether a row is a directory; uab and record lists of the generator call all of them F."""
-    if one["mode"] is not None:
-        return bool(one["kind"] == "directory")
-    return bool(one["size_bytes"] == 4096 and one["allocated_bytes"] == 0 and one["heat"] == 0.0)
-
-
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("style", "escape"), COMBINATIONS)
 @pytest.mark.parametrize("parser", PARSERS)
 def test_totals_are_the_generators(
     generated: Any, tmp_path: Path, parser: str, style: str, escape: str

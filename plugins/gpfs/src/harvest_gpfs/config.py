@@ -71,7 +71,8 @@ class GpfsConfig:
         check=_keys,
     )
     escape: str = _setting(
-        "how paths are written: percent (ESCAPE '%...'), none (\\n and \\\\ alone), or auto",
+        "how paths are written: percent (ESCAPE '%...'), none (\\n and \\\\ alone), or auto: as "
+        "SHOW is, and where that proves nothing, by all paths at the list's beginning",
         "auto",
         check=_escape,
     )

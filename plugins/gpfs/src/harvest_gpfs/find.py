@@ -14,11 +14,12 @@ from harvest import SourceError
 
 from .config import GpfsConfig, keys_of
 from .counting import is_remark
+from .escaping import Escaping, decide
 from .layout import Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
 from .show import Template, keyed, template
 
-__all__ = ["HEAD_BYTES", "find_layout", "likeness"]
+__all__ = ["HEAD_BYTES", "find_escaping", "find_layout", "likeness"]
 
 HEAD_BYTES: Final = 1 << 20
 """How much of a list is looked at."""
@@ -32,7 +33,6 @@ _POOL: Final = re.compile(rb":-?(\d{1,9})!")
 _SHOW: Final = re.compile(rb";-?\d{1,9}!")
 _HEADER: Final = re.compile(rb"#\s*([\w-]+)\s*:\s*(.*?)\s*")
 _DATE: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(-?)([01]\d)\2([0-3]\d)(?!\d)")
-_ESCAPE: Final = re.compile(rb"%[0-9a-fA-F]{2}")
 
 
 @attrs.frozen
@@ -52,17 +52,14 @@ def find_layout(
     *,
     where: str,
     name: str,
-    more: Callable[[], Iterable[bytes]] = tuple,
+    escaping: Escaping | None = None,
 ) -> Layout | None:
     """The layout of a list that begins with ``head``; None where that lists no file.
 
-    name: the file's, which may have a date.  more: gives lines from elsewhere in the list, for
-    questions that its first lines leave open.
-    Raises SourceError naming ``where`` when the layout cannot be told.
+    name: the file's, which may have a date.  escaping: where it was found out before.
+    Raises SourceError naming ``where`` when the layout cannot be found out.
     """
-    lines = head.split(b"\n")
-    if len(lines) > 1 or len(head) >= HEAD_BYTES:
-        lines.pop()  # cut, or empty
+    lines = _lines(head)
     header = _header(lines, where)
     listed = [line for line in lines if not is_remark(line)]
     if not listed:
@@ -79,7 +76,7 @@ def find_layout(
     seen = [found for found in map(_taken_apart, tried) if found is not None]
     if not seen:
         raise _no_list(where, tried[0])
-    layouts = _candidates(seen, config, header)
+    layouts = _candidates(seen, config, header, escaping or find_escaping(head, config))
     if not layouts:
         raise SourceError(
             f"SHOW prints {_text(seen[0].show or b'')}, without keys and without a '# fields:' "
@@ -87,12 +84,41 @@ def find_layout(
             where=where,
             remedy="name them: -o gpfs.show='FILE_SIZE|USER_ID|...', or the SHOW clause itself",
         )
-    best = _best(layouts, tried, where, config, more)
+    best = _best(layouts, tried, where, config)
     return attrs.evolve(
         best,
         scan_time=_scan_time(config, header, name, where),
         ends_with_trailer="cdm-policy-listing" in header,
     )
+
+
+def find_escaping(
+    head: bytes, config: GpfsConfig, more: Callable[[], Iterable[bytes]] = tuple
+) -> Escaping:
+    """Whether a list that begins with ``head`` is percent-encoded.
+
+    more: gives lines from elsewhere in the list, for a question that its first lines leave open.
+    """
+    lines: Iterable[bytes] = _lines(head)
+    shows: list[bytes] = []
+    paths: list[bytes] = []
+    while True:
+        for found in map(_taken_apart, lines):
+            if found is not None:
+                shows += [found.show] if found.show else []
+                paths.append(found.path)
+        escaping = decide(shows, paths, config.escape)
+        if escaping.sure or not (lines := list(more())):
+            return escaping
+        more = tuple
+
+
+def _lines(head: bytes) -> list[bytes]:
+    """The whole lines of a list's beginning; a last one that has no end where it is the list's."""
+    lines = head.split(b"\n")
+    if len(lines) > 1 or len(head) >= HEAD_BYTES:
+        lines.pop()  # cut, or empty
+    return lines
 
 
 def _no_list(where: str, line: bytes) -> SourceError:
@@ -141,7 +167,9 @@ def _taken_apart(line: bytes) -> _Seen | None:
     return None
 
 
-def _candidates(seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str]) -> list[Layout]:
+def _candidates(
+    seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str], escaping: Escaping
+) -> list[Layout]:
     """Layouts that the lines may have, the likeliest first."""
     keys = keys_of(config)
     made: Template | None = None
@@ -152,10 +180,6 @@ def _candidates(seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str
             made = template(header["fields"])
         except ValueError:
             made = None
-    shows = [found.show for found in seen if found.show]
-    # the policy engine encodes blanks with all else
-    encoded = [bool(_ESCAPE.search(show)) and b" " not in show for show in shows]
-    escaped = config.escape != "none" and sum(encoded) * 2 > len(encoded)
     ways: Counter[tuple[bool, bool, bytes, Show | None, bytes]] = Counter()
     for found in seen:
         around = (found.record, found.prefixed, found.gap)
@@ -169,18 +193,17 @@ def _candidates(seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str
     layouts = []
     for (record, prefixed, gap, show, end), _ in ways.most_common(12):
         if record:
-            layouts.append(record_layout(show, end, keys, escaped=escaped))
+            layouts.append(record_layout(show, end, keys, escaped=escaping.show))
         else:
             layouts.append(
                 list_layout(
-                    show or (), end + b" ", keys, prefixed=prefixed, gap=gap, escaped=escaped
+                    show or (), end + b" ", keys, prefixed=prefixed, gap=gap, escaped=escaping.show
                 )
             )
-    if config.escape == "auto":
-        percent, sure = _percent(seen, escaped)
-    else:
-        percent, sure = config.escape == "percent", True
-    return [attrs.evolve(one, path_escaped=percent, path_escape_sure=sure) for one in layouts]
+    return [
+        attrs.evolve(one, path_escaped=escaping.path, path_escape_sure=escaping.sure)
+        for one in layouts
+    ]
 
 
 def _best(
@@ -188,7 +211,6 @@ def _best(
     lines: Sequence[bytes],
     where: str,
     config: GpfsConfig,
-    more: Callable[[], Iterable[bytes]],
 ) -> Layout:
     """The layout that reads most lines; a layout that reads none is refused with a reason."""
     best, most, reason = layouts[0], 0, ""
@@ -214,30 +236,7 @@ def _best(
                 else "tell what SHOW prints by gpfs.show, or what keys mean by gpfs.keys"
             ),
         )
-    if not best.path_escape_sure:
-        seen = [found for found in map(_taken_apart, more()) if found is not None]
-        percent, sure = _percent(seen, best.escaped)
-        best = attrs.evolve(best, path_escaped=percent, path_escape_sure=sure)
     return best
-
-
-_PLAIN: Final = re.compile(rb"(?:[A-Za-z0-9_.~/-]|%[0-9A-F]{2})*")
-_NEVER_ESCAPED: Final = re.compile(rb"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
-
-
-def _percent(seen: Sequence[_Seen], escaped: bool) -> tuple[bool, bool]:
-    """Whether paths are percent-encoded, and whether the lines tell.
-
-    They are where SHOW is, or the slash.  Otherwise they are when nothing in them would be encoded
-    and is not, or is and would not be; without any percent sign that tells nothing.
-    """
-    paths = [found.path for found in seen]
-    if escaped or sum(path.startswith((b"%2F", b"%2f")) for path in paths) * 2 > len(paths):
-        return True, True
-    if not all(_PLAIN.fullmatch(path) and not _NEVER_ESCAPED.search(path) for path in paths):
-        return False, True
-    some = any(b"%" in path for path in paths)
-    return some, some
 
 
 def _scan_time(

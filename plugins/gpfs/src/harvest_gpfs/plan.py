@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from harvest import Partition, SourceError, file_partition
 
@@ -14,17 +14,23 @@ from .counting import Counter, LinesBefore
 from .layout import LONGEST_LINE
 from .streams import compression
 
+if TYPE_CHECKING:
+    from .escaping import Escaping
+
 __all__ = ["lists_of", "partitions"]
 
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
 _PACKED: Final = (".gz", ".zst")
 
 
-def partitions(location: Path, range_bytes: int, kernel: str = "auto") -> Iterator[Partition]:
+def partitions(
+    location: Path, range_bytes: int, kernel: str, find_escaping: Callable[[Path], Escaping]
+) -> Iterator[Partition]:
     """The partitions of a list or of a directory of lists.
 
     range_bytes: size from which a plain list is read in several ranges.
     kernel: the setting ``gpfs.kernel``, for counting the lines before a range.
+    find_escaping: of a list that is read in several ranges, which must all be read alike.
     Raises SourceError when there is nothing to read, or not all parts of a list.
     """
     if not location.exists():
@@ -39,7 +45,7 @@ def partitions(location: Path, range_bytes: int, kernel: str = "auto") -> Iterat
     if location.is_dir():
         _check_parts(location, files)
     for file in files:
-        yield from _ranges(file, range_bytes, kernel)
+        yield from _ranges(file, range_bytes, kernel, find_escaping)
 
 
 def lists_of(directory: Path) -> list[Path]:
@@ -80,7 +86,9 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
             )
 
 
-def _ranges(path: Path, range_bytes: int, kernel: str) -> Iterable[Partition]:
+def _ranges(
+    path: Path, range_bytes: int, kernel: str, find_escaping: Callable[[Path], Escaping]
+) -> Iterable[Partition]:
     """A list as one partition, or as several ranges that begin where lines do."""
     with path.open("rb") as file:
         packed = compression(file.read(4)) is not None
@@ -89,6 +97,7 @@ def _ranges(path: Path, range_bytes: int, kernel: str) -> Iterable[Partition]:
     if len(bounds) <= 2:
         return [file_partition(path, id=path.name, options={"packed": packed})]
     counter = Counter(path, kernel)
+    escaping = find_escaping(path)
     origin = str(path)
     return [
         Partition(
@@ -98,7 +107,11 @@ def _ranges(path: Path, range_bytes: int, kernel: str) -> Iterable[Partition]:
             start=start,
             stop=stop,
             size_bytes=stop - start,
-            options={"before": LinesBefore(counter, start), "last": stop == size},
+            options={
+                "before": LinesBefore(counter, start),
+                "last": stop == size,
+                "escaping": escaping,
+            },
         )
         for start, stop in pairwise(bounds)
     ]

@@ -25,6 +25,16 @@ _ROWS_TOGETHER: Final = 8_192
 
 _NOTED_MESSAGES: Final = 5
 
+_DOUBT: Final = {
+    escaped: "nothing in the list proves whether '%' in its paths begins an escape or is itself; "
+    f"it was taken as {taken}, which gpfs.escape={setting} makes sure, and "
+    f"gpfs.escape={other} changes"
+    for escaped, taken, setting, other in (
+        (True, "an escape", "percent", "none"),
+        (False, "itself", "none", "percent"),
+    )
+}
+
 
 class Parser(Protocol):
     """Turns blocks of lines into columns."""
@@ -54,7 +64,10 @@ class Reading:
         self._messages = 0
         self._to_end = to_end
         self._complete = True
-        self._doubtful = not layout.path_escape_sure
+        # undone escapes leave no trace in paths, so that doubt is noted at once, by the first range
+        if before.lines == 0 and layout.path_escaped and not layout.path_escape_sure:
+            ctx.note(_DOUBT[True])
+        self._doubtful = not layout.path_escaped and not layout.path_escape_sure
 
     def tables(self, stream: Stream, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.Table]:
         """The rows of all lines, some ten thousand a table."""
@@ -95,10 +108,7 @@ class Reading:
         table = merged(tables) if len(tables) > 1 else tables[0]
         if self._doubtful and pc.any(pc.match_substring(table.column("path"), "%")).as_py():
             self._doubtful = False
-            self._ctx.note(
-                "nothing in the list tells whether '%' in its paths is itself or begins an escape; "
-                "it was taken as itself: set gpfs.escape"
-            )
+            self._ctx.note(_DOUBT[False])
         return self._maker.finished(table)
 
     def _odd(self, raw: bytes, number: int) -> Row | None:

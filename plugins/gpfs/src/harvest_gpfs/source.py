@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
 from harvest.toolkit import compiled
 
 from .config import GpfsConfig
 from .records import GpfsFile
+
+if TYPE_CHECKING:
+    from .escaping import Escaping
 
 __all__ = ["GpfsSource"]
 
@@ -55,7 +58,7 @@ class GpfsSource(Source):
         from .plan import partitions
 
         location = Path(self.location).expanduser().absolute()
-        return partitions(location, self.config.partition_bytes, self.config.kernel)
+        return partitions(location, self.config.partition_bytes, self.config.kernel, self._escaping)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
@@ -79,7 +82,7 @@ class GpfsSource(Source):
             self.config,
             where=partition.origin,
             name=path.name,
-            more=lambda: _spread(path),
+            escaping=partition.options.get("escaping") or self._escaping(path, head),
         )
         if layout is None:  # remarks alone
             layout = list_layout((), b"", {}, prefixed=False, gap=b" ", escaped=False)
@@ -94,6 +97,12 @@ class GpfsSource(Source):
         with opened(path, partition.start, partition.stop) as stream:
             for table in reading.tables(stream):
                 yield GpfsFile, table
+
+    def _escaping(self, path: Path, head: bytes | None = None) -> Escaping:
+        """Whether a list is percent-encoded."""
+        from .find import find_escaping
+
+        return find_escaping(head or _head(path), self.config, lambda: _spread(path))
 
     def modules(self, partition: Partition) -> Iterable[str]:
         """The parser and what it needs."""
@@ -154,15 +163,13 @@ def _trouble(path: Path) -> str | None:
 
 
 def _spread(path: Path) -> Iterator[bytes]:
-    """Lines from all over a plain list; of a compressed one, from its beginning."""
+    """Lines from all over a plain list; none of a compressed one, which would be unpacked."""
     from .streams import compression
 
     with path.open("rb") as file:
-        packed = compression(file.read(4))
-        if packed is None:
-            size = path.stat().st_size
-            for number in range(_SPREAD):
-                file.seek(size * number // _SPREAD)
-                yield from file.read(_LOOK_BYTES).split(b"\n")[1:-1]
+        if compression(file.read(4)) is not None:
             return
-    yield from _head(path).split(b"\n")[:-1]
+        size = path.stat().st_size
+        for number in range(_SPREAD):
+            file.seek(size * number // _SPREAD)
+            yield from file.read(_LOOK_BYTES).split(b"\n")[1:-1]

@@ -1,0 +1,100 @@
+"""Whether a list is percent-encoded: decided once for a list, from its lines together.
+
+The clause ESCAPE '%' of the policy language encodes SHOW and path alike: each byte but letters,
+digits, ``-_.~`` and those that the clause leaves alone (``'%/'``: the slash) becomes ``%XX``.
+Without the clause a percent sign is itself, in SHOW as in names.  A single line may look like
+either, since ``a%20b`` and ``100%`` are names too; the lines of a list all follow one rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+__all__ = ["Escaping", "decide"]
+
+
+@attrs.frozen
+class Escaping:
+    """How a list is written.
+
+    show: SHOW is percent-encoded; path: paths are.  Otherwise a newline is ``\\n`` and a backslash
+        ``\\\\``.
+    sure: whether a setting or the list's own lines prove that of paths.
+    """
+
+    show: bool
+    path: bool
+    sure: bool = True
+
+
+_ESCAPE: Final = re.compile(rb"%[0-9a-fA-F]{2}")
+_RAW: Final = re.compile(rb"[^A-Za-z0-9_.~/%-]|%(?![0-9a-fA-F]{2})")
+_SLASH: Final = re.compile(rb"%2[Ff]")
+_ENCODED: Final = re.compile(rb"(?:[A-Za-z0-9_.~/-]|%[0-9A-F]{2})*")
+_NEVER_ENCODED: Final = re.compile(rb"%(?:00|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
+
+
+def decide(shows: Sequence[bytes], paths: Sequence[bytes], setting: str) -> Escaping:
+    """How the list is written that these are from.
+
+    setting: ``gpfs.escape``, which decides for paths unless it is ``auto``.
+
+    SHOW decides, where it has a byte that ESCAPE would encode, or an escape.  So do paths of which
+    even the slashes are encoded.  Where SHOW has neither, as ``935``, paths decide, which may leave
+    a doubt: no path shows that ``a%20b`` is not itself.
+    """
+    if setting == "none":
+        return Escaping(show=False, path=False)
+    show = _of_show(shows)
+    if setting == "percent":
+        return Escaping(show=show is not False, path=True)
+    if _slashes_encoded(paths):
+        return Escaping(show=show is not False, path=True)
+    if show is not None:
+        return Escaping(show=show, path=show)
+    percent, sure = _of_paths(paths)
+    return Escaping(show=percent, path=percent, sure=sure)
+
+
+def _of_show(shows: Sequence[bytes]) -> bool | None:
+    """Whether most of the lines whose SHOW proves something are encoded; None without such."""
+    encoded = plain = 0
+    for show in shows:
+        if b" " in show or b":" in show:
+            plain += 1
+        elif _ESCAPE.search(show):
+            encoded += 1
+        elif _RAW.search(show):
+            plain += 1
+    return None if encoded == plain else encoded > plain
+
+
+def _slashes_encoded(paths: Sequence[bytes]) -> bool:
+    """Whether slashes of paths are encoded: a path has none then."""
+    plain = sum(b"/" in path for path in paths)
+    encoded = sum(b"/" not in path and bool(_SLASH.search(path)) for path in paths)
+    return encoded > plain
+
+
+def _of_paths(paths: Sequence[bytes]) -> tuple[bool, bool]:
+    """Whether paths, which have slashes, are encoded, and whether they prove it."""
+    with_escapes = others = 0
+    for path in paths:
+        if not _fits(path):
+            others += 1
+        elif b"%" in path:
+            with_escapes += 1
+    if others:
+        return False, not with_escapes
+    return with_escapes > 0, False
+
+
+def _fits(path: bytes) -> bool:
+    """Whether ESCAPE may have written a path: it encodes a byte always or never."""
+    if not _ENCODED.fullmatch(path) or _NEVER_ENCODED.search(path):
+        return False
+    return b"/" not in path or not _SLASH.search(path)
