@@ -38,21 +38,24 @@ _ENCODED: Final = re.compile(rb"(?:[A-Za-z0-9_.~/-]|%[0-9A-F]{2})*")
 _NEVER_ENCODED: Final = re.compile(rb"%(?:00|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 
 
-def decide(shows: Sequence[bytes], paths: Sequence[bytes], setting: str) -> Escaping:
+def decide(
+    shows: Sequence[bytes], paths: Sequence[bytes], setting: str, *, rooted: bool
+) -> Escaping:
     """How the list is written that these are from.
 
     setting: ``gpfs.escape``, which decides for paths unless it is ``auto``.
+    rooted: paths begin with a slash, encoded or not; those of the record format do not.
 
     SHOW decides, where it has a byte that ESCAPE would encode, or an escape.  So do paths of which
-    even the slashes are encoded.  Where SHOW has neither, as ``935``, paths decide, which may leave
-    a doubt: no path shows that ``a%20b`` is not itself.
+    even the first slash is encoded.  Where SHOW has neither, as ``935``, paths decide, which may
+    leave a doubt: no path shows that ``a%20b`` is not itself.
     """
     if setting == "none":
         return Escaping(show=False, path=False)
     show = _of_show(shows)
     if setting == "percent":
         return Escaping(show=show is not False, path=True)
-    if _slashes_encoded(paths):
+    if rooted and sum(path.startswith((b"%2F", b"%2f")) for path in paths) * 2 > len(paths):
         return Escaping(show=show is not False, path=True)
     if show is not None:
         return Escaping(show=show, path=show)
@@ -73,15 +76,8 @@ def _of_show(shows: Sequence[bytes]) -> bool | None:
     return None if encoded == plain else encoded > plain
 
 
-def _slashes_encoded(paths: Sequence[bytes]) -> bool:
-    """Whether slashes of paths are encoded: a path has none then."""
-    plain = sum(b"/" in path for path in paths)
-    encoded = sum(b"/" not in path and bool(_SLASH.search(path)) for path in paths)
-    return encoded > plain
-
-
 def _of_paths(paths: Sequence[bytes]) -> tuple[bool, bool]:
-    """Whether paths, which have slashes, are encoded, and whether they prove it."""
+    """Whether paths are encoded, and whether they prove it."""
     with_escapes = others = 0
     for path in paths:
         if not _fits(path):

@@ -102,12 +102,14 @@ def find_escaping(
     lines: Iterable[bytes] = _lines(head)
     shows: list[bytes] = []
     paths: list[bytes] = []
+    rooted = False
     while True:
         for found in map(_taken_apart, lines):
             if found is not None:
                 shows += [found.show] if found.show else []
                 paths.append(found.path)
-        escaping = decide(shows, paths, config.escape)
+                rooted = rooted or not found.record
+        escaping = decide(shows, paths, config.escape, rooted=rooted)
         if escaping.sure or not (lines := list(more())):
             return escaping
         more = tuple
