@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,38 @@ def test_churn_compares_lists_and_datasets_alike(tmp_path: Path) -> None:
     assert sum(int(row["deleted_bytes"]) for row in rows) == deleted
 
 
+def test_a_dataset_with_itself_is_its_latest_two_scans(tmp_path: Path) -> None:
+    # given a dataset of three scans, the latest of which has four files more than that before
+    lists = tmp_path / "lists"
+    lists.mkdir()
+    for day, count in (("11", 40), ("18", 50), ("25", 54)):
+        listed(lists / f"scan-202601{day}.list", count)
+    gpfs("convert", lists, "-t", tmp_path / "out")
+    # when it is compared with itself, then that is said, and the latest two scans are compared
+    printed = gpfs("churn", tmp_path / "out", f"{tmp_path}/lists/../out", "-t", tmp_path / "x.csv")
+    assert "from 2026-01-18T00:00:00Z to 2026-01-25T00:00:00Z" in printed
+    rows = table(tmp_path / "x.csv")
+    assert sum(int(row["created"]) for row in rows) == 4
+    assert {row["old_scan"] for row in rows} == {"2026-01-18T00:00:00Z"}
+    # and others by name, but none with itself
+    named = ["churn", tmp_path / "out", tmp_path / "out", "-t", tmp_path / "y.csv"]
+    gpfs(*named, "--old-scan", "2026-01-11")
+    assert sum(int(row["created"]) for row in table(tmp_path / "y.csv")) == 14
+    printed = gpfs(*named, "--old-scan", "2026-01-25", code=2)
+    assert "compared with itself" in printed
+
+
+@pytest.mark.parametrize("other", ["out", "copy"])
+def test_one_scan_is_not_compared_with_itself(tmp_path: Path, other: str) -> None:
+    # given a dataset of one scan, and a copy of it
+    gpfs("convert", listed(tmp_path / "scan-20260111.list", 40), "-t", tmp_path / "out")
+    shutil.copytree(tmp_path / "out", tmp_path / "copy")
+    # when it is compared with itself, then that is refused, and the scan that is there is named
+    printed = gpfs("churn", tmp_path / "out", tmp_path / other, "-t", tmp_path / "x.csv", code=2)
+    assert "2026-01-11T00:00:00Z" in printed
+    assert not (tmp_path / "x.csv").exists()
+
+
 def test_the_same_as_python_functions(tmp_path: Path) -> None:
     from harvest_gpfs import aggregate, churn, convert, split, write_result
 
@@ -102,7 +135,8 @@ def test_the_same_as_python_functions(tmp_path: Path) -> None:
     assert result.frame["inodes"].to_list() == [10, 10, 10]
     write_result(result, tmp_path / "uid.jsonl")
     assert len((tmp_path / "uid.jsonl").read_text().splitlines()) == 3
-    none = churn(tmp_path / "flat", tmp_path / "flat")
+    again = listed(tmp_path / "later-20260112.list", 30)
+    none = churn(tmp_path / "flat", again)
     assert none["created"].sum() == none["deleted"].sum() == none["modified"].sum() == 0
 
 

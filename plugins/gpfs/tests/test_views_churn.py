@@ -85,15 +85,18 @@ def test_another_hard_link_is_no_renaming(tmp_path):
 
 
 def test_lists_of_whole_seconds_are_compared_by_seconds(tmp_path):
+    # given a scan with fractions of a second, and one without any
     exact = NOW - timedelta(days=3) + timedelta(microseconds=250_000)
+    whole = exact.replace(microsecond=0)
     found = churned(
         tmp_path,
         [row("/d/a/x", 1, 1, modify_time=exact), row("/d/a/y", 2, 1, modify_time=exact)],
         [
-            new_row("/d/a/x", 1, 1, modify_time=exact.replace(microsecond=0)),
-            new_row("/d/a/y", 2, 1, modify_time=exact + timedelta(microseconds=1)),
+            new_row("/d/a/x", 1, 1, modify_time=whole),
+            new_row("/d/a/y", 2, 1, modify_time=whole + timedelta(seconds=1)),
         ],
     )
+    # when they are compared, then a missing fraction is no change
     assert found["/d/a"]["modified"] == 1
 
 
@@ -102,6 +105,21 @@ def test_where_a_list_lacks_generations_inodes_are_compared(tmp_path):
         tmp_path, [row("/d/a/x", 1, 1, generation=None)], [new_row("/d/a/x", 1, 1, generation=77)]
     )
     assert found["/d/a"]["created"] == found["/d/a"]["deleted"] == 0
+
+
+def test_a_time_of_a_whole_second_is_as_exact_as_the_others_of_its_scan(tmp_path):
+    # given scans with fractions of a second, and a file whose time has none by itself
+    half = timedelta(milliseconds=500)
+    found = churned(
+        tmp_path,
+        [row("/d/a/x", 1, 1, modify_time=NOW), row("/d/a/y", 2, 1, modify_time=NOW + half)],
+        [
+            new_row("/d/a/x", 1, 1, modify_time=NOW + half),
+            new_row("/d/a/y", 2, 1, modify_time=NOW + half),
+        ],
+    )
+    # when they are compared, then half a second is a change
+    assert found["/d/a"]["modified"] == 1
 
 
 def test_the_scans_can_be_named(tmp_path):

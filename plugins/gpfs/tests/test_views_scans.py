@@ -146,20 +146,39 @@ def test_growth_compares_each_scan_with_the_one_before(tmp_path):
         [row("/fs/a/x", 1, 15, scan_time=NOW + week), row("/fs/c/z", 3, 1, scan_time=NOW + week)],
         [row("/fs/a/x", 1, 15, scan_time=NOW + 2 * week)],
     )
+    # when growth is asked for, then the newest scan comes first, and the first scan has no change
     total = data.rows("gpfs.growth")
     assert [(r["size_bytes"], r["size_change_bytes"], r["inodes_change"]) for r in total] == [
-        (30, None, None), (16, -14, 0), (15, -1, -1),
+        (15, -1, -1), (16, -14, 0), (30, None, None),
+    ]  # fmt: skip
+    assert [r["since"] for r in total] == [
+        "2026-01-18T00:00:00Z", "2026-01-11T00:00:00Z", "(first scan)",
     ]  # fmt: skip
     tops = data.rows("gpfs.growth", by="top")
     assert [(r["scan"][:10], r["top"], r["size_bytes"], r["size_change_bytes"]) for r in tops] == [
-        ("2026-01-11", "/fs/a", 10, None),
-        ("2026-01-11", "/fs/b", 20, None),
+        ("2026-01-25", "/fs/a", 15, 0),
+        ("2026-01-25", "/fs/c", 0, -1),
         ("2026-01-18", "/fs/a", 15, 5),
         ("2026-01-18", "/fs/b", 0, -20),
         ("2026-01-18", "/fs/c", 1, 1),
-        ("2026-01-25", "/fs/a", 15, 0),
-        ("2026-01-25", "/fs/c", 0, -1),
+        ("2026-01-11", "/fs/a", 10, None),
+        ("2026-01-11", "/fs/b", 20, None),
     ]
+
+
+def test_growth_does_not_place_a_list_without_a_time(tmp_path):
+    # given two scans with a time, and a list without one
+    data = dataset(
+        tmp_path,
+        [row("/fs/a/x", 1, 10)],
+        [row("/fs/a/x", 1, 15, scan_time=NOW + timedelta(days=7))],
+        [row("/fs/a/x", 1, 99, scan_time=None, origin="/lists/b.list")],
+    )
+    # when growth is asked for, then changes are those between scans whose order is known
+    found = [(r["since"], r["size_change_bytes"]) for r in data.rows("gpfs.growth")]
+    assert found == [
+        ("2026-01-11T00:00:00Z", 5), ("(first scan)", None), ("(time unknown)", None),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -265,8 +265,12 @@ def churn_command(
         Path,
         typer.Option("-t", "--to", metavar="FILE", help="Result: .csv, .parquet or .jsonl."),
     ],
-    old_scan: Annotated[str, typer.Option(help="Which scan of OLD, if it has several.")] = "latest",
-    new_scan: Annotated[str, typer.Option(help="Which scan of NEW, if it has several.")] = "latest",
+    old_scan: Annotated[
+        str | None, typer.Option(help="Which scan of OLD. [default: its latest]")
+    ] = None,
+    new_scan: Annotated[
+        str | None, typer.Option(help="Which scan of NEW. [default: its latest]")
+    ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
@@ -284,7 +288,10 @@ def churn_command(
     env_setup: EnvSetupOption = None,
     sbatch: SbatchOption = None,
 ) -> int:
-    """Tell what happened between two scans, per top-level directory."""
+    """Show what happened between two scans, per top-level directory.
+
+    OLD and NEW may be the same dataset: then its latest two scans are compared.
+    """
     given: dict[str, Any] = {
         "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
         "scratch": scratch,
@@ -295,6 +302,8 @@ def churn_command(
 
         frame = churn(old, new, settings=_key_values(settings), **given)
         write_result(frame, output)
+        for before, after in frame.select("old_scan", "new_scan").head(1).rows():
+            typer.echo(f"from {shown(before)} to {shown(after)}")
         typer.echo(f"{len(frame)} top-level directories written to {shown(output)}")
         return 0
     words = [str(old.absolute()), str(new.absolute())]

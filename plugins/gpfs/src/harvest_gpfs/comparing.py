@@ -9,11 +9,13 @@ from typing import Any
 
 import polars as pl
 
+from harvest import UsageError
+
 from .aggregation.files import find, scan
 from .aggregation.groupings import Setting
-from .aggregation.listing import Listing, common_root, list_scans
+from .aggregation.listing import list_scans
 from .aggregation.on_polars import PolarsRows
-from .aggregation.scans import LATEST, pick
+from .aggregation.scans import LATEST, Scan, pick
 
 __all__ = ["churn"]
 
@@ -22,8 +24,8 @@ def churn(
     old: str | Path,
     new: str | Path,
     *,
-    old_scan: str = LATEST,
-    new_scan: str = LATEST,
+    old_scan: str | None = None,
+    new_scan: str | None = None,
     root: str | None = None,
     top_depth: int = 1,
     settings: Mapping[str, Any] | None = None,
@@ -32,7 +34,8 @@ def churn(
     """What was created, deleted, modified, accessed and renamed, per top-level directory.
 
     old, new: datasets, directories of Parquet files or files of ``gpfs.file``; or policy lists,
-        which are converted first.  old_scan, new_scan: which of several scans in them is meant.
+        which are converted first.  old_scan, new_scan: which of several scans in them is meant;
+        the latest unless given.  Of one dataset, given twice, the latest two are compared.
     root: where top-level directories begin; the longest directory that all paths lie in unless
         given.  top_depth: how many directories below it ``top`` has.
     settings: of the source gpfs, for lists.  scratch: where lists are converted to; the system's
@@ -40,22 +43,49 @@ def churn(
 
         churn("scans/20260111", "scans/20260118")     # top, created, created_bytes, ...
 
-    The columns are those of the view ``gpfs.churn`` without the scans' names.
-    Raises UsageError for what does not exist, HarvestError for what cannot be read.
+    The columns are those of the view ``gpfs.churn``; ``old_scan`` and ``new_scan`` name the scans.
+    Raises UsageError for what does not exist, and for a scan that would be compared with itself;
+    HarvestError for what cannot be read.
     """
-    from .views_churn import compared
+    from .views_churn import compare, two_scans
 
+    setting = Setting(top_depth=top_depth)
     with tempfile.TemporaryDirectory(prefix="harvest-churn-", dir=scratch) as folder:
-        rows = [
-            PolarsRows(scan(find(_converted(Path(item), Path(folder) / name, settings))))
-            for name, item in (("old", old), ("new", new))
-        ]
-        before = pick(list_scans(rows[0]), old_scan)
-        after = pick(list_scans(rows[1]), new_scan)
-        earlier, later = rows[0].of(before), rows[1].of(after)
-        common = root if root is not None else common_root(earlier, later)
-        within = Listing(later, after, common).prepared(["top"], Setting(top_depth=top_depth))
-        return compared(earlier, later, before.rows + after.rows, within)
+        earlier = _rows(Path(old), Path(folder) / "old", settings)
+        if Path(old).expanduser().resolve() == Path(new).expanduser().resolve():
+            before, after = two_scans(list_scans(earlier), old_scan, new_scan)
+            return compare((earlier, before), (earlier, after), root, setting)
+        later = _rows(Path(new), Path(folder) / "new", settings)
+        before = pick(list_scans(earlier), old_scan or LATEST)
+        after = pick(list_scans(later), new_scan or LATEST)
+        _check_two((earlier, before), (later, after))
+        return compare((earlier, before), (later, after), root, setting)
+
+
+def _check_two(old: tuple[PolarsRows, Scan], new: tuple[PolarsRows, Scan]) -> None:
+    """Raise UsageError for one scan that lies in two places: of one time, from the same lists.
+
+    Without a time that is not known: a list may have been written anew under its name.
+    """
+    (old_rows, before), (new_rows, after) = old, new
+    if before.time is None or before.time != after.time:
+        return
+    if _origins(old_rows.of(before)) == _origins(new_rows.of(after)):
+        raise UsageError(
+            "the same scan is in both places and would be compared with itself",
+            where=after.label,
+            remedy="name another one by old_scan or new_scan",
+        )
+
+
+def _origins(rows: PolarsRows) -> set[str]:
+    """The lists that rows are from."""
+    query = rows.frame.select(pl.col("origin").cast(pl.String).unique())
+    return set(query.collect(engine="streaming")["origin"].to_list())
+
+
+def _rows(path: Path, target: Path, settings: Mapping[str, Any] | None) -> PolarsRows:
+    return PolarsRows(scan(find(_converted(path, target, settings))))
 
 
 def _converted(path: Path, target: Path, settings: Mapping[str, Any] | None) -> Path:

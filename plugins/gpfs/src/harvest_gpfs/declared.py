@@ -60,7 +60,7 @@ VIEWS: Final = (
     ),
     View(
         name="gpfs.growth",
-        doc="Sums of every scan, and what changed since the one before.",
+        doc="Sums of every scan, the newest first, and what changed since the one before.",
         build=_HERE + "views:growth",
         requires=_NEEDS,
         settings={

@@ -63,6 +63,7 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int | str) -> li
             in_unit(growth, unit),
             (
                 Column("scan"),
+                Column("since"),
                 Column("inodes", "objects"),
                 Column("inodes_change", "change", None, "+,d"),
                 amount("size_bytes", "logical", unit),
@@ -70,6 +71,7 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int | str) -> li
                 *told_allocated,
             ),
             title="Growth",
+            note="The newest scan first; changes are counted from the scan before.",
         ),
         _churn(data, root, top_depth),
     ]

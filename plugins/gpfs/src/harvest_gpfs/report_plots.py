@@ -116,7 +116,7 @@ def size_plot(sizes: pl.DataFrame) -> Plot:
 
 def growth_plot(growth: pl.DataFrame) -> Plot:
     """Logical bytes and objects over the scans."""
-    timed = growth.filter(pl.col("scan_time").is_not_null())
+    timed = growth.filter(pl.col("scan_time").is_not_null()).sort("scan_time")
     times = timed["scan_time"].dt.replace_time_zone(None).to_numpy()
     volumes = timed["size_bytes"].fill_null(0).to_list()
     unit = unit_for(max(volumes, default=0))

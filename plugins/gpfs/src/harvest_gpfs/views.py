@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -81,6 +81,8 @@ def directories(
     return deferred(compute, aggregated_schema([DIRECTORY], measured) | _SCAN)
 
 
+_FIRST: Final = "(first scan)"
+_UNTIMED: Final = "(time unknown)"
 _GROWTH = ("inodes", "files", "directories", "size_bytes", "allocated_bytes")
 
 
@@ -92,8 +94,10 @@ def growth(
     passwd: str | None = None,
     group: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.growth``: sums of every scan, and what changed since the one before.
+    """The view ``gpfs.growth``: sums of every scan, the newest first, and changes since another.
 
+    ``since`` is the scan before, or says why there is none: the first scan has no changes, nor has
+    a list without a time, which has no place among the others.
     A group that a scan does not have counts as nothing there: its end is a row of zeros.
     """
     names = grouping_names(by)
@@ -104,6 +108,7 @@ def growth(
         "scan": pl.String(),
         "scan_time": pl.Datetime("us", "UTC"),
         **columns,
+        "since": pl.String(),
         **dict.fromkeys(changes.values(), pl.Int64()),
     }
 
@@ -111,7 +116,7 @@ def growth(
         rows = rows_of(dataset)
         # one root for all, or the same directory would have another name in another scan
         common = root if root is not None or "top" not in names else common_root(rows)
-        tables, before = [], None
+        tables, before, since = [], None, _FIRST
         for scan in list_scans(rows):
             found = Listing(rows.of(scan), scan, common)
             table = found.aggregate(names, _GROWTH, setting)
@@ -120,10 +125,12 @@ def growth(
             tables.append(_changed(table, before, names, changes).with_columns(
                 pl.lit(scan.label).alias("scan"),
                 pl.lit(scan.time, pl.Datetime("us", "UTC")).alias("scan_time"),
+                pl.lit(since if scan.time is not None else _UNTIMED).alias("since"),
             ))  # fmt: skip
-            before = table
+            if scan.time is not None:
+                before, since = table, scan.label
         empty = pl.DataFrame(schema=schema)
-        return pl.concat([empty, *(table.select(*schema) for table in tables)])
+        return pl.concat([empty, *(table.select(*schema) for table in reversed(tables))])
 
     return deferred(compute, schema)
 

@@ -17,15 +17,16 @@ from .aggregation.groupings import GROUPINGS, Setting
 from .aggregation.links import passes_for
 from .aggregation.listing import BUDGET, Listing, common_root, list_scans
 from .aggregation.on_polars import PolarsRows
-from .aggregation.scans import ALL, LATEST, Scan, pick
+from .aggregation.scans import ALL, LATEST, Scan, labels, pick
 from .views_common import deferred, named, rows_of, whole
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["churn", "compared"]
+__all__ = ["churn", "compare", "two_scans"]
 
 _KEY = ("inode", "generation")
+_TIMES = {"modified": "modify_time", "accessed": "access_time"}
 _CHANGES = ("created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out")
 _COUNTED = ("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes")
 _SUMS = tuple(name for change in _CHANGES for name in (change, f"{change}_bytes")) + _COUNTED
@@ -56,24 +57,31 @@ def churn(
     }
 
     rows = rows_of(dataset)
-    before, after = _two(list_scans(rows), old, new)
-
-    def compute() -> pl.DataFrame:
-        earlier, later = rows.of(before), rows.of(after)
-        common = root if root is not None else common_root(earlier, later)
-        within = Listing(later, after, common).prepared(["top"], setting)
-        table = compared(earlier, later, before.rows + after.rows, within)
-        return table.select(
-            *(name for name in schema if name in table.columns),
-            pl.lit(before.label).alias("old_scan"),
-            pl.lit(after.label).alias("new_scan"),
-        )
-
-    return deferred(compute, schema)
+    before, after = two_scans(list_scans(rows), old, new)
+    return deferred(lambda: compare((rows, before), (rows, after), root, setting), schema)
 
 
-def _two(scans: Sequence[Scan], old: str | None, new: str | None) -> tuple[Scan, Scan]:
-    """The scans to compare; raises UsageError for names that do not tell two of them."""
+def compare(
+    old: tuple[PolarsRows, Scan], new: tuple[PolarsRows, Scan], root: str | None, setting: Setting
+) -> pl.DataFrame:
+    """The view's rows for two scans, each given with the rows that it is among."""
+    (old_rows, before), (new_rows, after) = old, new
+    earlier, later = old_rows.of(before), new_rows.of(after)
+    common = root if root is not None else common_root(earlier, later)
+    within = Listing(later, after, common).prepared(["top"], setting)
+    return _compared(earlier, later, before.rows + after.rows, within).select(
+        "top",
+        *_SUMS,
+        pl.lit(before.label).alias("old_scan"),
+        pl.lit(after.label).alias("new_scan"),
+    )
+
+
+def two_scans(scans: Sequence[Scan], old: str | None, new: str | None) -> tuple[Scan, Scan]:
+    """The scans of one dataset to compare: the latest two unless named.
+
+    Raises UsageError for names that are not those of two scans.
+    """
     if ALL in (old, new):
         raise UsageError("a scan is compared with one other", remedy="name it: old=, new=")
     after = pick(scans, LATEST if new is None else new)
@@ -83,26 +91,29 @@ def _two(scans: Sequence[Scan], old: str | None, new: str | None) -> tuple[Scan,
         earlier = [s for s in scans if s.time and after.time and s.time < after.time]
         if not earlier:
             raise UsageError(
-                "no earlier scan is known to compare with",
+                f"no earlier scan is known to compare with; there is:{labels(scans)}",
                 where=after.label,
-                remedy="harvest another scan into the dataset, or name old= and new=",
+                remedy="harvest another scan into the dataset, or name both that are meant",
             )
         before = earlier[-1]
     if before == after:
         raise UsageError(
-            "this scan would be compared with itself",
+            f"this scan would be compared with itself; there is:{labels(scans)}",
             where=after.label,
-            remedy="name another one as old= or new=",
+            remedy="name two different ones",
         )
     return before, after
 
 
-def compared(old: PolarsRows, new: PolarsRows, rows: int, setting: Setting) -> pl.DataFrame:
+def _compared(old: PolarsRows, new: PolarsRows, rows: int, setting: Setting) -> pl.DataFrame:
     """The sums of all changes per top-level directory, sorted by it."""
-    key = _KEY if _told_generation(old) and _told_generation(new) else _KEY[:1]
+    known = _known(old) & _known(new)
+    key = _KEY if "generation" in known else _KEY[:1]
     shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
     found = [
-        _changes(_share(old, share, shares, setting), _share(new, share, shares, setting), key)
+        _changes(
+            _share(old, share, shares, setting), _share(new, share, shares, setting), key, known
+        )
         for share in range(shares)
     ]
     total = pl.concat(found).group_by("top").agg(pl.col(name).sum() for name in _SUMS)
@@ -117,10 +128,21 @@ def compared(old: PolarsRows, new: PolarsRows, rows: int, setting: Setting) -> p
     return total.with_columns(pl.col(name).cast(pl.Int64) for name in _SUMS)
 
 
-def _told_generation(rows: PolarsRows) -> bool:
-    """Whether a scan tells the generation of inodes; else inodes alone are compared."""
-    query = rows.frame.select(pl.col("generation").is_not_null().any())
-    return bool(query.collect(engine="streaming").item())
+def _known(rows: PolarsRows) -> frozenset[str]:
+    """What some row of a scan has: ``generation``; times with fractions of a second.
+
+    Some lists have no generations, others whole seconds alone: that is a matter of the list, and
+    not of a row, since a file's time may be a whole second by itself.
+    """
+    fraction = {
+        name: pl.col(column).dt.epoch("us") % 1_000_000 != 0 for name, column in _TIMES.items()
+    }
+    query = rows.frame.select(
+        pl.col("generation").is_not_null().any(),
+        *(test.any().alias(name) for name, test in fraction.items()),
+    )
+    found = query.collect(engine="streaming").row(0, named=True)
+    return frozenset(name for name, value in found.items() if value)
 
 
 def _share(rows: PolarsRows, share: int, shares: int, setting: Setting) -> pl.DataFrame:
@@ -132,13 +154,14 @@ def _share(rows: PolarsRows, share: int, shares: int, setting: Setting) -> pl.Da
         *_KEY,
         "path",
         pl.col("size_bytes").alias("size"),
-        pl.col("modify_time").alias("modified"),
-        pl.col("access_time").alias("accessed"),
+        *(pl.col(column).alias(name) for name, column in _TIMES.items()),
         GROUPINGS["top"].key(setting).alias("top"),
     ).collect(engine="streaming")
 
 
-def _changes(old: pl.DataFrame, new: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+def _changes(
+    old: pl.DataFrame, new: pl.DataFrame, key: Sequence[str], known: frozenset[str]
+) -> pl.DataFrame:
     """The sums of changes per top-level directory among the objects of a share."""
     pairs = _objects(old, key).join(
         _objects(new, key), on=key, how="full", coalesce=True, nulls_equal=True, suffix="_new"
@@ -147,12 +170,12 @@ def _changes(old: pl.DataFrame, new: pl.DataFrame, key: Sequence[str]) -> pl.Dat
     was, is_now = pl.col("there").is_not_null(), pl.col("there_new").is_not_null()
     stayed = was & is_now
     moved = stayed & pl.col("top").ne_missing(pl.col("top_new"))
-    modified = stayed & (_differs("modified", "modified_new") | _unequal("size", "size_new"))
+    modified = stayed & (_differs("modified", known) | _unequal("size"))
     size, size_new = (pl.col(n).fill_null(0).cast(pl.Int128) for n in ("size", "size_new"))
     at_new = {
         "created": (is_now & ~was, size_new),
         "modified": (modified, size_new),
-        "accessed": (stayed & _differs("accessed", "accessed_new"), size_new),
+        "accessed": (stayed & _differs("accessed", known), size_new),
         "renamed": (stayed & pl.col("renamed").is_not_null(), size_new),
         # what moves weighs what it did before; what it grew by is told apart
         "moved_in": (moved, size),
@@ -207,15 +230,13 @@ def _counts(tests: dict[str, tuple[pl.Expr, pl.Expr]]) -> list[pl.Expr]:
     return counted + summed
 
 
-def _unequal(old: str, new: str) -> pl.Expr:
-    """Whether two values differ; not where a list does not tell one."""
-    return (pl.col(old) != pl.col(new)).fill_null(value=False)
+def _unequal(name: str) -> pl.Expr:
+    """Whether two values differ; not where a list lacks one."""
+    return (pl.col(name) != pl.col(f"{name}_new")).fill_null(value=False)
 
 
-def _differs(old: str, new: str) -> pl.Expr:
-    """Whether two times differ.  Some lists tell seconds only: then those are compared."""
-    micros = [pl.col(name).dt.epoch("us") for name in (old, new)]
-    whole_seconds = (micros[0] % 1_000_000 == 0) | (micros[1] % 1_000_000 == 0)
-    seconds = micros[0] // 1_000_000 != micros[1] // 1_000_000
-    different = pl.when(whole_seconds).then(seconds).otherwise(micros[0] != micros[1])
-    return different.fill_null(value=False)
+def _differs(name: str, known: frozenset[str]) -> pl.Expr:
+    """Whether two times differ: by seconds, where a scan has whole seconds alone."""
+    unit = 1 if name in known else 1_000_000
+    old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))
+    return (old != new).fill_null(value=False)

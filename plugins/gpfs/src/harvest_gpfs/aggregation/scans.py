@@ -14,7 +14,7 @@ import polars as pl
 
 from harvest import DatasetError, UsageError
 
-__all__ = ["ALL", "LATEST", "Scan", "moment", "pick", "told"]
+__all__ = ["ALL", "LATEST", "Scan", "labels", "moment", "pick", "told"]
 
 LATEST = "latest"
 ALL = "all"
@@ -83,7 +83,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
             raise UsageError(
                 f"{len(scans)} lists do not tell when their scan was made, so that the latest is "
                 "not known",
-                remedy=f"scan=all takes them for parts of one scan; else name one:{_names(scans)}",
+                remedy=f"scan=all takes them for parts of one scan; else name one:{labels(scans)}",
             )
         return scans[-1]
     fits = [scan for scan in scans if _fits(scan, wish)]
@@ -91,7 +91,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         return fits[0]
     found = "no scan is" if not fits else f"{len(fits)} scans are"
     raise UsageError(
-        f"{found} {wish!r}", remedy=f"write latest, all, or one of:{_names(fits or scans)}"
+        f"{found} {wish!r}", remedy=f"write latest, all, or one of:{labels(fits or scans)}"
     )
 
 
@@ -101,6 +101,7 @@ def _fits(scan: Scan, wish: str) -> bool:
     return scan.label.startswith(wish.strip().replace(" ", "T"))
 
 
-def _names(scans: Sequence[Scan]) -> str:
+def labels(scans: Sequence[Scan]) -> str:
+    """The scans for a message, a line each."""
     shown = "".join(f"\n  {scan.label}" for scan in scans[:10])
     return shown + (f"\n  and {len(scans) - 10} more" if len(scans) > 10 else "")
