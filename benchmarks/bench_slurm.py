@@ -7,9 +7,7 @@ names that hold delimiters and line breaks, and requeued jobs.  All figures are 
 process on the same file, in turns, so that their ratios hold on a busy machine too; compare
 ratios, not seconds.
 
-``arrow`` and ``numba`` are the two settings of ``slurm.kernel``, the second where numba is
-installed.  Of each: reading and writing alone, and the whole process of ``harvest run``, imports
-included.  Kernels are compiled before anything is measured.
+Measured are reading and writing alone, and the whole process of ``harvest run``, imports included.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ def bare_csv(path: Path) -> float:
     return time.process_time() - began
 
 
-def harvest_once(path: str, out: str, kernel: str) -> dict[str, float]:
+def harvest_once(path: str, out: str) -> dict[str, float]:
     """Read the dump and write Parquet; run in a process of its own for its memory and CPU time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -73,8 +71,8 @@ def harvest_once(path: str, out: str, kernel: str) -> dict[str, float]:
     from harvest.run.rows import typed_tables
     from harvest_slurm.source import SlurmSource
 
-    _warm_up(path, out, kernel)
-    source = SlurmSource(path, SlurmSource.Config(kernel=kernel))
+    _warm_up(path, out)
+    source = SlurmSource(path)
     (partition,) = source.plan()
     context = ReadContext(partition.origin, Path(out))
     writers: dict[str, pq.ParquetWriter] = {}
@@ -110,7 +108,7 @@ def harvest_once(path: str, out: str, kernel: str) -> dict[str, float]:
     }
 
 
-def _warm_up(path: str, out: str, kernel: str) -> None:
+def _warm_up(path: str, out: str) -> None:
     """Read the first lines once, so that imports are not counted as work on rows."""
     from harvest.testing import collect
     from harvest_slurm.source import SlurmSource
@@ -118,7 +116,7 @@ def _warm_up(path: str, out: str, kernel: str) -> None:
     head = Path(out) / "head.txt"
     with Path(path).open("rb") as stream:
         head.write_bytes(b"".join(stream.readline() for _ in range(200)))
-    collect(SlurmSource(str(head), SlurmSource.Config(kernel=kernel)))
+    collect(SlurmSource(str(head)))
 
 
 def _spent(command: list[str]) -> tuple[str, float, float]:
@@ -137,47 +135,34 @@ def _spent(command: list[str]) -> tuple[str, float, float]:
     return told, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-def whole_run(path: Path, out: str, kernel: str) -> dict[str, float]:
+def whole_run(path: Path, out: str) -> dict[str, float]:
     """``harvest run`` as users start it, imports included."""
     command = [sys.executable, "-m", "harvest", "run", "-s", f"slurm:{path}"]
-    command += ["-k", f"parquet:{out}/dataset", "-o", f"slurm.kernel={kernel}"]
+    command += ["-k", f"parquet:{out}/dataset"]
     _, cpu, peak = _spent(command)
     return {"run_cpu_s": cpu, "run_peak_rss_mb": peak}
 
 
 def measure(path: Path, turns: int) -> dict[str, float]:
     """Best of some turns of everything, taken alternately."""
-    kernels = [kernel for kernel in ("arrow", "numba") if kernel == "arrow" or _has_numba()]
     readers: list[float] = []
-    found: dict[str, list[dict[str, float]]] = {kernel: [] for kernel in kernels}
-    for turn in range(turns + 1):  # the first one compiles what is not compiled yet
+    found: list[dict[str, float]] = []
+    for _ in range(turns):
         readers.append(bare_csv(path))
-        for kernel in kernels:
-            with tempfile.TemporaryDirectory() as out:
-                once = [sys.executable, __file__, "--once", str(path), out, kernel]
-                if turn == 0:
-                    _spent(once)
-                    continue
-                told = json.loads(_spent(once)[0])
-                found[kernel].append({**told, **whole_run(path, out, kernel)})
-    rows, reader = found["arrow"][0]["rows"], min(readers)
+        with tempfile.TemporaryDirectory() as out:
+            printed, _, _ = _spent([sys.executable, __file__, "--once", str(path), out])
+            found.append({**json.loads(printed), **whole_run(path, out)})
+    rows, reader = found[0]["rows"], min(readers)
     figures = {"rows": rows, "csv_reader_cpu_s": reader, "csv_reader_rows_per_cpu_s": rows / reader}
-    for kernel, turns_of in found.items():
-        for name in ("cpu_s", "run_cpu_s"):
-            best = min(one[name] for one in turns_of)
-            figures[f"{kernel}_{name}"] = best
-            figures[f"{kernel}_{name.replace('cpu_s', 'rows_per_cpu_s')}"] = rows / best
-            figures[f"{kernel}_{name.replace('cpu_s', 'ratio_to_csv_reader')}"] = reader / best
-        for name in ("peak_rss_mb", "run_peak_rss_mb"):
-            figures[f"{kernel}_{name}"] = max(one[name] for one in turns_of)
-        figures[f"{kernel}_rejects"] = turns_of[0]["rejects"]
+    for name in ("cpu_s", "run_cpu_s"):
+        best = min(one[name] for one in found)
+        figures[name] = best
+        figures[name.replace("cpu_s", "rows_per_cpu_s")] = rows / best
+        figures[name.replace("cpu_s", "ratio_to_csv_reader")] = reader / best
+    for name in ("peak_rss_mb", "run_peak_rss_mb"):
+        figures[name] = max(one[name] for one in found)
+    figures["rejects"] = found[0]["rejects"]
     return figures
-
-
-def _has_numba() -> bool:
-    from harvest.toolkit import compiled
-
-    return compiled.available()
 
 
 def main() -> None:
@@ -187,9 +172,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=500_000)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument(
-        "--once", nargs=3, metavar=("DUMP", "OUT", "KERNEL"), help=argparse.SUPPRESS
-    )
+    parser.add_argument("--once", nargs=2, metavar=("DUMP", "OUT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.once:
         print(json.dumps(harvest_once(*options.once)))

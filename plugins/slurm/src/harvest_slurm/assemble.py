@@ -50,7 +50,7 @@ def assemble(
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:
     """Rows of jobs and rows of steps, with their ids."""
-    found = raw.id_parts([name for name in ("JobID", "JobIDRaw") if name in raw.names])
+    found = [raw.column(name).id_parts() for name in ("JobID", "JobIDRaw") if name in raw.names]
     is_step = found[0].stepped
     jobs, steps = (
         (raw.pick(index), read_ids(*(parts.pick(index) for parts in found)))

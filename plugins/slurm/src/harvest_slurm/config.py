@@ -9,8 +9,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import attrs
 
-from harvest.toolkit import compiled
-
 __all__ = ["SlurmConfig"]
 
 
@@ -53,10 +51,6 @@ def _states(value: tuple[str, ...]) -> None:
             raise ValueError(f"{state!r} is no job state; known are {', '.join(STATES).lower()}")
 
 
-def _kernel(value: str) -> None:
-    compiled.wanted(0, value)
-
-
 def _moment(value: str) -> None:
     from .window import moment
 
@@ -85,12 +79,6 @@ class SlurmConfig:
     started: bool | None = _setting("true: only jobs that have started; false: only others")
     users: tuple[str, ...] = _setting("only jobs of these users", (), check=_users)
     states: tuple[str, ...] = _setting("only jobs in these states", (), check=_states)
-    kernel: str = _setting(
-        "how text is read: numba (compiled loops), arrow, or auto: numba for large files where it "
-        "is installed; the rows are the same",
-        "auto",
-        check=_kernel,
-    )
     since: str | None = _setting(
         "begin of the time window: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago; today unless given",
         check=_moment,

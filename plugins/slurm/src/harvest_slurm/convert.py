@@ -22,7 +22,7 @@ from .digits import arrow
 from .grid import Column, Shape
 from .scalars import Word
 
-__all__ = ["SHAPES", "Context", "Converted", "convert", "finish", "nulled", "series"]
+__all__ = ["Context", "Converted", "convert", "finish", "nulled", "series"]
 
 STRING: Final = pa.string()
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -268,24 +268,6 @@ _KINDS: Final[dict[str, Callable[[Column, Context], Converted]]] = {
     "tres": _tres,
     "usage": _usage,
 }
-
-
-SHAPES: Final[dict[str, Shape]] = {
-    "text": "text",
-    "int": "whole",
-    "seconds": "whole",
-    "minutes": "whole",
-    "duration": "clock",
-    "memory": "decimal",
-    "count": "whole",
-    "reqmem": "text",
-    "exit": "pair",
-    "state": "text",
-    "time": "moment",
-    "tres": "text",
-    "usage": "text",
-}
-"""What ``convert`` reads a column of each kind as."""
 
 
 def convert(kind: str, column: Column, ctx: Context) -> Converted:

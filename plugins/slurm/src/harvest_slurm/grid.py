@@ -6,9 +6,9 @@ they lie (see ``digits``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol, Self, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import attrs
 import numpy as np
@@ -20,10 +20,10 @@ from .parts import Entries, IdParts
 
 __all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "Shape"]
 
-Shape: TypeAlias = Literal["", "text", "whole", "clock", "decimal", "moment", "pair"]
-"""What a column holds: text, or numbers of one spelling; empty where it is not known yet."""
+Shape: TypeAlias = Literal["whole", "clock", "decimal", "moment", "pair"]
+"""How the numbers of a column are spelled; see ``digits``."""
 
-_READERS: Final[dict[str, Callable[[Spans], tuple[Any, ...]]]] = {
+_READERS: Final[dict[Shape, Callable[[Spans], tuple[Any, ...]]]] = {
     "whole": digits.whole,
     "clock": digits.clock,
     "decimal": digits.decimal,
@@ -110,34 +110,12 @@ class RawRows(Protocol):
     def column(self, name: str) -> Column:
         """One field of all rows."""
 
-    def expect(self, shapes: Mapping[str, Shape]) -> RawRows:
-        """The same rows, told what columns will be read and as what."""
-
-    def id_parts(self, names: Sequence[str]) -> list[IdParts]:
-        """Job ids of some columns taken apart."""
-
     def pick(self, index: Any) -> RawRows:
         """Some of the rows, by their indices."""
 
 
-class _Rows:
-    """What rows do that are read column by column."""
-
-    def expect(self, shapes: Mapping[str, Shape]) -> Self:
-        """The same rows; each column is read when it is asked for."""
-        return self
-
-    def id_parts(self, names: Sequence[str]) -> list[IdParts]:
-        """Job ids of some columns taken apart."""
-        return [self.column(name).id_parts() for name in names]
-
-    def column(self, name: str) -> Column:
-        """One field of all rows."""
-        raise NotImplementedError
-
-
 @attrs.define
-class GridRows(_Rows):
+class GridRows:
     """Rows whose fields lie in one buffer.
 
     data: bytes, with room at both ends.  marks: per column, where the field of each row begins
@@ -198,7 +176,7 @@ class _GridColumn(Column):
 
 
 @attrs.define
-class BatchRows(_Rows):
+class BatchRows:
     """Rows that are columns of text already."""
 
     names: Sequence[str]

@@ -21,7 +21,6 @@ import attrs
 import polars as pl
 
 from harvest import Partition, ReadContext, SourceError
-from harvest.toolkit import compiled
 
 from .config import SlurmConfig
 from .window import ORIGIN, Window, window_of
@@ -174,7 +173,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
         command += ["--state=CANCELLED,DEADLINE", "--allocations"]
     convert = Context(ZoneInfo("UTC"))
     with _Running(command, ctx) as output:
-        blocks = read_text(output, layout, ctx, compiled=compiled.wanted(0, config.kernel))
+        blocks = read_text(output, layout, ctx)
         yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 import harvest
 
-from .convert import SHAPES, Context, Converted, convert
+from .convert import Context, Converted, convert
 from .fields import BY_NAME, canonical
 from .grid import Column, RawRows
 from .ids import Ids
@@ -163,7 +163,6 @@ def build(step: bool, text: RawRows, ids: Ids, ctx: Context) -> Built:
         shown = text.column("JobID" if "JobID" in text.names else "JobIDRaw")
         columns.errors.append(("JobID", shown, ids.errors))
     fields = _targets(tuple(text.names), step)
-    text = text.expect({name: SHAPES[kind] if target else "" for name, target, kind in fields})
     for name, target, kind in fields:
         columns.add(name, target, kind, text.column(name))
     kept, rejected = _judge(columns.errors, rows)

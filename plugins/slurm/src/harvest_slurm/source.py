@@ -17,7 +17,6 @@ from harvest import (
     Source,
     SourceError,
 )
-from harvest.toolkit import compiled
 
 from .config import SlurmConfig
 from .records import Job, Step
@@ -62,8 +61,6 @@ class SlurmSource(Source):
     def modules(self, partition: Partition) -> Iterable[str]:
         """The parser of texts and what it needs."""
         names = ["assemble", "layout", "live" if self.location == "live" else "text"]
-        if compiled.available() and compiled.wanted(partition.size_bytes, self.config.kernel):
-            names.append("walked")
         return [f"{__package__}.{name}" for name in names]
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
@@ -122,8 +119,7 @@ def _read_dump(
     if layout.kind == "fixed":
         blocks = read_fixed(stream, layout, ctx)
     else:
-        fast = compiled.wanted(partition.size_bytes, config.kernel)
-        blocks = read_text(stream, layout, ctx, compiled=fast)
+        blocks = read_text(stream, layout, ctx)
     yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)
     if convert.naive_times and config.timezone is None:
         ctx.note(

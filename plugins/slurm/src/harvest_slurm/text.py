@@ -7,7 +7,7 @@ and a job id in its place is a row.  All other lines go to ``rejoin``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
+from typing import IO, Any, Final
 
 import attrs
 import numpy as np
@@ -24,9 +24,6 @@ from .layout import Layout
 from .parts import simple_ids
 from .rejoin import LINES, Joined, Joiner
 
-if TYPE_CHECKING:
-    from .walked import WalkedRows
-
 __all__ = ["BLOCK_BYTES", "read_text"]
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
@@ -40,19 +37,13 @@ def read_text(
     ctx: ReadContext,
     *,
     block_bytes: int = BLOCK_BYTES,
-    compiled: bool = False,
 ) -> Iterator[RawRows]:
     """Rows of a dump of kind ``text`` or ``csv``.
 
-    stream: at the first byte of the dump.  compiled: whether to read kind ``text`` with the loops
-    of ``kernels``, which gives the same rows.  Reports rejects, folds and their units to ``ctx``;
-    the rows given are the caller's to count.
+    stream: at the first byte of the dump.  Reports rejects, folds and their units to ``ctx``; the
+    rows given are the caller's to count.
     """
-    reader: CsvReader | _LineReader
-    if layout.kind == "csv":
-        reader = CsvReader(layout, ctx)
-    else:
-        reader = (_WalkedLineReader if compiled and _walkable(layout) else _LineReader)(layout, ctx)
+    reader = CsvReader(layout, ctx) if layout.kind == "csv" else _LineReader(layout, ctx)
     carry = b""
     for number in range(layout.skip):
         head = stream.readline(LONGEST)
@@ -100,9 +91,6 @@ def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
     got: int = stream.readinto(memoryview(data)[begin : begin + size])  # type: ignore[attr-defined]
     data[begin + got : begin + got + PAD + 1] = 0
     return data, got
-
-
-Grid: TypeAlias = "GridRows | WalkedRows"
 
 
 @attrs.define(eq=False)
@@ -178,7 +166,7 @@ class _LineReader:
             return attrs.evolve(rows, position=places + line), len(block), b""
         return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
 
-    def _fields(self, data: Any, end: int) -> tuple[_Lines, Grid, Any, Any]:
+    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any, Any]:
         """The block; its lines with all fields as rows, which lines these are, and whether they
         certainly have a job id.
         """
@@ -216,7 +204,7 @@ class _LineReader:
         )
 
     def _join(
-        self, block: _Lines, grid: Grid, places: Any, rows: Any, line: int, at_end: bool
+        self, block: _Lines, grid: GridRows, places: Any, rows: Any, line: int, at_end: bool
     ) -> tuple[RawRows, int, bytes]:
         """Set odd lines right, and give their records their place among the others.
 
@@ -270,34 +258,6 @@ class _LineReader:
             self.ctx.reject(raw, reason, position=line + index)
         self.ctx.folded(done.blanks, "blank line")
         self.ctx.folded(done.headers, "repeated header")
-
-
-class _WalkedLineReader(_LineReader):
-    """The same, read by compiled loops."""
-
-    def __init__(self, layout: Layout, ctx: ReadContext):
-        from . import walked
-
-        super().__init__(layout, ctx)
-        self.walk = walked.walk
-
-    def _fields(self, data: Any, end: int) -> tuple[_Lines, Grid, Any, Any]:
-        first, last, rows, places, certain = self.walk(
-            data,
-            end,
-            self.names,
-            self.mark,
-            self.id_name,
-            trailing=self.layout.trailing,
-            crlf=self.layout.crlf,
-        )
-        return _Lines(data, end, first, last), rows, places, certain
-
-
-def _walkable(layout: Layout) -> bool:
-    """Whether compiled loops find this delimiter: it is short and part of no line end."""
-    mark = layout.delimiter.encode()
-    return 0 < len(mark) <= PAD and not set(mark) & set(b"\r\n")
 
 
 def _after_last(data: Any, mark: bytes, end: int) -> int:

@@ -1,0 +1,179 @@
+"""Damaged lines are read, or refused, as by a plain reading of each line and each value."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from harvest.testing import Collected, collect
+from harvest_slurm import scalars, text
+from harvest_slurm.digits import PAD
+from harvest_slurm.ids import PATTERN
+from harvest_slurm.source import SlurmSource
+from harvest_slurm.tres import parse
+
+UTC = ZoneInfo("UTC")
+
+
+def read(data: bytes) -> Collected:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.txt"
+        path.write_bytes(data)
+        found = collect(SlurmSource(str(path)))
+    assert found.units in (None, found.accounted)
+    return found
+
+
+COLUMNS = {
+    "JobID": "id",
+    "User": "text",
+    "State": "state",
+    "ExitCode": "exit",
+    "Elapsed": "duration",
+    "Start": "time",
+    "MaxRSS": "memory",
+    "NNodes": "int",
+    "TRESUsageInTot": "usage",
+    "AllocTRES": "tres",
+}
+ROWS = [
+    "12.batch||COMPLETED|0:0|00:01:02|2024-05-01T08:00:00|3244K|1|cpu=00:00:07,mem=12K|cpu=4,mem=8G",
+    "12_7.0||CANCELLED by 1000|0:15|1-02:03:04|2024-02-29T23:59:59|10.05M|2|fs/disk=12|node=2",
+    "123456789012.extern||FAILED|1:0|02:03.125|1717200000|16?|12|energy=0,cpu=01:02.500|cpu=1",
+    "12+0.interactive||TIMEOUT|0:1|365-00:00:00|Unknown|18446744073709551615|1.5K||mem=64M",
+]
+DAMAGE = st.tuples(
+    st.integers(0, 10_000),
+    st.sampled_from([*b"0123456789:.-,=|TKMGPE?+_ nb\x00/;\xc3\xa9\xff"]),
+)
+
+
+def plain(line: bytes) -> dict[str, Any] | None:
+    """What one line says, one value at a time; None where it is a reject."""
+    fields = line.split(b"|")
+    if len(fields) != len(COLUMNS):
+        return None
+    try:
+        values = dict(zip(COLUMNS, (field.decode() for field in fields), strict=True))
+    except UnicodeDecodeError:
+        return None
+    if not re.match(PATTERN, values["JobID"]):
+        return None
+    readers = {
+        "text": str,
+        "state": lambda value: scalars.state(value)[0],
+        "exit": scalars.exit_code,
+        "duration": scalars.duration,
+        "time": lambda value: scalars.time(value, UTC),
+        "memory": scalars.memory,
+        "int": scalars.integer,
+        "usage": lambda value: [(k, v if v is None else float(v)) for k, v in parse(value)],
+        "tres": lambda value: [(k, v if v is None else int(v)) for k, v in parse(value)],
+    }
+    said: dict[str, Any] = {"JobID": values.pop("JobID")}
+    for name, value in values.items():
+        try:
+            found = readers[COLUMNS[name]](value) if value else None
+        except (ValueError, OverflowError):
+            return None
+        said[name] = None if isinstance(found, scalars.Word) else found
+    return said
+
+
+def shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of ``slurm.step`` as ``plain`` gives it."""
+    code = row["exit_code"]
+    return {
+        "JobID": f"{row['job_id']}.{row['step_id']}",
+        "User": dict(row["extra"] or []).get("User"),
+        "State": row["state"],
+        "ExitCode": None if code is None else (code, row["exit_signal"]),
+        "Elapsed": row["elapsed_s"],
+        "Start": row["start_time"],
+        "MaxRSS": row["max_rss_bytes"],
+        "NNodes": row["nodes"],
+        "TRESUsageInTot": row["usage_in_tot"],
+        "AllocTRES": row["alloc_tres"],
+    }
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(ROWS), st.lists(DAMAGE, max_size=2)), min_size=1, max_size=12
+    ),
+    st.booleans(),
+)
+@example([(ROWS[0].replace("3244K", "9999999999999999"), [])], False)
+@example([(ROWS[0].replace("3244K", "1234567890123456789"), [])], False)
+@example([(ROWS[0].replace("|1|", "|12345678901234567890123|"), [])], False)
+@example([(ROWS[1], [(6, ord("|"))]), (ROWS[1], [])], False)
+def test_damaged_lines_are_read_as_one_by_one(
+    made: list[tuple[str, list[tuple[int, int]]]], ends_in_newline: bool
+) -> None:
+    lines = []
+    for line, damages in made:
+        damaged = bytearray(line.encode())
+        for place, byte in damages:
+            damaged[place % len(damaged)] = byte
+        lines.append(bytes(damaged))
+    expected = {n: plain(line) for n, line in enumerate(lines, start=2)}
+    data = b"\n".join(["|".join(COLUMNS).encode(), *lines]) + b"\n" * ends_in_newline
+    found = read(data)
+    steps = {row["position"]: shown(row) for row in found.rows("slurm.step")}
+    # a step that lost its dot is a job, which has fewer columns
+    jobs = {row["position"] for row in found.rows("slurm.job")}
+    rejected = {reject.position for reject in found.rejects}
+    for number, said in expected.items():
+        if said is None:
+            assert number in rejected | jobs, lines[number - 2]
+        elif number not in jobs:
+            assert steps[number] == said
+    assert len(steps) + len(jobs) + len(rejected) == len(lines)
+
+
+HEADER = ["JobID", "JobName", "State", "ExitCode", "Elapsed", "Comment"]
+
+
+def test_bytes_that_are_no_text_in_every_line() -> None:
+    # given as many lines to put together as there are lines
+    rows = b"".join(b"%d|caf\xe9|COMPLETED|0:0|00:00:05|\n" % n for n in range(1, 40))
+    data = "|".join(HEADER).encode() + b"\n" + rows
+    found = read(data)
+    assert [row["name"] for row in found.rows("slurm.job")] == ["caf\\xe9"] * 39
+    assert not found.rejects
+
+
+def test_records_put_together_that_outgrow_the_room_behind_a_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text, "SPARE", 2 * PAD)
+    rows = [[str(n), f"two\n{'lines' * 40}", "FAILED", "0:0", "00:00:05", ""] for n in range(1, 9)]
+    data = "".join("|".join(row) + "\n" for row in [HEADER, *rows]).encode()
+    names = [row["name"] for row in read(data).rows("slurm.job")]
+    assert names == [row[1] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("data", "jobs", "steps", "rejects"),
+    [
+        (b"JobID|State\n", [], [], []),
+        (b"JobID\n1\n2.batch\nx\n", ["1"], ["2"], [b"x"]),
+        (b"JobID|State\n1|FAILED", ["1"], [], []),
+    ],
+    ids=["header alone", "one column", "no line end"],
+)
+def test_a_header_alone_and_one_column(
+    data: bytes, jobs: list[str], steps: list[str], rejects: list[bytes]
+) -> None:
+    found = read(data)
+    assert [row["job_id"] for row in found.rows("slurm.job")] == jobs
+    assert [row["job_id"] for row in found.rows("slurm.step")] == steps
+    assert [reject.raw for reject in found.rejects] == rejects
