@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +232,70 @@ def test_jobs_are_split_exactly(
         jsonsplit.BLOCK_BYTES = before  # type: ignore[misc]
     assert not [item for item in found if isinstance(item, Broken)]
     assert [json.loads(item) for item in found if isinstance(item, bytes)] == jobs
+
+
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ('{"jobs": [1, 2]}', [b"1", b"2"]),
+        ('{"jobs": [null, "a, b", [{"job_id": 1}], true]}',
+         [b"null", b'"a, b"', b'[{"job_id": 1}]', b"true"]),
+        ('{"jobs": {}}', [b'{"jobs": {}}']),
+        ('{"jobs": null}', [b'{"jobs": null}']),
+        ('{"jobs": "[]"}', [b'{"jobs": "[]"}']),
+        ('{"data": {"jobs": [{}]}}', [b'{"data": {"jobs": [{}]}}']),
+        ("{}", [b"{}"]),
+    ],
+)  # fmt: skip
+def test_jobs_of_a_wrong_shape_are_rejects(tmp_path: Path, text: str, raw: list[bytes]) -> None:
+    path = tmp_path / "j.json"
+    path.write_text(text)
+    found = harvest(path)
+    assert found.written == 0
+    assert [reject.raw for reject in found.rejects] == raw
+
+
+def test_jobs_nested_deeper_than_python_goes_are_rejects(tmp_path: Path) -> None:
+    path = write(tmp_path / "j.json", ["MARK", make_job(2, "lists")])
+    deep = '{"a":' * 1000 + "1" + "}" * 1000
+    job = json.dumps(make_job(1, "lists", new="MARK")).replace('"MARK"', deep)
+    path.write_text(path.read_text().replace('"MARK"', job))
+    found = harvest(path)
+    assert [row["job_id"] for row in found.rows("slurm.job")] == ["2"]
+    assert len(found.rejects) == 1
+
+
+def places_in(value: Any) -> list[tuple[Any, Any]]:
+    """Every place in some JSON: its container, and its key there."""
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    found = [(value, key) for key in keys]
+    for key in keys:
+        if isinstance(value[key], (dict, list)):
+            found += places_in(value[key])
+    return found
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.sampled_from(["plain", "structs", "lists"]),
+    st.lists(st.none() | st.tuples(st.integers(0, 1000), things), max_size=4),
+    st.integers(1, 200),
+)
+def test_each_element_is_a_row_or_a_reject(
+    generation: str, made: list[tuple[int, Any] | None], block: int
+) -> None:
+    # given jobs of every version, in some of which one thing is something else
+    elements: list[Any] = []
+    for number, change in enumerate(made, start=1):
+        holder = [make_job(number, generation)]
+        if change is not None:
+            container, key = (every := places_in(holder))[change[0] % len(every)]
+            container[key] = change[1]
+        elements += holder
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonsplit, "BLOCK_BYTES", block)
+        found = harvest(write(Path(folder) / "j.json", elements))
+    # then jobs and rejects are as many as the elements, and what was not changed is a row
+    assert len(found.rows("slurm.job")) + len(found.rejects) == len(elements)
+    rows = {row["job_id"] for row in found.rows("slurm.job")}
+    assert {str(n) for n, change in enumerate(made, start=1) if change is None} <= rows

@@ -61,6 +61,7 @@ def read_json(
             AttributeError,
             IndexError,
             OverflowError,
+            RecursionError,
         ) as error:
             ctx.read(1)
             ctx.reject(item, _reason(error), position=position, record_type="slurm.job")

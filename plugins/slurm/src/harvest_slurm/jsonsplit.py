@@ -20,6 +20,9 @@ LONGEST: Final = 64 * 1024 * 1024
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
 
 
+NO_OBJECT: Final = "an element of 'jobs' that is not an object"
+
+
 @attrs.frozen
 class Broken:
     """What the file ends with where it ends too early, or what is wrong with it."""
@@ -29,9 +32,9 @@ class Broken:
 
 
 def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
-    """The objects of the top-level array ``jobs``, as bytes.
+    """The elements of the top-level array ``jobs``, as bytes; of type Broken if not objects.
 
-    A file that ends inside of it gives a last item of type Broken.
+    A file that ends inside of the array, or that has none, gives a last item of type Broken.
     """
     buffer = b""
     place = 0  # up to here the buffer is read
@@ -54,11 +57,13 @@ def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
             if token.end() == len(buffer) and not at_end and text[:1] != b"}":
                 break  # it may go on in the next block
             place = token.end()
+            if inside and depth == 2 and text not in (b"{", b"[", b"]", b"}"):
+                yield from _no_objects(text)
             if text[:1] == b'"':
                 if depth == 1:
                     key = text
             elif text in (b"{", b"["):
-                if inside and depth == 2 and text == b"{":
+                if inside and depth == 2:
                     start = token.start()
                 elif depth == 1 and text == b"[" and key == b'"jobs"':
                     inside = found = True
@@ -66,7 +71,8 @@ def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
             elif text in (b"}", b"]"):
                 depth -= 1
                 if inside and depth == 2 and start >= 0:
-                    yield buffer[start:place]
+                    element = buffer[start:place]
+                    yield element if element[:1] == b"{" else Broken(element, NO_OBJECT)
                     start = -1
                 elif depth == 1:
                     inside = False
@@ -89,3 +95,11 @@ def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
                 tail = buffer[max(0, place - 200) :]
                 yield Broken(tail, "the file ends before its JSON does")
             return
+
+
+def _no_objects(text: bytes) -> Iterator[Broken]:
+    """The elements in a piece of the array that is a string, or all else but brackets."""
+    pieces = [text] if text[:1] == b'"' else text.split(b",")
+    for piece in pieces:
+        if piece.strip():
+            yield Broken(piece.strip(), NO_OBJECT)
