@@ -1,20 +1,97 @@
-"""Reading comma-separated values with quotes, as spreadsheets and pandas write them."""
+"""Comma-separated values: which files have quotes as CSV has them, and reading those that do.
+
+sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes quotes as they are in a
+name.  Spreadsheets and pandas write quotes around fields that need them.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+from collections.abc import Sequence
+from typing import IO, Any, Final
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from harvest import ReadContext
 
+from .bounds import LONGEST
 from .digits import PAD
 from .grid import BatchRows, RawRows
 from .layout import Layout
+from .quotes import after_record, first_misplaced, line_ends
+from .rejoin import Joiner
 
-__all__ = ["CsvReader"]
+__all__ = ["CsvReader", "settle"]
+
+BLOCK_BYTES: Final = 4 * 1024 * 1024
+JOINED: Final = 20
+"""Lines that are looked at together, whether they are a record."""
+
+
+def settle(stream: IO[bytes], layout: Layout, ctx: ReadContext) -> Layout:
+    """The layout of a dump of kind ``csv``, by the quotes of the whole dump.
+
+    stream: at its first byte; read to its end, or to the first quote that shows that the text is
+    as sacct writes it.  Then the kind is ``text``, as it is where there are no quotes at all.
+    """
+    if layout.header is not None and b'"' in layout.header:
+        return layout  # sacct writes no quotes around names of columns
+    quoted, complaint = False, ""
+    joiner = Joiner(attrs.evolve(layout, kind="text"))
+    carry, line = b"", 1
+    while not complaint:
+        block = stream.read(BLOCK_BYTES)
+        text = carry + block
+        data = np.frombuffer(text, np.uint8)
+        end = after_record(data) if block else len(data)
+        quoted |= b'"' in text
+        complaint = _complaint(data[:end], line, joiner)
+        line += text.count(b"\n", 0, end)
+        carry = text[end:]
+        if not complaint and len(carry) > LONGEST:
+            complaint = f"one in the record at line {line} is closed too late"
+        if not block:
+            break
+    if complaint:
+        ctx.note(
+            f"quotes are not as CSV has them ({complaint}), so they were read as part of the text"
+        )
+    return attrs.evolve(layout, kind="csv" if quoted and not complaint else "text")
+
+
+def _complaint(data: Any, line: int, joiner: Joiner) -> str:
+    """Why whole records are not as CSV has them, or nothing.  line: the number of the first."""
+    if not len(data):
+        return ""
+    wrong = first_misplaced(data, ord(joiner.mark))
+    if wrong >= 0:
+        return f"see line {line + np.count_nonzero(data[:wrong] == ord(chr(10)))}"
+    if np.count_nonzero(data == ord('"')) % 2:
+        return "the last one is never closed"
+    outside, within = line_ends(data)
+    begins, stops = np.append(0, outside + 1), np.append(outside, len(data))
+    for place in np.unique(np.searchsorted(outside, within)).tolist():
+        begin = begins[place]
+        text = data[begin : stops[place]].tobytes().decode("utf-8", "backslashreplace")
+        if _holds_records(text.split("\n"), joiner):
+            number = line + np.count_nonzero(data[:begin] == ord("\n"))
+            return f"those at line {number} would stand around whole records"
+    return ""
+
+
+def _holds_records(lines: Sequence[str], joiner: Joiner) -> bool:
+    """Whether two records or more lie in lines that CSV takes for one, each of some lines."""
+    found = begin = 0
+    for stop in range(1, len(lines) + 1):
+        starts = range(max(begin, stop - JOINED), stop)
+        if any(joiner.may_be_record("\n".join(lines[start:stop])) for start in starts):
+            found, begin = found + 1, stop
+            if found > 1:
+                return True
+    return False
 
 
 class CsvReader:
@@ -25,13 +102,14 @@ class CsvReader:
     def __init__(self, layout: Layout, ctx: ReadContext):
         self.layout = layout
         self.ctx = ctx
+        mark = re.escape(layout.delimiter.encode())
+        field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\n%b]*+)' % mark
+        self.record = re.compile(rb"%b(?:%b%b)*+(?:\r?\n|\Z)" % (field, mark, field))
+        self.unclosed = re.compile(rb'(?:%b%b)*+"[^"]*+(?:""[^"]*+)*+\Z' % (field, mark))
 
     def cut(self, data: Any, stop: int) -> int:
         """Where whole records to read now end: a line end outside of quotes."""
-        ends = np.flatnonzero(data[PAD:stop] == ord("\n"))
-        quotes = np.flatnonzero(data[PAD:stop] == ord('"'))
-        outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
-        return PAD + int(outside[-1]) + 1 if len(outside) else PAD
+        return PAD + after_record(data[PAD:stop])
 
     def cut_anywhere(self, data: Any, stop: int) -> int:
         """No place: within quotes there are no records."""
@@ -39,7 +117,11 @@ class CsvReader:
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block; positions count records, the header being the first."""
-        block = data[PAD:end].tobytes()
+        block, rest = data[PAD:end].tobytes(), b""
+        damaged: list[int] = []
+        quotes = np.count_nonzero(data[PAD:end] == ord('"'))
+        if quotes % 2 or first_misplaced(data[PAD:end], ord(self.layout.delimiter)) >= 0:
+            block, damaged, rest = self._mend(block, line, at_end)
         broken: list[tuple[int, str, int]] = []
         try:
             block.decode()
@@ -52,7 +134,9 @@ class CsvReader:
 
         batch = self._parse(block, note)
         count = batch.num_rows + len(broken)
-        places = np.delete(np.arange(count), [place for place, _, _ in broken])
+        # positions of the records that were parsed, damaged ones being left out
+        every = np.setdiff1d(np.arange(count + len(damaged)), damaged)
+        places = np.delete(every, [place for place, _, _ in broken])
         filled = self._blank_rows(batch)
         self.ctx.read(len(broken) + int((~filled).sum()))
         self.ctx.folded(int((~filled).sum()), "blank line")
@@ -60,8 +144,36 @@ class CsvReader:
             batch, places = batch.filter(pa.array(filled)), places[filled]
         due = len(self.layout.columns)
         for place, text, fields in broken:
-            self.ctx.reject(text, f"{fields} fields where {due} are due", position=line + place)
-        return BatchRows(self.layout.columns, batch, places + line), count, b""
+            reason = f"{fields} fields where {due} are due"
+            self.ctx.reject(text, reason, position=line + int(every[place]))
+        rows = BatchRows(self.layout.columns, batch, places + line)
+        return rows, count + len(damaged), rest
+
+    def _mend(self, block: bytes, line: int, at_end: bool) -> tuple[bytes, list[int], bytes]:
+        """The records of a block whose quotes are as CSV has them.
+
+        The line that any other begins with is a reject, and the next line begins a record.  Gives
+        the records, the places of the rejects, and what may go on behind the block.
+        """
+        good: list[bytes] = []
+        damaged: list[int] = []
+        place = 0
+        while place < len(block):
+            found = self.record.match(block, place)
+            if found:
+                good.append(found[0])
+                place = found.end()
+                continue
+            may_go_on = not at_end and len(block) - place <= LONGEST
+            if may_go_on and self.unclosed.match(block, place):
+                break
+            text, _, _ = block[place : place + LONGEST].partition(b"\n")
+            self.ctx.read(1)
+            reason = "its quotes are not as CSV has them"
+            self.ctx.reject(text, reason, position=line + len(good) + len(damaged))
+            damaged.append(len(good) + len(damaged))
+            place += len(text) + 1
+        return b"".join(good), damaged, block[place:]
 
     def _blank_rows(self, batch: pa.RecordBatch) -> Any:
         """Which rows say anything: Arrow takes an empty line for a row of empty fields."""
@@ -72,13 +184,19 @@ class CsvReader:
 
     def _parse(self, block: bytes, note: Any) -> pa.RecordBatch:
         names = list(self.layout.columns)
+        if not block:
+            schema = pa.schema([(name, pa.string()) for name in names])
+            return pa.RecordBatch.from_pylist([], schema=schema)
         table = pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
                 use_threads=False, column_names=names, block_size=len(block) + 1
             ),
             parse_options=pacsv.ParseOptions(
-                newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=note
+                delimiter=self.layout.delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=False,
+                invalid_row_handler=note,
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False

@@ -7,17 +7,20 @@ line of dashes below the header.  ``--noheader`` leaves the names of columns to 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import attrs
+import numpy as np
 
 from harvest import SourceError
 
 from .fields import BY_NAME, canonical, is_field, unique_names
 from .ids import PATTERN
+from .quotes import first_misplaced
 from .scalars import STATES
 
 __all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
@@ -26,6 +29,9 @@ HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at."""
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
+LONGEST_HEADER: Final = 64 * 1024
+LONGEST_DELIMITER: Final = 32
+_NAME_END = re.compile(r"(?:^|(?<=[^\W_]))(?!%-?\d)[\W_]")
 _DASHES = re.compile(rb"-+(?: -+)* *")
 _ID = re.compile(PATTERN)
 _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
@@ -35,7 +41,8 @@ _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
 class Layout:
     """The layout of a dump.
 
-    kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed), ``fixed``, ``json``.
+    kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
+    looks at the whole file), ``fixed``, ``json``.
     columns: sacct's fields in their order, repeated ones numbered.
     delimiter: text between fields; trailing: whether one follows the last field as well.
     skip: lines before the first row; header: the line with the names, None without one.
@@ -127,47 +134,99 @@ def _fixed(lines: Sequence[bytes], crlf: bool) -> Layout | None:
 
 
 def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout | None:
-    header = lines[0].decode("utf-8", "replace")
-    best: tuple[int, int, str] | None = None
-    for candidate in [delimiter] if delimiter else _candidates(header):
-        names = header.split(candidate)
-        known = sum(is_field(name) for name in names)
-        given = len([name for name in names if name])
-        # names are unlike values: most are known, whatever the delimiter is
-        if known * 2 >= given and (known > 1 or given == known == 1):
-            score = (known, len(candidate), candidate)
-            best = max(best, score) if best else score
-    if best is None or not _tells_jobs(header.split(best[2])):
+    line = lines[0]
+    if len(line) > LONGEST_HEADER:
         return None
-    chosen = best[2]
-    names = header.split(chosen)
-    trailing = len(names) > 1 and names[-1] == ""
+    header = line.decode("utf-8", "replace")
+    splits = [
+        _Split(mark, header.split(mark))
+        for mark in ([delimiter] if delimiter else _candidates(header))
+    ]
+    if delimiter is None:
+        splits += _quoted(line, header)
+    best = max((split for split in splits if split.likely), key=_Split.rank, default=None)
+    if best is None or not best.has_job_field:
+        return None
+    trailing = not best.quoted and len(best.names) > 1 and best.names[-1] == ""
+    raw = trailing or delimiter is not None or best.mark != ","
     return Layout(
-        kind="csv" if chosen == "," and not trailing else "text",
-        columns=tuple(unique_names(names[:-1] if trailing else names)),
-        delimiter=chosen,
+        kind="csv" if best.quoted or not raw else "text",
+        columns=_columns(best.names[:-1] if trailing else best.names),
+        delimiter=best.mark,
         trailing=trailing,
         skip=1,
-        header=lines[0],
+        header=line,
         crlf=crlf,
     )
 
 
-def _tells_jobs(names: Sequence[str]) -> bool:
-    return any(canonical(name) in ("jobid", "jobidraw", "jobname", "state") for name in names)
+@attrs.frozen
+class _Split:
+    """A header divided at what may be its delimiter.
+
+    quoted: names are in quotes, as programs for tables write them and sacct never does.
+    """
+
+    mark: str
+    names: Sequence[str]
+    quoted: bool = False
+
+    @property
+    def known(self) -> int:
+        return sum(map(is_field, self.names))
+
+    @property
+    def named(self) -> int:
+        return sum(map(bool, self.names))
+
+    @property
+    def likely(self) -> bool:
+        """Whether most names are known, for names are unlike values; a single one must be."""
+        if self.known == 1:
+            return self.named == 1 and not any(map(str.isalnum, self.mark))  # not JobId=4
+        return self.known * 2 >= self.named > 0
+
+    @property
+    def has_job_field(self) -> bool:
+        fields = ("jobid", "jobidraw", "jobname", "state")
+        return any(canonical(name) in fields for name in self.names)
+
+    def rank(self) -> tuple[int, int, bool, bool, int]:
+        """The greater, the likelier."""
+        # a letter at its end is rather the next name's: State|SLUID is not State and UID
+        whole = not self.mark[-1].isalnum()
+        return self.known, self.known - self.named, whole, not self.quoted, len(self.mark)
+
+
+def _quoted(line: bytes, header: str) -> Iterator[_Split]:
+    """Divisions of a header with quotes that CSV may have."""
+    data = np.frombuffer(line, np.uint8)
+    for mark in COMMON if '"' in header else ():
+        if first_misplaced(data, ord(mark)) < 0:
+            yield _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
+
+
+def _columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns.  A nameless one in front is the index that pandas and R write."""
+    named = [
+        name or (f"column_{place}" if place > 1 else "index")
+        for place, name in enumerate(names, start=1)
+    ]
+    return tuple(unique_names(named))
 
 
 def _candidates(header: str) -> Iterator[str]:
-    """Texts that may be the delimiter of a header: what stands between two known names."""
+    """Texts that may be the delimiter of a header.
+
+    A delimiter begins with no letter or digit, so it begins where a name ends; but a name may
+    have a blank or an underscore (``Job Name``), or a width (``JobName%30``).
+    """
     yield from COMMON
-    compact = header.lower()
-    for name in sorted(BY_NAME, key=len, reverse=True):
-        if not compact.startswith(name):
-            continue
-        rest = compact[len(name) :]
-        for length in range(1, min(16, len(rest)) + 1):
-            if rest[length : length + 1].isalpha():
-                yield header[len(name) : len(name) + length]
+    for place in [found.start() for found in _NAME_END.finditer(header)][:8]:
+        for length in range(1, LONGEST_DELIMITER + 1):
+            candidate = header[place : place + length]
+            if any(is_field(name) for name in header.split(candidate, 3)[:3]):
+                yield candidate
 
 
 def _headless(
@@ -202,17 +261,13 @@ def _headless(
                 remedy="correct slurm.columns, or set slurm.delimiter",
             )
         chosen = mark
-    ends = [text for text in texts if text.count(chosen) == len(columns)]
-    trailing = (
-        bool(ends)
-        and all(text.endswith(chosen) for text in ends)
-        and not any(text.count(chosen) == len(columns) - 1 for text in texts)
+    marks = [text.count(chosen) for text in texts]
+    ended = sum(
+        count == len(columns) and text.endswith(chosen)
+        for text, count in zip(texts, marks, strict=True)
     )
-    if (
-        texts
-        and len(columns) > 1
-        and not any(text.count(chosen) == len(columns) - 1 + trailing for text in texts)
-    ):
+    trailing = ended > marks.count(len(columns) - 1)
+    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in marks:
         raise SourceError(
             f"{len(columns)} columns are named, but lines have "
             f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}",
@@ -220,7 +275,7 @@ def _headless(
             remedy="correct slurm.columns, or set slurm.delimiter",
         )
     return Layout(
-        kind="csv" if chosen == "," and not trailing else "text",
+        kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
         columns=tuple(unique_names(columns)),
         delimiter=chosen,
         trailing=trailing,

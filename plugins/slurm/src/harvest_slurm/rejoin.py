@@ -9,6 +9,7 @@ counts; every other line is a reject.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +25,8 @@ __all__ = ["Joined", "Joiner"]
 
 EXTRA_FIELDS: Final = 64
 """Delimiters inside of the free fields of one record that are tried, at most."""
+
+SEVERAL: Final = "several ways to divide it"
 
 LINES: Final = 1_000
 """Lines of one record, at most."""
@@ -117,6 +120,7 @@ class Joiner:
         self.layout = layout
         self.due = len(layout.columns)
         self.mark = layout.delimiter
+        self.any_mark = re.compile(f"(?={re.escape(layout.delimiter)})")
         self.shapes = [_shape(column) for column in layout.columns]
         free = [column.partition("#")[0] in FREE for column in layout.columns]
         self.free = free
@@ -200,6 +204,8 @@ class Joiner:
             done.blanks += 1
             return first + 1
         fields = self._count(_decoded(line))
+        if complaint == SEVERAL:
+            complaint = f"{fields} fields where {self.due} are due, and {SEVERAL}"
         reason = complaint or (
             f"{fields} fields where {self.due} are due, and no way to divide or join them"
             if fields >= self.due or last > first or not at_end or first + 1 < len(lines)
@@ -274,51 +280,55 @@ class Joiner:
             return text.count(self.mark)
         return text.count(self.mark) + 1
 
+    def may_be_record(self, text: str) -> bool:
+        """Whether there is a way to divide a text into the fields of a record."""
+        if self._count(text) < self.due:
+            return False
+        fields, complaint = self._divide(text)
+        return fields is not None or complaint == SEVERAL
+
     def _divide(self, text: str) -> tuple[list[str] | None, str]:
         """The fields of a record, or None and why it has none."""
-        tokens = text.split(self.mark)
-        if self.layout.trailing:
-            if tokens[-1]:
-                return None, ""
-            tokens.pop()
-        surplus = len(tokens) - self.due
-        if surplus > EXTRA_FIELDS:
-            return None, f"{len(tokens)} fields where {self.due} are due"
+        if self.layout.trailing and not text.endswith(self.mark):
+            return None, ""
+        due = f"{self._count(text)} fields where {self.due} are due"
+        if self._count(text) - self.due > EXTRA_FIELDS:
+            return None, due
+        size = len(self.mark)
+        stop = len(text) - size * self.layout.trailing
+        # a mark may begin inside another one: a::: is a: before :: or a before :::
+        places = [
+            p for found in self.any_mark.finditer(text) if (p := found.start()) <= stop - size
+        ]
         ways: dict[tuple[int, int], tuple[int, int]] = {}
 
-        def count(column: int, spent: int) -> int:
+        def count(column: int, begin: int) -> int:
             """Ways (2 means several) to fill columns from ``column`` on; keeps one of them."""
-            if column == self.due:
-                return int(spent == surplus)
-            if (column, spent) in ways:
-                return ways[column, spent][0]
-            found = width = 0
-            longest = surplus - spent if self.free[column] else 0
-            for more in range(longest + 1):
-                start = column + spent
-                piece = self.mark.join(tokens[start : start + more + 1])
-                if self.shapes[column].fullmatch(piece):
-                    rest = count(column + 1, spent + more)
-                    if rest:
-                        found, width = found + rest, more
+            if (column, begin) in ways:
+                return ways[column, begin][0]
+            found = chosen = 0
+            ends = [stop] if column == self.due - 1 else places[bisect_left(places, begin) :]
+            for end in ends:
+                piece = text[begin:end]
+                if not self.free[column] and self.mark in piece:
+                    break
+                if begin <= end and self.shapes[column].fullmatch(piece):
+                    more = count(column + 1, end + size) if column < self.due - 1 else 1
+                    if more:
+                        found, chosen = found + more, end
                 if found > 1:
                     break
-            ways[column, spent] = (min(found, 2), width)
+            ways[column, begin] = (min(found, 2), chosen)
             return min(found, 2)
 
         total = count(0, 0)
-        if total == 0:
-            return None, ""
-        if total > 1:
-            return None, (
-                f"{len(tokens)} fields where {self.due} are due, and several ways to divide them"
-            )
-        fields, spent = [], 0
+        if total != 1:
+            return None, SEVERAL if total else ""
+        fields, begin = [], 0
         for column in range(self.due):
-            width = ways[column, spent][1]
-            start = column + spent
-            fields.append(self.mark.join(tokens[start : start + width + 1]))
-            spent += width
+            end = ways[column, begin][1]
+            fields.append(text[begin:end])
+            begin = end + size
         return fields, ""
 
 

@@ -92,6 +92,7 @@ def _read_dump(
 ) -> Iterator[Any]:
     from .assemble import assemble
     from .convert import Context
+    from .csvtext import settle
     from .fixed import read_fixed
     from .jsondump import read_json
     from .layout import HEAD_BYTES, delimiter_of, find_layout
@@ -111,6 +112,9 @@ def _read_dump(
         delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
     )
     stream.seek(0)
+    if layout.kind == "csv":
+        layout = settle(stream, layout, ctx)
+        stream.seek(0)
     selection = Selection(rules_of(config), origin)
     if layout.kind == "json":
         yield from read_json(stream, selection, ctx, origin)

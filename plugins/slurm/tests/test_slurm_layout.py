@@ -1,0 +1,137 @@
+"""Delimiters found in headers, and commas with and without CSV's quotes."""
+
+from __future__ import annotations
+
+import csv
+import string
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harvest.testing import Collected, collect
+from harvest_slurm import csvtext
+from harvest_slurm.config import SlurmConfig
+from harvest_slurm.layout import find_layout
+from harvest_slurm.source import SlurmSource
+
+
+def harvest(tmp_path: Path, text: str, **config: Any) -> Collected:
+    path = tmp_path / "dump.txt"
+    path.write_text(text)
+    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
+    assert found.units is None or found.units == found.accounted
+    return found
+
+
+def dump(rows: list[list[str]], header: list[str]) -> str:
+    return "".join(",".join(row) + "\n" for row in [header, *rows])
+
+
+def names(found: Collected) -> list[str]:
+    return [row["name"] for row in found.rows("slurm.job")]
+
+
+def test_commas_without_csv(tmp_path: Path) -> None:
+    # given names with a quote each, as ``sacct --parsable2 --delimiter=,`` writes them
+    rows = [["1", '"a', "COMPLETED"], ["2", "b", "COMPLETED"], ["3", 'c"', "FAILED"]]
+    text = dump(rows, ["JobID", "JobName", "State"])
+    for setting in (None, ",", "comma"):
+        found = harvest(tmp_path, text, delimiter=setting)
+        assert names(found) == ['"a', "b", 'c"']
+        assert not found.rejects
+    (note,) = harvest(tmp_path, text).notes
+    assert "those at line 2 would stand around whole records" in note
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [('6" pipe', "see line 3"), ('"6" pipe', "see line 3"), ('"never closed', "never closed")],
+)
+def test_one_quote_out_of_place_makes_a_file_raw(tmp_path: Path, name: str, why: str) -> None:
+    rows = [["1", '"quoted"', "FAILED"], ["2", name, "FAILED"]]
+    found = harvest(tmp_path, dump(rows, ["JobID", "JobName", "State"]))
+    assert names(found) == ['"quoted"', name]
+    (note,) = found.notes
+    assert why in note
+
+
+def test_a_quote_out_of_place_far_behind_the_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given more text than is looked at in one go
+    monkeypatch.setattr(csvtext, "BLOCK_BYTES", 100)
+    rows = [[str(n), '"x, y"', "FAILED"] for n in range(1, 60)]
+    header = ["JobID", "JobName", "State"]
+    assert names(harvest(tmp_path, dump(rows, header))) == ["x, y"] * 59
+    found = harvest(tmp_path, dump([*rows, ["60", 'a"b', "FAILED"]], header))
+    assert names(found) == ['"x, y"'] * 59 + ['a"b']
+    assert "see line 61" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "mark"),
+    [
+        ("JobIDRaw|State", "|"),
+        ("State|SLUID|JobID", "|"),
+        ("JobID~~sep~~State", "~~sep~~"),
+        ("Job_ID,Job Name", ","),
+        ("JobID_State", "_"),
+        ("JobName%30|JobID", "|"),
+        ('"JobID";"State"', ";"),
+    ],
+)
+def test_delimiters_begin_with_no_letter_or_digit(header: str, mark: str) -> None:
+    layout = find_layout(f"{header}\n".encode(), where="x")
+    assert layout.delimiter == mark
+    assert len(layout.columns) == header.count(mark) + 1
+
+
+SACCT_FIELDS = (
+    "AllocCPUS AllocNodes AllocTRES Account AveCPU AveRSS Cluster Comment CPUTime CPUTimeRAW "
+    "DBIndex DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID Group JobName "
+    "Layout MaxRSS MaxRSSNode MaxRSSTask NCPUS NNodes NodeList NTasks Partition Priority QOS "
+    "QOSRAW Reason ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId Reserved ResvCPU "
+    "ResvCPURAW Start State Submit Suspended SystemCPU SystemComment Timelimit TimelimitRaw "
+    "TotalCPU TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode UID User UserCPU "
+    "WCKey WCKeyID WorkDir"
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(["JobID", "JobIDRaw"]),
+    st.lists(st.sampled_from(SACCT_FIELDS.split()), min_size=1, max_size=4, unique=True),
+    st.integers(0, 4),
+    st.sampled_from(["|", ",", ";", "\t", "\x1f", "^", "~", "::", ";|;", " ", ", ", "_", "¦", '"'])
+    | st.text(st.sampled_from(string.punctuation + " \t\x1f§"), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_the_delimiter_of_any_header_is_found(
+    job: str, others: list[str], place: int, mark: str, trailing: bool
+) -> None:
+    columns = [*others[:place], job, *others[place:]]
+    header = mark.join(columns) + (mark if trailing else "") + "\n"
+    layout = find_layout(header.encode(), where="x")
+    assert (layout.delimiter, list(layout.columns), layout.trailing) == (mark, columns, trailing)
+
+
+def test_the_index_of_a_table_is_kept_under_a_name(tmp_path: Path) -> None:
+    # given what pandas writes with its index, and an own column without a name
+    text = ',Job Name,JobID,,State\n0,"a, b",1,x,FAILED\n7,c,2,,FAILED\n'
+    found = harvest(tmp_path, text)
+    assert names(found) == ["a, b", "c"]
+    first, second = (dict(row["extra"]) for row in found.rows("slurm.job"))
+    assert first == {"index": "0", "column_4": "x"}
+    assert second == {"index": "7"}
+
+
+def test_what_pandas_writes(tmp_path: Path) -> None:
+    table = pandas.DataFrame({"JobID": [1, 2, 3], "JobName": ["a", 'b, "c"', "two\nlines"]})
+    for options in ({}, {"quoting": csv.QUOTE_ALL}, {"quoting": csv.QUOTE_ALL, "sep": ";"}):
+        found = harvest(tmp_path, table.to_csv(**options))
+        assert names(found) == list(table["JobName"])
+        assert [dict(row["extra"])["index"] for row in found.rows("slurm.job")] == ["0", "1", "2"]
