@@ -185,6 +185,48 @@ def test_fixed_widths(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("tasks", ["1,3,5...", "1-3,...%2", "...", "1,3,5.."])
+@pytest.mark.parametrize("step", ["", ".batch", ".0"])
+def test_shortened_arrays(tmp_path: Path, tasks: str, step: str) -> None:
+    # given the id of a pending array with more tasks than sacct shows
+    found = harvest(tmp_path, f"JobID|State\n1_[{tasks}]{step}|PENDING\n")
+    (row,) = found.rows("slurm.step" if step else "slurm.job")
+    assert row["job_id"] == f"1_[{tasks}]"
+    if step:
+        assert row["step_id"] == step[1:]
+    else:
+        assert (row["array_job_id"], row["array_tasks"]) == (1, tasks)
+
+
+@pytest.mark.parametrize(
+    ("time", "noted"),
+    [
+        ("2024-07-01T12:00:00", True),
+        ("2024-07-01 12:00:00", True),
+        ("2024-07-01T12:00", True),
+        ("2024-07-01T12:00:00.250", True),
+        ("2024-07-01T12:00:00Z", False),
+        ("2024-07-01 12:00:00+0200", False),
+        ("1719835200", False),
+        ("Unknown", False),
+    ],
+)
+def test_times_without_zone_are_noted(tmp_path: Path, time: str, noted: bool) -> None:
+    text = f"JobID|Start\n1|{time}\n"
+    found = harvest(tmp_path, text)
+    assert [note.startswith("times carry no zone") for note in found.notes] == [True] * noted
+    assert not harvest(tmp_path, text, timezone="Europe/Zurich").notes
+
+
+def test_delimiters_that_may_begin_at_two_places(tmp_path: Path) -> None:
+    # given a name that ends with the begin of the delimiter, and where two fields are free
+    found = harvest(tmp_path, "JobID::JobName::State\n1::a:::FAILED\n")
+    assert names(found) == ["a:"]
+    found = harvest(tmp_path, "JobID::JobName::Comment::State\n1::a:::b::FAILED\n")
+    (reject,) = found.rejects
+    assert "several ways" in reject.reason
+
+
 # --- any names at all, in blocks of any size ---------------------------------------------------
 
 any_name = st.text(

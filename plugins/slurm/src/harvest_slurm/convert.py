@@ -223,9 +223,12 @@ def _time(column: Column, ctx: Context) -> Converted:
     left = None
     if read.left is not None or moments.null_count > len(column) - int(read.good.sum()):
         left = moments.is_null().to_numpy(zero_copy_only=False) & column.full
-    return finish(
-        column, {"": moments}, lambda value: scalars.time(value, ctx.zone), left, cut=ctx.cut
-    )
+
+    def parse(text: str) -> Any:
+        ctx.naive_times |= scalars.has_no_zone(text)
+        return scalars.time(text, ctx.zone)
+
+    return finish(column, {"": moments}, parse, left, cut=ctx.cut)
 
 
 def _other_times(column: Column, left: Any, moments: Array) -> Array:

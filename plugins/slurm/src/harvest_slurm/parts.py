@@ -67,7 +67,7 @@ class IdParts:
 
 def id_parts(text: Spans) -> IdParts:
     """Job ids taken apart; the texts lie without gaps."""
-    dots = _first(text, ord("."), text.end)
+    dots = _first_outside_brackets(text)
     bars = _first(text, ord("_"), dots)
     number, numbered = unsigned(text, text.start, bars)
     barred = bars < dots
@@ -83,6 +83,22 @@ def id_parts(text: Spans) -> IdParts:
         (text.start, dots, text.end),
         lambda begin, end: pieces(text.data, begin, end),
     )
+
+
+def _first_outside_brackets(text: Spans) -> Any:
+    """Place of the first dot of each text, or its end; the dots of ``1_[1,3,5...]`` do not count.
+
+    The texts lie without gaps.
+    """
+    dots = _first(text, ord("."), text.end)
+    within = np.flatnonzero(_first(text, ord("["), text.end) < dots)
+    if len(within):
+        dots = dots.copy()
+        for row in within.tolist():
+            listed = text.data[text.start[row] : text.end[row]].tobytes()
+            dot = listed.find(b".", listed.find(b"]")) if b"]" in listed else -1
+            dots[row] = text.end[row] if dot < 0 else text.start[row] + dot
+    return dots
 
 
 def simple_ids(text: Spans) -> Any:

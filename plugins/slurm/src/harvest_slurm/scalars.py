@@ -22,6 +22,7 @@ __all__ = [
     "count",
     "duration",
     "exit_code",
+    "has_no_zone",
     "integer",
     "memory",
     "minutes",
@@ -197,6 +198,12 @@ _TIME = re.compile(
     r"(?:(Z)|([+-])(\d\d):?(\d\d))?",
     re.ASCII,
 )
+
+
+def has_no_zone(text: str) -> bool:
+    """Whether a text is a time of the clock without its zone."""
+    found = _TIME.fullmatch(text)
+    return found is not None and not (found[8] or found[9])
 
 
 def time(text: str, zone: ZoneInfo) -> datetime | None:
