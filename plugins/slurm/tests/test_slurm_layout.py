@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harvest import SourceError
 from harvest.testing import Collected, collect
 from harvest_slurm import csvtext
 from harvest_slurm.config import SlurmConfig
@@ -88,6 +89,12 @@ def test_delimiters_begin_with_no_letter_or_digit(header: str, mark: str) -> Non
     layout = find_layout(f"{header}\n".encode(), where="x")
     assert layout.delimiter == mark
     assert len(layout.columns) == header.count(mark) + 1
+
+
+def test_a_delimiter_that_the_header_does_not_have(tmp_path: Path) -> None:
+    for text in ('"JobID","State"\n"1","FAILED"\n', "JobID|State\n1|FAILED\n"):
+        with pytest.raises(SourceError, match=r"leave out slurm\.delimiter"):
+            harvest(tmp_path, text, delimiter=",")
 
 
 SACCT_FIELDS = (

@@ -68,8 +68,8 @@ class SlurmConfig:
         "fields of a dump without header (sacct --noheader), in their order", ()
     )
     delimiter: str | None = _setting(
-        "text between fields (sacct --delimiter), of which nothing is quoted; found by itself where "
-        "there is a header"
+        "text between fields (sacct --delimiter), of which nothing is quoted; found by itself "
+        "where there is a header"
     )
     name_contains: str | None = _setting("only jobs whose name contains this")
     qos_contains: str | None = _setting("only jobs whose QOS contains this")

@@ -236,6 +236,12 @@ def _headless(
     where: str,
     crlf: bool,
 ) -> Layout:
+    if not columns and delimiter and _headed(lines, None, crlf):
+        raise SourceError(
+            f"the first line is no header with the delimiter {delimiter!r} and without quotes",
+            where=where,
+            remedy="leave out slurm.delimiter: the layout is found by itself",
+        )
     if not columns:
         raise SourceError(
             "no header of sacct in the first line, so the columns are unknown",
