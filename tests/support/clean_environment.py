@@ -6,8 +6,12 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from importlib.metadata import distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 OURS = re.compile(r"(hpc_)?harvest|_*editable|.*\.pth$|pip\b|__pycache__")
 """What a clean environment does not see of the libraries installed here."""
@@ -28,17 +32,46 @@ def build_wheels(roots: Iterable[Path], folder: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def make_environment(folder: Path, wheels: Iterable[Path]) -> Path:
-    """A virtual environment with these wheels; gives its interpreter."""
+def make_environment(
+    folder: Path, wheels: Iterable[Path], only: Iterable[Path] | None = None
+) -> Path:
+    """A virtual environment with these wheels; gives its interpreter.
+
+    only: what it sees of the libraries installed here; None for all of them.
+    """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     site = next((folder / "lib").glob("python*/site-packages"))
-    for libraries in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-        for path in Path(libraries).iterdir():
-            if not OURS.match(path.name):
-                (site / path.name).symlink_to(path)
+    for path in installed_here() if only is None else only:
+        (site / path.name).symlink_to(path)
     python = folder / "bin" / "python"
     subprocess.run(pip(python, "install", "--no-deps", "--no-index", *wheels), check=True)
     return python
+
+
+def installed_here() -> Iterator[Path]:
+    """The files and folders of the libraries installed here."""
+    for libraries in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for path in Path(libraries).iterdir():
+            if not OURS.match(path.name):
+                yield path
+
+
+def declared_by(names: Iterable[str]) -> set[Path]:
+    """The files and folders here of the distributions that these need, and those need in turn."""
+    waiting, known = list(names), set()
+    found: set[Path] = set()
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in known:
+            continue
+        known.add(name)
+        installed = distribution(name)
+        if not OURS.match(name):
+            tops = {Path(file.parts[0]) for file in installed.files or () if file.parts[0] != ".."}
+            found |= {Path(str(installed.locate_file(top))) for top in tops}
+        needed = map(Requirement, installed.requires or ())
+        waiting += [r.name for r in needed if r.marker is None or r.marker.evaluate({"extra": ""})]
+    return {path for path in found if path.name != "__pycache__"}
 
 
 def pip(python: Path, *arguments: str | Path) -> list[str | Path]:

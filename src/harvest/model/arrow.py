@@ -21,7 +21,7 @@ from .errors import BatchError, RecordTypeError
 from .plain import without_none
 from .record import PRIMITIVES, Column, Record, RecordType
 
-__all__ = ["BATCH_ROWS", "arrow_type", "batches", "conform", "schema_of", "table_of"]
+__all__ = ["BATCH_ROWS", "arrow_type", "as_maps", "batches", "conform", "schema_of", "table_of"]
 
 BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""
@@ -148,7 +148,7 @@ def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> p
         return array
     try:
         if pa.types.is_map(field.type) and not pa.types.is_map(array.type):
-            return _as_maps(array, field.type)
+            return as_maps(array, field.type)
         if field.type == ORIGIN and not pa.types.is_dictionary(array.type):
             return array.cast(pa.string()).dictionary_encode().cast(ORIGIN)
         return array.cast(field.type)
@@ -159,14 +159,14 @@ def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> p
         ) from error
 
 
-def _as_maps(array: pa.ChunkedArray, kind: pa.MapType) -> pa.ChunkedArray:
+def as_maps(array: pa.ChunkedArray, kind: pa.MapType) -> pa.ChunkedArray:
     """Lists of structs of key and value, as polars has maps, as what they stand for."""
     if pa.types.is_null(array.type):
         return pa.chunked_array([pa.nulls(len(array), kind)])
     pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
     lists = array.combine_chunks().cast(pa.list_(pair))
     maps = pa.MapArray.from_arrays(
-        pa.array(lists.offsets.to_numpy(), pa.int32()),
+        pc.add(lists.offsets, pa.scalar(0, pa.int32())),  # a copy: a slice takes no mask
         lists.values.field("key"),
         lists.values.field("value"),
         mask=lists.is_null(),

@@ -13,7 +13,6 @@ from harvest.model import RecordType
 from harvest.plugins.sink import PartWriter
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
     from harvest.model.evolution import Types
@@ -93,45 +92,33 @@ class _Shape:
 
     def _extra(self, table: pa.Table, kind: pa.MapType) -> pa.Array:
         """The entries that each row has already, then one for each spilled value."""
-        import numpy as np
-        import pyarrow as pa
+        import polars as pl
 
+        from harvest.model.arrow import as_maps
+        from harvest.model.frames import without_maps
         from harvest.model.json import plain_text
 
-        extra = table.column("extra").combine_chunks()
-        lengths = np.diff(extra.offsets.to_numpy())
-        rows = [np.repeat(np.arange(table.num_rows), lengths)]
-        first, last = extra.offsets[0].as_py(), extra.offsets[-1].as_py()
-        keys = [extra.keys.slice(first, last - first)]
-        items = [extra.items.slice(first, last - first)]
+        extra = pl.Series("extra", without_maps(table.column("extra")))
+        rows = pl.DataFrame({"extra": extra}).with_row_index("row")
+        own = rows.explode("extra").drop_nulls("extra").unnest("extra")
+        pieces = [own]
         for name, its_kind in self.spilled.items():
-            texts = plain_text(its_kind, table.column(name))
-            present = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
-            rows.append(present)
-            keys.append(_names(name, present, rows[0], keys[0]))
-            items.append(texts.take(pa.array(present)))
-        owner = np.concatenate(rows)
-        order = pa.array(np.argsort(owner, kind="stable"))
-        counts = np.bincount(owner, minlength=table.num_rows)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        absent = extra.is_null().to_numpy(zero_copy_only=False) & (counts == 0)
-        made = pa.MapArray.from_arrays(
-            pa.array(offsets),
-            pa.concat_arrays(keys).take(order),
-            pa.concat_arrays(items).take(order),
-            mask=pa.array(absent),
+            texts = pl.Series("value", plain_text(its_kind, table.column(name)), dtype=pl.String)
+            taken = own.filter(pl.col("key") == name)["row"]
+            key = pl.when(pl.col("row").is_in(taken.implode())).then(pl.lit(f"column {name}"))
+            pieces.append(
+                pl.DataFrame({"value": texts})
+                .with_row_index("row")
+                .drop_nulls("value")
+                .select("row", key.otherwise(pl.lit(name)).alias("key"), "value")
+            )
+        entries = (
+            pl.concat(pieces)
+            .group_by("row", maintain_order=True)
+            .agg(pl.struct("key", "value").alias("entries"))
         )
-        return made.cast(kind)
-
-
-def _names(
-    name: str, rows: np.ndarray[Any, Any], owners: np.ndarray[Any, Any], keys: pa.Array
-) -> pa.Array:
-    """A column's name for each of these rows; ``column NAME`` where the row has that key."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    taken = owners[pc.equal(keys, name).to_numpy(zero_copy_only=False)]
-    index = pa.array(np.isin(rows, taken).astype(np.int8))
-    return pa.array([name, f"column {name}"]).take(index)
+        # a row without an entry keeps what it had: nothing, or no entry
+        made = rows.join(entries, on="row", how="left", maintain_order="left").select(
+            pl.coalesce("entries", "extra")
+        )
+        return as_maps(made.to_arrow().column(0), kind)

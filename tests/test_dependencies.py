@@ -1,0 +1,234 @@
+"""Every distribution works with what it declares, whatever else happens to be installed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import small_inputs
+from clean_environment import build_wheels, declared_by, make_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECTS = {
+    tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"]: folder
+    for folder in (ROOT, *sorted((ROOT / "plugins").iterdir()))
+}
+CORE = "hpc-harvest"
+NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_jax": "jax"}
+"""Methods of polars and pyarrow that import another library."""
+
+LEFT_OPEN = {
+    "pytest": "harvest.testing is for those who run pytest",
+    "pandas": "only to make pyarrow know it, where it is imported already",
+    "llvmlite": "comes with numba",
+    "cycler": "comes with matplotlib",
+    "markupsafe": "comes with jinja2",
+}
+"""What is imported without being declared, and why."""
+
+MODULES_OF_THEIR_OWN = {"numba"}
+"""Optional libraries for which there are whole modules, imported where the library is there."""
+
+
+def declared(name: str, *, extras: bool) -> set[str]:
+    """What a distribution declares to need, with that of the core; extras: with its options."""
+    project = tomllib.loads((PROJECTS[name] / "pyproject.toml").read_text())["project"]
+    words = list(project["dependencies"])
+    if extras:
+        options = project.get("optional-dependencies", {})
+        words += [word for key, more in options.items() if key != "dev" for word in more]
+    found = {canonicalize_name(Requirement(word).name) for word in words}
+    return found if name == CORE else found | declared(CORE, extras=extras)
+
+
+def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
+    """What its modules import or need: a module's name, whether at import, and where."""
+    for path in sorted(folder.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        spared = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for inner in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            if id(node) in spared:
+                continue
+            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name.partition(".")[0], node.col_offset == 0, where
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                yield node.module.partition(".")[0], node.col_offset == 0, where
+            elif isinstance(node, ast.Attribute) and node.attr in NEEDS:
+                yield NEEDS[node.attr], False, where
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_what_a_distribution_imports_is_what_it_declares(name):
+    here = PROJECTS[name] / "src"
+    own = {path.name for path in here.iterdir()} | {"harvest"} | sys.stdlib_module_names
+    homes = packages_distributions()
+    always, optional = declared(name, extras=False), declared(name, extras=True)
+    seen = set()
+    for module, at_import, where in used(here):
+        if module in own or module in LEFT_OPEN:
+            continue
+        distributions = {canonicalize_name(home) for home in homes.get(module, [module])}
+        seen |= distributions
+        needed = always if at_import and module not in MODULES_OF_THEIR_OWN else optional
+        assert distributions & needed, f"{where} needs {module}"
+
+    # and what it declares beyond the core's needs, it uses; tzdata is data
+    extra = declared(name, extras=False) - declared(CORE, extras=False) - {CORE, "tzdata"}
+    assert extra <= seen
+
+
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name in {names!r}:
+            raise ModuleNotFoundError(f"no module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+def without(names: tuple[str, ...], code: str, *arguments: str) -> str:
+    """What code prints in a process in which these modules are not there."""
+    words = [sys.executable, "-c", HIDE.format(names=names) + code, *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+MAPS = """
+import polars as pl
+from harvest import Record, conform, record, record_type
+from harvest.toolkit.frames import TEXT_MAP
+@record("dependencies.row", layer="workflow", level="client")
+class Row(Record):
+    a: int
+rows = pl.DataFrame(
+    {"a": [1, 2, 3], "extra": [[{"key": "k", "value": "v"}], None, []], "position": [1, 2, 3]},
+    schema_overrides={"extra": TEXT_MAP},
+)
+for frame in (rows, rows[1:], rows[:0]):
+    print(conform(record_type(Row), frame, origin="/x").column("extra").to_pylist())
+"""
+
+
+def test_a_polars_frame_with_a_map_becomes_a_table_without_numpy():
+    assert without(("numpy", "pandas"), MAPS).splitlines() == [
+        "[[('k', 'v')], None, []]",
+        "[None, []]",
+        "[]",
+    ]
+
+
+RUN = """
+import harvest, sys
+source, out = sys.argv[1:]
+for policy in ("evolve", "freeze"):
+    harvest.run(source, [f"parquet:{out}", f"jsonl:{out}.jsonl"], schema_drift=policy,
+                workers=1, force=True)
+dataset = harvest.open(out)
+print({name: dataset[name].collect().height for name in dataset})
+for name in dataset.views():
+    dataset.view(name).collect()
+"""
+
+
+@pytest.mark.parametrize("source", small_inputs.MAKERS)
+def test_a_plugin_that_does_not_declare_numpy_works_without(source, tmp_path):
+    if "numpy" in declared(f"{CORE}-{source}", extras=False):
+        pytest.skip(f"{source} declares numpy")
+    small_inputs.write(tmp_path / "in", 1)
+    hidden = ("numpy", "pandas", "duckdb", "matplotlib", "numba", "yaml")
+    shown = without(hidden, RUN, f"{source}:{tmp_path / 'in' / source}", str(tmp_path / "out"))
+    rows = ast.literal_eval(shown.splitlines()[0])
+    assert rows
+    assert all(count > 0 for count in rows.values())
+
+
+TINY = {
+    "pyproject.toml": """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "tiny"
+version = "1.0"
+dependencies = ["hpc-harvest"]
+[project.entry-points.harvest]
+tiny = "tiny:Tiny"
+[tool.hatch.build.targets.wheel]
+packages = ["tiny.py"]
+[tool.hatch.build.targets.wheel.force-include]
+"tiny.py" = "tiny.py"
+""",
+    "tiny.py": '''
+"""Lines of text files, with the number of letters in "extra"."""
+import harvest
+import polars as pl
+from harvest.toolkit.frames import TEXT_MAP
+
+@harvest.record("tiny.line", layer="workflow", level="client")
+class Line(harvest.Record):
+    """A line."""
+    text: str
+
+class Tiny(harvest.Source):
+    """Lines of text files."""
+    name, record_types = "tiny", (Line,)
+
+    def read(self, partition, ctx):
+        lines = partition.path.read_text().splitlines()
+        extra = [[{"key": "letters", "value": str(len(line))}] for line in lines]
+        columns = {"text": lines, "extra": extra}
+        yield Line, pl.DataFrame(columns, schema_overrides={"extra": TEXT_MAP})
+''',
+}
+
+
+def test_core_and_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
+    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+    # given an environment with these three and the libraries that they declare, and no other
+    tiny, wheels = tmp_path / "tiny", tmp_path / "wheels"
+    tiny.mkdir()
+    for name, text in TINY.items():
+        (tiny / name).write_text(text.lstrip())
+    build_wheels([ROOT, PROJECTS[f"{CORE}-parquet"], tiny], wheels)
+    only = declared_by([CORE, f"{CORE}-parquet"])
+    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), only)
+    absent = subprocess.run([python, "-I", "-c", "import numpy"], capture_output=True, check=False)
+    assert absent.returncode == 1
+
+    # when rows with a map of texts are harvested and shown
+    (tmp_path / "a.txt").write_text("one\nthree\n")
+
+    def harvest(*words: str) -> str:
+        command = [python, "-I", "-m", "harvest", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    harvest("run", "-s", "tiny:a.txt", "-k", "parquet:out")
+    shown = harvest("preview", "-s", "tiny:a.txt", "--json")
+    harvest("verify", "out")
+
+    # then the map is what the source gave
+    rows = [json.loads(line) for line in shown.splitlines()]
+    assert [(row["text"], row["extra"]) for row in rows] == [
+        ("one", {"letters": "3"}),
+        ("three", {"letters": "5"}),
+    ]
