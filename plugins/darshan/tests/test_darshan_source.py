@@ -68,9 +68,9 @@ def test_detection(log_writer, tmp_path):
     text.write_text("time,worker\n")
     named.write_bytes(b"")
 
-    sure = [DarshanSource.detect(p) for p in (log, text, named, tmp_path)]
+    sure = [DarshanSource.detect(p) for p in (log, text, named)]
 
-    assert [d and d.confidence for d in sure] == [1.0, None, 0.5, 0.8]
+    assert [d and d.confidence for d in sure] == [1.0, None, 0.5]
 
 
 def test_the_pid_is_that_of_rank_0_only(log_writer, make_dxt, harvest_bytes):

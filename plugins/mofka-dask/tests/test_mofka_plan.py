@@ -109,16 +109,12 @@ def test_a_damaged_csv_of_a_known_name_is_still_planned(tmp_path, name):
     assert ids(tmp_path) == [f"{tmp_path.name}/{name}"]
 
 
-def test_detection_of_directories(run, tmp_path):
-    assert MofkaDaskSource.detect(run).confidence == 0.95
-    above = MofkaDaskSource.detect(run.parent)
-    assert above.confidence == 0.9
-    assert run.name in above.reason
-    (run / "client.csv").unlink()
-    assert MofkaDaskSource.detect(run).confidence == 0.5
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert MofkaDaskSource.detect(empty) is None
+@pytest.mark.parametrize(
+    ("name", "sure"), [("client.csv", 0.5), ("HeadNodes", 0.5), ("job.sh", 0.2), ("c.yaml", 0.2)]
+)
+def test_a_file_known_by_name_alone_is_less_sure_than_one_known_by_header(tmp_path, name, sure):
+    (tmp_path / name).write_text("#PBS -q x\n")
+    assert MofkaDaskSource.detect(tmp_path / name).confidence == sure
 
 
 def test_a_log_of_dask_is_detected_by_what_it_says(tmp_path):

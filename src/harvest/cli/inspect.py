@@ -72,21 +72,24 @@ def preview(
 ) -> int:
     """Show the first rows of a source; nothing is written."""
     from harvest.plugins.manager import manager, split_location
+    from harvest.run.choose import name_sources
     from harvest.run.prepare import prepare_sources
     from harvest.run.preview import first_rows
     from harvest.run.recipe import Endpoint, Recipe
 
+    from .outcome import say
     from .records import print_records
     from .settings import plugin_settings
 
     plugins = manager()
     endpoint = Endpoint(*split_location(source, plugins.sources))
-    use = prepare_sources(Recipe(sources=(endpoint,), settings=plugin_settings(settings)), plugins)[
-        0
-    ]
-    found = first_rows(use.source, rows)
-    for kind, table in found.tables:
-        print_records(kind.name, table, json=json)
-    for note in found.remarks:
-        print(note, file=sys.stderr)
+    recipe = Recipe(sources=(endpoint,), settings=plugin_settings(settings))
+    recipe, choices = name_sources(recipe, plugins)
+    say(choices)
+    for use in prepare_sources(recipe, plugins):
+        found = first_rows(use.source, rows)
+        for name, first in found.tables.items():
+            print_records(name, first.rows, json=json, total=first.seen, more=not found.complete)
+        for note in found.remarks:
+            print(note, file=sys.stderr)
     return 0

@@ -41,7 +41,7 @@ Sources = Annotated[
         "-s",
         "--source",
         metavar="NAME:LOCATION",
-        help="What to read. Repeatable.",
+        help="What to read; without NAME, by all sources that are sure. Repeatable.",
         autocompletion=complete.sources,
     ),
 ]

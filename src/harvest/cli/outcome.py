@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harvest.run.manifest import plain
@@ -14,9 +14,15 @@ from harvest.run.text import printable_line
 
 from .tables import print_json, print_table
 
-__all__ = ["print_plan", "print_result", "result_document"]
+__all__ = ["print_plan", "print_result", "result_document", "say"]
 
 NOTES_SHOWN = 20
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print remarks of the program itself, each on a line of standard error."""
+    for line in lines:
+        print(f"harvest: {printable_line(line)}", file=sys.stderr)
 
 
 def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
@@ -50,6 +56,7 @@ def result_document(result: RunResult) -> dict[str, Any]:
         "dropped": len(result.dropped),
         "record_types": _rows_by_type(result),
         "notes": result.notes,
+        "choices": list(result.choices),
     }
 
 

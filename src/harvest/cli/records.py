@@ -16,21 +16,25 @@ from harvest.run.text import printable_line
 
 from .tables import print_table
 
-__all__ = ["print_records"]
+__all__ = ["how_many", "print_records"]
 
 CELL_WIDTH = 40
 FEW_ROWS = 3
 
 
-def print_records(title: str, table: Any, *, json: bool = False) -> None:
-    """Print rows of an Arrow table or a polars frame."""
+def print_records(
+    title: str, table: Any, *, json: bool = False, total: int | None = None, more: bool = False
+) -> None:
+    """Print rows of an Arrow table or a polars frame.
+
+    total: how many there are where these are the first of them; more: or at least so many.
+    """
     frame = _frame(table)
     if json:
         for row in frame.iter_rows(named=True):
             sys.stdout.write(_json_text({"record_type": title, **row}) + "\n")
         return
-    plural = "row" if frame.height == 1 else "rows"
-    print(f"{title}: {frame.height:,} {plural}")
+    print(f"{title}: {how_many(frame.height, 'row', total, more=more)}")
     room = shutil.get_terminal_size((80, 24)).columns
     filled = [n for n in frame.columns if frame[n].null_count() < frame.height]
     empty = [n for n in frame.columns if n not in filled]
@@ -43,6 +47,17 @@ def print_records(title: str, table: Any, *, json: bool = False) -> None:
     if empty and frame.height:
         _names("empty", empty, room)
     print()
+
+
+def how_many(shown: int, word: str, total: int | None = None, *, more: bool = False) -> str:
+    """``20 rows``, ``20 of 124 rows`` or ``5 of at least 24 rows``.
+
+    total: how many there are, if these are not all; more: or at least so many.
+    """
+    counted = shown if total is None else total
+    least = "at least " if more else ""
+    of = f" of {least}{counted:,}" if more or counted != shown else ""
+    return f"{shown:,}{of} {word}{'' if counted == 1 and not more else 's'}"
 
 
 def _frame(table: Any) -> Any:

@@ -63,7 +63,7 @@ def run(
     from harvest.plugins.manager import manager
     from harvest.run.runner import execute
 
-    from .outcome import print_plan, print_result
+    from .outcome import print_plan, print_result, say
     from .progress import display
 
     # what is imported by now stays: to look for garbage in it at the end takes longer than a small
@@ -86,8 +86,11 @@ def run(
         schema_drift=schema_drift,
     )
     if print_config:
+        from harvest.run.choose import name_sources
         from harvest.run.record import without_secrets
 
+        whole, choices = name_sources(whole, plugins, absent=True)
+        say(choices)
         shown = without_secrets(whole, plugins)
         if shown != whole:
             print("# passwords and other secrets are hidden; give them anew to run this recipe")
@@ -98,6 +101,7 @@ def run(
         result = execute(
             whole, plugins, force=force, dry_run=dry_run, wait_s=wait, observer=observer
         )
+    say(result.choices)
     if dry_run:
         print_plan(result.plan, json=json, scripts=result.scripts)
         return 0

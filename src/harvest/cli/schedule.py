@@ -63,10 +63,13 @@ def schedule(
     """
     from harvest.errors import UsageError
     from harvest.plugins.manager import manager
+    from harvest.run.choose import name_sources
     from harvest.run.prepare import prepare_sinks, prepare_sources
     from harvest.run.record import without_secrets
     from harvest.schedule import FORMS, Entry
     from harvest.schedule.times import Times
+
+    from .outcome import say
 
     if form not in FORMS:
         raise UsageError(f"there is no form {form!r}", remedy=f"use {', '.join(FORMS)}")
@@ -82,7 +85,9 @@ def schedule(
     }
     whole = recipe_from(recipe, plugins, sources=source, sinks=sink, settings=settings, **options)
     # what is wrong is better told now than by a mail at night
-    prepare_sources(whole, plugins)
+    named, choices = name_sources(whole, plugins)
+    say(choices)
+    prepare_sources(named, plugins)
     prepare_sinks(whole, plugins)
     plugins.engine(whole.engine)
     own = recipe_from(None, plugins, sources=source, sinks=sink, settings=settings)

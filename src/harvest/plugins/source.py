@@ -92,7 +92,11 @@ class Source(abc.ABC):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """Whether this source can read ``path``, which exists; None if not."""
+        """Whether this source can read ``path``, which exists; None if not.
+
+        Files are enough: a directory for which it gives None is recognised by the files that
+        ``plan`` lists there.
+        """
         return None
 
     @classmethod

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from harvest.errors import ConfigError, SourceError, UsageError
-from harvest.plugins.detect import best
+from harvest.errors import ConfigError, UsageError
 from harvest.plugins.manager import PluginManager, suggestion
 from harvest.plugins.settings import structure
 from harvest.plugins.sink import Sink
@@ -19,7 +17,10 @@ __all__ = ["prepare_sinks", "prepare_sources"]
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
-    """The recipe's sources, configured.  Raises UsageError for what cannot be."""
+    """The recipe's sources, configured; each has its name by ``name_sources``.
+
+    Raises UsageError for what cannot be.
+    """
     if not recipe.sources:
         raise UsageError("no source given", remedy="name one with --source NAME:LOCATION")
     _check_setting_names(recipe, plugins)
@@ -27,7 +28,9 @@ def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
 
 
 def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> SourceUse:
-    name = endpoint.name or detected_name(endpoint.location, plugins)
+    name = endpoint.name
+    if name is None:
+        raise AssertionError("name_sources names each source before it is prepared")
     cls = plugins.source(name)
     settings = dict(recipe.settings.get(name, {}))
     config: Any = structure(cls.Config, settings, plugin=name)
@@ -37,32 +40,6 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     return SourceUse(
         source=source, settings=settings, version=plugins.version_of(plugins.sources[name])
     )
-
-
-def detected_name(location: str, plugins: PluginManager) -> str:
-    """The one source that recognises a location best; raises when none or several do."""
-    path = Path(location).expanduser()
-    if not path.exists():
-        raise SourceError(
-            "no such file or directory",
-            where=printable_line(location),
-            remedy="check the path, or name the source as NAME:LOCATION",
-        )
-    found = best(path, plugins)
-    if not found:
-        raise UsageError(
-            "no source recognises it",
-            where=printable_line(location),
-            remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
-        )
-    if len(found) > 1 and found[0].confidence == found[1].confidence:
-        names = " or ".join(repr(d.source) for d in found if d.confidence == found[0].confidence)
-        raise UsageError(
-            f"{names} could read it equally well",
-            where=printable_line(location),
-            remedy="name the source as NAME:LOCATION",
-        )
-    return found[0].source
 
 
 def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:

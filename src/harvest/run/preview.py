@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from harvest.errors import SourceError
 from harvest.model import RecordType, record_type
 from harvest.plugins.context import ReadContext
-from harvest.plugins.source import Source
+from harvest.plugins.source import Partition, Source
 
 from .rows import typed_tables
 from .text import printable, printable_line
@@ -18,42 +19,81 @@ from .text import printable, printable_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Preview", "first_rows"]
+__all__ = ["FirstRows", "Preview", "first_rows"]
 
 
 @attrs.frozen
-class Preview:
-    """First rows per record type, and what the source remarked on the way."""
+class FirstRows:
+    """The first rows of a record type, and how many of them were seen in all."""
 
-    tables: list[tuple[RecordType, pa.Table]]
-    remarks: list[str]
+    kind: RecordType
+    rows: pa.Table
+    seen: int
+
+
+@attrs.define
+class Preview:
+    """First rows per record type, and what the source remarked on the way.
+
+    complete: whether all rows there are were seen; reading stops where there are enough.
+    """
+
+    tables: dict[str, FirstRows] = attrs.field(factory=dict)
+    remarks: list[str] = attrs.field(factory=list)
+    complete: bool = True
 
 
 def first_rows(source: Source, count: int) -> Preview:
-    """Up to ``count`` rows of every record type; stops reading once it has them all."""
+    """Up to ``count`` rows of every record type; stops reading once it has them all.
+
+    Raises SourceError when no partition can be read.
+    """
+    preview = Preview()
+    refused: SourceError | None = None
+    for partition in source.plan():
+        try:
+            _add(preview, source, partition, count)
+        except SourceError as error:
+            refused = refused or error
+            preview.remarks.append(printable_line(str(error)))
+        if _enough(preview, source, count):
+            preview.complete = False
+            break
+    if refused is not None and not preview.tables:
+        raise refused
+    preview.tables = dict(sorted(preview.tables.items()))
+    return preview
+
+
+def _enough(preview: Preview, source: Source, count: int) -> bool:
+    full = {name for name, found in preview.tables.items() if found.rows.num_rows >= count}
+    return full >= {record_type(cls).name for cls in source.record_types}
+
+
+def _add(preview: Preview, source: Source, partition: Partition, count: int) -> None:
+    """Read a partition until there are enough rows."""
     import pyarrow as pa
 
-    wanted = {record_type(cls).name for cls in source.record_types}
-    found: dict[str, tuple[RecordType, pa.Table]] = {}
-    remarks: list[str] = []
-    for partition in source.plan():
-        with tempfile.TemporaryDirectory() as scratch:
-            ctx = ReadContext(printable(partition.origin), Path(scratch))
-            for kind, table in typed_tables(source, partition, ctx):
-                _, before = found.get(kind.name, (kind, kind.arrow_schema.empty_table()))
-                need = count - before.num_rows
-                found[kind.name] = (kind, pa.concat_tables([before, table.slice(0, max(0, need))]))
-                if all(name in found and found[name][1].num_rows >= count for name in wanted):
-                    break
-                if need <= 0 and len(wanted) == 1:
-                    break
-        remarks += [
-            f"rejected {printable_line(r.origin)}"
-            + (f", record {r.position}" if r.position is not None else "")
-            + f": {printable_line(r.reason)}"
-            for r in ctx.rejects[:count]
-        ]
-        remarks += [f"note {printable_line(n.origin)}: {printable_line(n.text)}" for n in ctx.notes]
-        if all(name in found and found[name][1].num_rows >= count for name in wanted):
-            break
-    return Preview(sorted(found.values(), key=lambda item: item[0].name), remarks)
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = ReadContext(printable(partition.origin), Path(scratch))
+        for kind, table in typed_tables(source, partition, ctx):
+            found = preview.tables.get(kind.name)
+            found = found or FirstRows(kind, kind.arrow_schema.empty_table(), 0)
+            need = max(0, count - found.rows.num_rows)
+            rows = pa.concat_tables([found.rows, table.slice(0, need)])
+            preview.tables[kind.name] = FirstRows(kind, rows, found.seen + table.num_rows)
+            if _enough(preview, source, count):
+                break
+    preview.remarks += [
+        f"rejected {printable_line(r.origin)}"
+        + (f", record {r.position}" if r.position is not None else "")
+        + f": {printable_line(r.reason)}"
+        for r in ctx.rejects[:count]
+    ]
+    if len(ctx.rejects) > count:
+        preview.remarks.append(
+            f"{len(ctx.rejects) - count:,} more rejected of {printable_line(partition.origin)}"
+        )
+    preview.remarks += [
+        f"note {printable_line(n.origin)}: {printable_line(n.text)}" for n in ctx.notes
+    ]

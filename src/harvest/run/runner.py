@@ -17,6 +17,7 @@ from harvest.toolkit import fault
 
 from . import interrupt
 from .account import Account, account_of
+from .choose import name_sources
 from .commit import Commit, drop_staged
 from .drift import Drift, declared_kinds
 from .manifest import Manifest, Part
@@ -60,6 +61,7 @@ class RunResult:
     parts: the partitions it read (or found staged); skipped: those it left as they were.
     dropped: parts that left the dataset because their input is gone.
     scripts: of a dry run, the batch scripts that its engine would submit.
+    choices: what is to be said about locations that were given without a source.
     """
 
     run: str | None
@@ -69,6 +71,7 @@ class RunResult:
     dropped: tuple[Part, ...] = ()
     dry: bool = False
     scripts: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
     @property
     def account(self) -> Account:
@@ -157,6 +160,7 @@ def execute(
     Raises UsageError for a recipe that names what is not there, HarvestError for everything that
     stops the run; then no dataset has changed.
     """
+    recipe, choices = name_sources(recipe, plugins)
     uses = prepare_sources(recipe, plugins)
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
@@ -174,10 +178,12 @@ def execute(
     if dry_run:
         plan = job.plan([manifest_of(sink) for sink in sinks], new_run_id())
         scripts = _engine(job).scripts([_task(job, plan, planned) for planned in plan.to_read])
-        return RunResult(
+        done = RunResult(
             run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
         )
-    return carry_out(job)
+    else:
+        done = carry_out(job)
+    return attrs.evolve(done, choices=tuple(choices))
 
 
 def carry_out(job: Job) -> RunResult:

@@ -11,8 +11,9 @@ import attrs
 from harvest.errors import ExitCode, HarvestError, UsageError
 from harvest.plugins.manager import PluginManager
 from harvest.run import interrupt
+from harvest.run.choose import name_sources
 from harvest.run.prepare import prepare_sinks, prepare_sources
-from harvest.run.recipe import Endpoint, Recipe
+from harvest.run.recipe import Recipe
 from harvest.run.runner import RunResult
 
 from .bell import Bell
@@ -78,8 +79,8 @@ def watch(
         raise UsageError(
             "a limit makes no sense here", remedy="leave it out: a watch reads all there is"
         )
+    recipe, choices = name_sources(recipe, plugins)
     uses = prepare_sources(recipe, plugins)
-    named = tuple(Endpoint(use.source.name, use.source.location) for use in uses)
     sinks = prepare_sinks(recipe, plugins)
     roots = [str(Path(use.source.location).expanduser().absolute()) for use in uses]
     for sink in sinks:
@@ -91,7 +92,9 @@ def watch(
                 remedy="write to a directory within it or beside it",
             )
     inputs = Inputs(roots, Ours(sinks, roots), settle_s=options.settle_s)
-    watching = _Watch(attrs.evolve(recipe, sources=named), plugins, options, inputs, reporter)
+    watching = _Watch(recipe, plugins, options, inputs, reporter)
+    for choice in choices:
+        watching.note(choice)
     try:
         return watching.go_on()
     finally:

@@ -66,10 +66,9 @@ class DarshanSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """Recognise a log by its magic number, a directory by a log in it."""
-        if path.is_dir():
-            found = sum(1 for _ in _logs(path))
-            return Detection(0.8, f"{found} Darshan logs below it") if found else None
+        """Recognise a log by its magic number."""
+        if not path.is_file():
+            return None
         with path.open("rb") as file:
             if has_magic(file.read(16)):
                 return Detection(1.0, "Darshan's magic number")

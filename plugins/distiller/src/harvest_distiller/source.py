@@ -68,11 +68,7 @@ class DistillerSource(Source):
         """By the header ``id,slurm_id,elapsed``."""
         from .tables import recognise, size_of_name
 
-        if path.is_dir():
-            if any(recognise(p) for p in sorted(path.glob("*.csv"))[:200] if p.is_file()):
-                return Detection(0.85, "holds CSV exports with the header of Distiller's jobs")
-            return None
-        if path.suffix.lower() != ".csv" or recognise(path) is None:
+        if not path.is_file() or path.suffix.lower() != ".csv" or recognise(path) is None:
             return None
         sized = ", and a scan size as name" if size_of_name(path) else ""
         return Detection(0.95 if sized else 0.9, f"the header of Distiller's jobs{sized}")

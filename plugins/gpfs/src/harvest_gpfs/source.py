@@ -35,16 +35,9 @@ class GpfsSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """By the first lines of a list, or of a directory's first files."""
+        """By the first lines of a list."""
         from .find import likeness
 
-        if path.is_dir():
-            from .plan import lists_of
-
-            for file in lists_of(path)[:10]:
-                if found := likeness(_head(file, _LOOK_BYTES)):
-                    return Detection(min(found[0], 0.9), f"{file.name}: {found[1]}")
-            return None
         if not path.is_file():
             return None
         found = likeness(_head(path, _LOOK_BYTES))

@@ -75,11 +75,8 @@ class MofkaDaskSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """A CSV by its header; a directory by the CSVs or Dask logs in it or below it."""
-        try:
-            return _detect_directory(path) if path.is_dir() else _detect_file(path)
-        except OSError:
-            return None  # what cannot be listed cannot be recognised
+        """A CSV by its header, a log by its first lines; other files by their names."""
+        return _detect_file(path) if path.is_file() else None
 
     def plan(self) -> Iterator[Partition]:
         """One partition per file of each run.
@@ -161,29 +158,19 @@ def _partition(file: layout.RunFile, base: Path) -> Partition:
 
 
 def _detect_file(path: Path) -> Detection | None:
-    file = layout.kind_of(path)
-    if file is None:
-        return None
-    if file.by_header:
-        return Detection(0.95, f"has the header of {file.kind}.csv")
-    if file.kind in layout.CSV_KINDS:
-        return Detection(0.5, f"is named like {file.kind}.csv")
-    if file.kind in ("scheduler_log", "worker_log"):
-        with path.open("rb") as stream:
-            if b" - distributed." in stream.read(layout.HEAD_BYTES):
-                return Detection(0.8, "is a log of Dask")
-    return None
-
-
-def _detect_directory(path: Path) -> Detection | None:
-    weaker = None
-    for directory, files in layout.walk(path, depth=2):
-        where = "" if directory == path else f" in {directory.relative_to(path)}"
-        for file in files:
-            if file.by_header:
-                sure = 0.95 if directory == path else 0.9
-                return Detection(sure, f"{file.path.name}{where} has the header of {file.kind}.csv")
-        if weaker is None:
-            names = ", ".join(f.path.name for f in files if f.kind in layout.EVIDENCE)
-            weaker = Detection(0.5, f"holds {names}{where}")
-    return weaker
+    try:
+        file = layout.kind_of(path)
+        if file is None:
+            return None
+        if file.by_header:
+            return Detection(0.95, f"has the header of {file.kind}.csv")
+        if file.kind in ("scheduler_log", "worker_log"):
+            with path.open("rb") as stream:
+                known = b" - distributed." in stream.read(layout.HEAD_BYTES)
+            return Detection(0.8, "is a log of Dask") if known else None
+    except OSError:
+        return None  # what cannot be read cannot be recognised
+    if file.kind in layout.EVIDENCE:
+        return Detection(0.5, f"is named like a {file.kind} of a Dask run")
+    # scripts and settings lie anywhere; this source reads them where it is asked to
+    return Detection(0.2, f"is named like a {file.kind} beside a Dask run")

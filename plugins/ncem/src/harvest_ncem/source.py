@@ -7,7 +7,6 @@ or the CSV tables that were gathered from them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,15 +30,8 @@ class NcemSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header of a table, the keys of a receiver status, or file names."""
-        if path.is_dir():
-            with_names = islice(path.iterdir(), 2_000)
-            found = (cls._detect_file(p) for p in with_names if p.is_file())
-            best = max((d for d in found if d), key=lambda d: d.confidence, default=None)
-            return best and Detection(best.confidence, f"holds {best.reason}")
-        return cls._detect_file(path)
-
-    @classmethod
-    def _detect_file(cls, path: Path) -> Detection | None:
+        if not path.is_file():
+            return None
         if name := parse_name(path.name):
             if name.kind == "status":
                 with path.open("rb") as file:

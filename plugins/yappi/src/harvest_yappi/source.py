@@ -70,10 +70,7 @@ class YappiSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """Recognise a save by its first bytes."""
-        if path.is_dir():
-            found = sum(1 for _ in _saves(path))
-            return Detection(0.7, f"{found} Yappi saves below it") if found else None
-        kind = format_of(path)
+        kind = format_of(path) if path.is_file() else None
         return Detection(0.9, f"the beginning of a {kind.value}") if kind else None
 
     def plan(self) -> Iterable[Partition]:

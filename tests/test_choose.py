@@ -1,0 +1,216 @@
+"""A location without a source is read by all that are sure of it; nobody is left out in silence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+import small_inputs
+
+import harvest
+from harvest import Detection, Partition, ReadContext, Record, Source, UsageError
+from harvest.plugins.manager import PluginManager
+from harvest.run.choose import name_sources
+from harvest.run.recipe import Endpoint, Recipe
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run ``harvest ARGUMENTS...``, which ends well or with rejects."""
+    words = [sys.executable, "-m", "harvest", *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 3), done.stderr
+    return done
+
+
+NAMES = ("mofka-dask", "darshan", "slurm")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A directory with a Dask run, its Darshan logs, and one accounting dump."""
+    if not set(NAMES) <= small_inputs.MAKERS.keys():
+        pytest.skip("needs the plugins " + ", ".join(NAMES))
+    folder = tmp_path / "study"
+    folder.mkdir()
+    for name in NAMES:
+        for file, data in small_inputs.MAKERS[name](1).items():
+            if name != "slurm" or file == "a.txt":
+                (folder / file).write_bytes(data)
+    return folder
+
+
+def rows(dataset: Path) -> dict[str, int]:
+    return harvest.open(dataset).record_types
+
+
+def by_both(study: Path, out: Path) -> dict[str, int]:
+    """What the two sources find that are sure of the study, each named."""
+    harvest.run([f"mofka-dask:{study}", f"darshan:{study}"], f"parquet:{out}")
+    return rows(out)
+
+
+def test_a_directory_is_read_by_all_sources_that_are_sure_of_it(study, tmp_path):
+    # when it is harvested without the name of a source
+    done = command("run", "-s", study, "-k", f"parquet:{tmp_path / 'out'}")
+
+    # then both are there, and one line says who read it and who, less sure, did not
+    assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
+    (line,) = [line for line in done.stderr.splitlines() if "read by" in line]
+    assert line.startswith(f"harvest: {study}: read by ")
+    read, left = line.split("; not by ")
+    assert "mofka-dask (" in read
+    assert "darshan (" in read
+    assert "slurm" not in read
+    assert left.endswith(f"-s slurm:{study} adds")
+
+
+def test_what_was_left_is_read_with_the_option_that_the_line_gives(study, tmp_path):
+    arguments = ["-s", study, "-s", f"slurm:{study}", "-k", f"parquet:{tmp_path / 'out'}"]
+    command("run", *arguments)
+    assert rows(tmp_path / "out").items() >= {"slurm.job": 30, "darshan.job": 2}.items()
+
+
+def test_a_source_that_is_named_beside_the_bare_location_reads_it_once(study, tmp_path):
+    sources = [f"darshan:{study}", str(study)]
+    harvest.run(sources, f"parquet:{tmp_path / 'out'}")
+    assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
+
+
+def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
+    out = f"parquet:{tmp_path / 'out'}"
+    recipe = tmp_path / "r.toml"
+    recipe.write_text(
+        f'[[source]]\nlocation = "{study}"\n'
+        f'[[sink]]\nname = "parquet"\nlocation = "{tmp_path / "out"}"\n'
+    )
+
+    # a dry run and a printed recipe name the sources; so does the result in Python
+    planned = json.loads(command("run", recipe, "--dry-run", "--json").stdout)
+    assert {part["source"] for part in planned} == {"mofka-dask", "darshan"}
+    printed = tomllib.loads(command("run", recipe, "--print-config").stdout)
+    assert [source["name"] for source in printed["source"]] == ["darshan", "mofka-dask"]
+    made = harvest.run(str(study), out, dry_run=True)
+    assert {planned.part.source for planned in made.plan.partitions} == {"mofka-dask", "darshan"}
+    (choice,) = made.choices
+    assert "not by slurm" in choice
+
+    # preview shows both, a schedule remarks on it, and a watch reads both
+    shown = command("preview", "-s", study, "-n", "1")
+    assert "darshan.job: 1 of 2 rows" in shown.stdout
+    assert "dask.worker: 1 of " in shown.stdout
+    assert "read by" in shown.stderr
+    assert "read by" in command("schedule", "-s", study, "-k", out).stderr
+    watched = command("watch", "-s", study, "-k", out, "--settle", "0", "--runs", "1")
+    assert "read by" in watched.stderr
+    assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
+
+    # and the record of the run names them, so that it can be read again
+    (run,) = harvest.open(tmp_path / "out").runs()
+    assert [source["name"] for source in run["sources"]] == ["darshan", "mofka-dask"]
+
+
+@harvest.record("choose.line", layer="workflow", level="client")
+class Line(Record):
+    """A line."""
+
+    text: str
+
+
+class Lines(Source):
+    """Reads lines of any file, and is as sure of each as its class says."""
+
+    record_types = (Line,)
+    sure = 0.0
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        return Detection(cls.sure, "a file") if path.is_file() else None
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Line]:
+        for text in partition.path.read_text().splitlines():
+            yield Line(text=text)
+
+
+class Surest(Lines):
+    name, sure = "surest", 0.95
+
+
+class Alike(Lines):
+    name, sure = "alike", 0.95
+
+
+class Sure(Lines):
+    name, sure = "sure", 0.8
+
+
+class Weak(Lines):
+    name, sure = "weak", 0.4
+
+
+class Faint(Lines):
+    name, sure = "faint", 0.2
+
+
+class Dim(Lines):
+    name, sure = "dim", 0.2
+
+
+def knowing(*sources: type[Source]) -> PluginManager:
+    """A manager of the core and some of the sources above."""
+    points = [EntryPoint(s.name, f"{__name__}:{s.__qualname__}", "harvest") for s in sources]
+    return PluginManager(
+        [EntryPoint("core", "harvest.plugins.builtin", "harvest"), *points], disabled=""
+    )
+
+
+def chosen(location: Path, *sources: type[Source]) -> tuple[list[str | None], list[str]]:
+    """The sources that read a bare location, and what is said about it."""
+    recipe = Recipe(sources=(Endpoint(None, str(location)),))
+    named, remarks = name_sources(recipe, knowing(*sources))
+    return [endpoint.name for endpoint in named.sources], remarks
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A text file, alone in its directory."""
+    path = tmp_path / "in" / "a.txt"
+    path.parent.mkdir()
+    path.write_text("one\n")
+    return path
+
+
+def test_the_only_source_that_recognises_a_location_reads_it_without_a_remark(file):
+    assert chosen(file.parent, Weak) == (["weak"], [])
+
+
+def test_where_no_source_is_sure_the_surest_reads_and_the_other_is_named(file):
+    names, (remark,) = chosen(file.parent, Weak, Faint)
+    assert names == ["weak"]
+    assert remark == (
+        f"{file.parent}: read by weak (40% sure); not by faint (20% sure), "
+        f"which -s faint:{file.parent} adds"
+    )
+
+
+def test_a_file_has_one_format_so_the_surest_reads_it_and_the_other_is_named(file):
+    names, (remark,) = chosen(file, Surest, Sure)
+    assert names == ["surest"]
+    assert remark.endswith(f"not by sure (80% sure), which -s sure:{file} adds")
+
+
+@pytest.mark.parametrize(("sources", "of"), [((Surest, Alike), "file"), ((Faint, Dim), "folder")])
+def test_what_cannot_be_decided_is_refused_with_the_options_that_decide_it(file, sources, of):
+    location = file if of == "file" else file.parent
+    with pytest.raises(UsageError) as refused:
+        chosen(location, *sources)
+
+    text = str(refused.value)
+    assert "equally well" in text
+    for source in sources:
+        assert f"-s {source.name}:{location}" in text
