@@ -17,6 +17,7 @@ __all__ = [
     "PluginError",
     "SourceError",
     "TooManyRejects",
+    "UnknownTypeError",
     "UsageError",
     "told_within",
 ]
@@ -91,6 +92,10 @@ class UsageError(HarvestError):
     """The command line or a call asks for something that does not exist."""
 
     exit_code = ExitCode.USAGE
+
+
+class UnknownTypeError(UsageError, KeyError):
+    """No installed plugin declares a record type."""
 
 
 class ConfigError(UsageError):

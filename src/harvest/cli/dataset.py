@@ -54,10 +54,12 @@ def verify(
     from harvest.dataset import open as open_dataset
     from harvest.dataset.repair import problem_of_manifest
 
+    from .settings import refuse_without
     from .tables import print_json
 
     if repair:
         return _repair(dataset, deleted, settings, wait, json=json)
+    refuse_without("--repair", {"--set": settings, "--wait": wait, "--deleted": deleted != "keep"})
     problem = problem_of_manifest(dataset)
     problems = [problem] if problem else open_dataset(dataset).verify()
     if json:
@@ -171,11 +173,14 @@ def rejects(
 
     from harvest.dataset import open as open_dataset
 
+    from .records import how_many
+    from .settings import refuse_without
     from .tables import harmless, print_table
 
     opened = open_dataset(dataset)
     if replay:
         return _replay(opened, source, reason, settings, wait, json=json)
+    refuse_without("--replay", {"--set": settings, "--wait": wait})
     found = (
         row
         for row in opened.rejects()
@@ -205,7 +210,7 @@ def rejects(
         right=("position",),
     )
     if total > rows:
-        print(f"{rows:,} of {total:,} shown; --rows N or --json for more")
+        print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
     return 0
 
 

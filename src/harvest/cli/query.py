@@ -27,16 +27,19 @@ def query(
     import sys
 
     from harvest.dataset import open as open_dataset
+    from harvest.errors import UsageError
 
-    from .records import print_records
+    from .records import how_many, print_records
 
+    if output is not None and json:
+        raise UsageError("--json prints and --output writes", remedy="give one of them")
     text = sys.stdin.read() if sql == "-" else sql
     frame = open_dataset(dataset).sql(text)
     if output is not None:
         from harvest.dataset.export import export
 
         export(frame.lazy(), output)
-        print(f"{frame.height:,} rows written to {output}")
+        print(f"{how_many(frame.height, 'row')} written to {output}")
     else:
         print_records("result", frame, json=json)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harvest.errors import UsageError
@@ -10,7 +10,7 @@ from harvest.run.recipe import parse_setting
 
 from .tables import print_json, print_table
 
-__all__ = ["key_values", "plugin_settings", "print_declared"]
+__all__ = ["key_values", "plugin_settings", "print_declared", "refuse_without"]
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
@@ -18,7 +18,7 @@ def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
     given: dict[str, dict[str, str]] = {}
     for text in texts or ():
         name, key, value = parse_setting(text)
-        given.setdefault(name, {})[key] = value
+        _take(given.setdefault(name, {}), key, value, f"{name}.{key}")
     return given
 
 
@@ -29,8 +29,24 @@ def key_values(texts: Iterable[str] | None) -> dict[str, str]:
         key, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
-        given[key] = value
+        _take(given, key, value, key)
     return given
+
+
+def _take(given: dict[str, str], key: str, value: str, shown: str) -> None:
+    """Add a setting that is not there yet with another value."""
+    if given.setdefault(key, value) != value:
+        raise UsageError(
+            f"the setting {shown} is given as {given[key]!r} and as {value!r}",
+            remedy="give it once",
+        )
+
+
+def refuse_without(switch: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that was given and means nothing without a switch."""
+    for option, value in options.items():
+        if value:
+            raise UsageError(f"{option} is for {switch}, which is not given")
 
 
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:

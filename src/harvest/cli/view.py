@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import complete
 
+if TYPE_CHECKING:
+    import polars as pl
+
 __all__ = ["view"]
+
+ROWS_SHOWN = 20
+"""Rows of a table on a terminal where none are asked for."""
 
 
 def view(
@@ -37,7 +43,12 @@ def view(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the view. Repeatable."),
     ] = None,
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows shown.")] = 20,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "-n", "--rows", min=1, help="Rows shown or written. [default: 20 of a table, else all]"
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """List the views, or show or export one of a dataset."""
@@ -45,7 +56,7 @@ def view(
     from harvest.errors import UsageError
     from harvest.plugins.manager import manager
 
-    from .records import print_records
+    from .records import how_many, print_records
     from .settings import key_values, print_declared
 
     if name is None:
@@ -54,14 +65,26 @@ def view(
     spec = manager().view(name)
     if dataset is None:
         raise UsageError("which dataset?", remedy=f"write: harvest view {name} DATASET")
+    if output is not None and json:
+        raise UsageError("--json prints and --output writes", remedy="give one of them")
     frame = open_dataset(dataset).view(name, **key_values(settings))
-    if output is None:
-        head = frame.head(rows).collect() if not json else frame.collect()
-        print_records(name, head, json=json)
-        return 0
-    from harvest.dataset.export import export
+    if output is not None:
+        from harvest.dataset.export import export
 
-    count = export(frame, output, text=spec.text)
-    plural = "row" if count == 1 else "rows"
-    print(f"{count:,} {plural} of {name} written to {output}")
+        count = export(frame if rows is None else frame.head(rows), output, text=spec.text)
+        print(f"{how_many(count, 'row')} of {name} written to {output}")
+        return 0
+    if json:
+        print_records(name, (frame if rows is None else frame.head(rows)).collect(), json=True)
+        return 0
+    room = rows or ROWS_SHOWN
+    first = frame.head(room + 1).collect()
+    total = first.height if first.height <= room else _height(frame)
+    print_records(name, first.head(room), total=total)
     return 0
+
+
+def _height(frame: pl.LazyFrame) -> int:
+    import polars as pl
+
+    return int(frame.select(pl.len()).collect().item())

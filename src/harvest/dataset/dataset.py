@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harvest.errors import DatasetError, UsageError
+from harvest.errors import DatasetError, UnknownTypeError
 from harvest.model import RecordType
+from harvest.plugins.building import build
 from harvest.plugins.inside import link_on_the_way
-from harvest.plugins.manager import PluginManager, manager, resolve, suggestion
+from harvest.plugins.manager import DISABLE_VARIABLE, PluginManager, manager, suggestion
 from harvest.plugins.settings import structure
 from harvest.plugins.sink import PartFile, Sink
 from harvest.run.drift import recorded_types
@@ -96,22 +97,39 @@ class Dataset:
     def __getitem__(self, name: str) -> pl.LazyFrame:
         """All rows of a record type, in the dataset's order.
 
-        Raises KeyError when no installed plugin declares the type.
+        Raises UnknownTypeError, a KeyError, when no installed plugin declares the type.
         """
         return self.sink.scan(self.files(name), self.record_type(name))
 
     def record_type(self, name: str) -> RecordType:
-        """A declared record type; raises KeyError with the nearest names.
+        """A declared record type; raises UnknownTypeError, a KeyError, for another.
 
         A column has the dataset's type where that has values that are none of the declared one.
         """
         known = self.plugins.record_types()
         if name not in known:
-            raise _UnknownType(f"no record type {name!r}; {suggestion(name, known)}")
+            raise UnknownTypeError(
+                f"no installed plugin declares the record type {name!r}",
+                remedy=self._plugin_for(name) or suggestion(name, known),
+            )
         from harvest.model.evolution import as_recorded
 
         recorded = recorded_types(self.manifest, name)
         return as_recorded(known[name], recorded) if recorded else known[name]
+
+    def _plugin_for(self, name: str) -> str:
+        """What brings a record type that this dataset holds; empty where it holds none of it."""
+        writers = {part.plugin.rpartition(" ")[0] for part in self.manifest if part.rows.get(name)}
+        if not writers:
+            return ""
+        remedy = "install " + " or ".join(sorted(writers)) + ", which wrote its rows"
+        for plugin in self.plugins.broken.values():
+            if plugin.distribution in writers:
+                return f"{plugin.name}: {plugin.cause}; {plugin.remedy}"
+        if self.plugins.disabled:
+            names = ",".join(self.plugins.disabled)
+            remedy += f", unless {DISABLE_VARIABLE}={names} leaves it out"
+        return remedy
 
     def files(self, name: str) -> list[PartFile]:
         """Committed files that hold rows of a record type, in the dataset's order."""
@@ -123,19 +141,12 @@ class Dataset:
             if file.record_type in (name, "events")
         ]
 
-    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """A view's rows; settings by name, as the view declares them.
 
-        Raises UsageError for an unknown view or setting.
+        Raises UsageError for an unknown view, or a setting that it does not have or take.
         """
-        view = self.plugins.view(name)
-        for key in settings:
-            if key not in view.settings:
-                raise UsageError(
-                    f"view {name!r} has no setting {key!r}",
-                    remedy=suggestion(key, view.settings) if view.settings else "it has none",
-                )
-        return resolve(view.build)(self, **settings)  # type: ignore[no-any-return]
+        return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def views(self) -> list[str]:
         """Names of the views that this dataset can serve."""
@@ -145,11 +156,11 @@ class Dataset:
             if not view.requires or any(required in self for required in view.requires)
         ]
 
-    def report(self, name: str, **settings: Any) -> Report:
+    def report(self, name: str, /, **settings: Any) -> Report:
         """A report over this dataset; settings by name, as the report declares them.
 
-        Raises UsageError for an unknown report or setting, DatasetError when the dataset lacks
-        what the report reads.
+        Raises UsageError for an unknown report, or a setting that it does not have or take;
+        DatasetError when the dataset lacks what the report reads.
         """
         from harvest.report.build import build_report
 
@@ -195,10 +206,3 @@ class Dataset:
         from .verify import verify
 
         return verify(self)
-
-
-class _UnknownType(KeyError):
-    """A KeyError that prints its message as it is."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])

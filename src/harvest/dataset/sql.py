@@ -32,19 +32,30 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
         ) from error
     connection = duckdb.connect(":memory:")
     try:
+        statements = connection.extract_statements(text)
+        if len(statements) != 1:
+            raise UsageError(
+                f"{len(statements)} statements where one query is expected",
+                remedy="ask each query in a command of its own",
+            )
         connection.execute("SET TimeZone = 'UTC'")
         for name in _named(dataset, text):
             _register(connection, dataset, name)
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        result: pl.DataFrame = connection.sql(text).pl()
+        relation = connection.sql(text)
+        if relation is None:
+            raise UsageError("the statement gives no rows", remedy="ask with SELECT or FROM")
+        result: pl.DataFrame = relation.pl()
         return result
     except duckdb.Error as error:
         # rows are read while the query runs
         told = told_within(error) if isinstance(error, duckdb.InvalidInputException) else None
         if told is not None:
             raise told from error
+        for name in _undeclared(dataset, text):
+            dataset.record_type(name)  # its error says what to install
         raise UsageError(
             f"the query failed: {error}",
             remedy="tables are named like " + ", ".join(f'"{n}"' for n in list(dataset)[:3]),
@@ -58,6 +69,13 @@ def _named(dataset: Dataset, text: str) -> list[str]:
     plain = text.replace('"', "").lower()
     names = [*dataset.plugins.record_types(), *dataset.plugins.views]
     return [name for name in names if name.lower() in plain]
+
+
+def _undeclared(dataset: Dataset, text: str) -> list[str]:
+    """Record types of the dataset that the query names and no installed plugin declares."""
+    plain = text.replace('"', "").lower()
+    known = dataset.plugins.record_types()
+    return [name for name in dataset if name not in known and name.lower() in plain]
 
 
 def _register(connection: Any, dataset: Dataset, name: str) -> None:

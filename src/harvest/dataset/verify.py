@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from harvest.errors import DatasetError
+from harvest.errors import DatasetError, UnknownTypeError
 from harvest.plugins.inside import link_on_the_way
 from harvest.plugins.sink import PartFile
 from harvest.run.again import read_record
@@ -130,7 +130,7 @@ def _count(dataset: Dataset, name: str, parts: list[Part], rows: int) -> str | N
         found = frame.select(pl.len()).collect().item()
         # row counts are told by the files' ends; the columns must be read to be known
         frame.head(1).collect()
-    except KeyError as error:
+    except UnknownTypeError as error:
         return str(error)
     except (pl.exceptions.PolarsError, DatasetError, OSError) as error:
         return f"rows of {name} cannot be read as declared: {error}"

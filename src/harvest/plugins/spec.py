@@ -77,7 +77,8 @@ class ReportSpec:
     """Declares a report: tables and plots over views.
 
     build: callable or ``module:function`` that takes a DatasetReader and the settings by name and
-        gives a ``harvest.report.Report``.
+        gives a ``harvest.report.Report``; it raises ValueError for a setting's value that it does
+        not take.
     """
 
     name: str

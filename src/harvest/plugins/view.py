@@ -22,10 +22,10 @@ class DatasetReader(Protocol):
     def __getitem__(self, name: str) -> pl.LazyFrame:
         """All rows of a record type; an empty frame of its schema where the dataset holds none.
 
-        Raises KeyError when no installed plugin declares the type.
+        Raises a KeyError that names what to install when no installed plugin declares the type.
         """
 
-    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """Another view of the same dataset."""
 
     @property
@@ -40,7 +40,8 @@ class View:
     name: ``family.view`` (``dask.tasks``).
     doc: one or two sentences for ``harvest view``.
     build: callable, or ``module:function`` imported on first use, that takes a DatasetReader and
-        the settings by name, and gives a lazy frame.
+        the settings by name, and gives a lazy frame; it raises ValueError for a setting's value
+        that it does not take.
     requires: record types it reads; it can be asked for where a dataset holds at least one.
     settings: names it accepts, with what each means.
     text: callable or ``module:function`` that takes the collected frame and gives readable text,

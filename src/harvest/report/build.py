@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from harvest.errors import DatasetError, PluginError, UsageError
+from harvest.errors import DatasetError, PluginError
 from harvest.model import record_type as declared
-from harvest.plugins.manager import PluginManager, resolve, suggestion
+from harvest.plugins.building import build, check_settings
+from harvest.plugins.manager import PluginManager
 
 from .model import Notes, Report
 
@@ -26,12 +27,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
     of the record types that it reads.  Where some are absent, the report tells so in a note.
     """
     spec = dataset.plugins.report(name)
-    for key in settings:
-        if key not in spec.settings:
-            raise UsageError(
-                f"report {name!r} has no setting {key!r}",
-                remedy=suggestion(key, spec.settings) if spec.settings else "it has none",
-            )
+    check_settings("report", spec, settings)
     absent = [kind for kind in spec.requires if kind not in dataset]
     gaps = [_gap(kind, dataset.plugins) for kind in absent]
     if spec.requires and len(absent) == len(spec.requires):
@@ -40,7 +36,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
             where=dataset.sink.location,
             remedy="; ".join(gaps),
         )
-    report = resolve(spec.build)(dataset, **settings)
+    report = build("report", spec, dataset, settings)
     if not isinstance(report, Report):
         raise PluginError(
             f"report {name!r} gave a {type(report).__name__}, not a harvest.report.Report",

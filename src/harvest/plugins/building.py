@@ -1,0 +1,45 @@
+"""Calling what a plugin declares over a dataset: a view or a report, with a user's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harvest.errors import UsageError
+
+from .manager import resolve, suggestion
+from .spec import ReportSpec
+from .view import View
+
+__all__ = ["build", "check_settings"]
+
+
+def check_settings(kind: str, spec: View | ReportSpec, settings: Mapping[str, Any]) -> None:
+    """Raise UsageError for a setting that is not declared."""
+    for key in settings:
+        if key not in spec.settings:
+            raise UsageError(
+                f"{kind} {spec.name!r} has no setting {key!r}",
+                remedy=suggestion(key, spec.settings) if spec.settings else "it has none",
+            )
+
+
+def build(kind: str, spec: View | ReportSpec, dataset: Any, settings: Mapping[str, Any]) -> Any:
+    """What the declared function makes of a dataset.
+
+    kind: what it is, for messages.
+    Raises UsageError as ``check_settings``, and where the function refuses the settings with a
+    ValueError.
+    """
+    check_settings(kind, spec, settings)
+    function = resolve(spec.build)
+    try:
+        return function(dataset, **settings)
+    except ValueError as error:
+        if not settings:
+            raise
+        given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        raise UsageError(
+            f"{kind} {spec.name!r} does not take {given}: {error}",
+            remedy="; ".join(f"{key}: {spec.settings[key]}" for key in settings),
+        ) from error

@@ -1,0 +1,78 @@
+"""A dataset outlives the plugins that wrote it: what needs an absent one says which to install."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import small_inputs
+
+import harvest
+from harvest import HarvestError, UsageError
+from harvest.plugins.manager import PluginManager
+
+ABSENT = "slurm"
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory) -> Path:
+    """A dataset with rows of every source."""
+    folder = tmp_path_factory.mktemp("everything")
+    small_inputs.write(folder / "in", 1)
+    zone = {"slurm": {"timezone": "UTC"}}
+    sources = small_inputs.sources(folder / "in")
+    harvest.run(sources, f"parquet:{folder / 'out'}", settings=zone, workers=1)
+    return folder / "out"
+
+
+@pytest.mark.parametrize("absent", small_inputs.MAKERS)
+def test_every_view_and_report_serves_or_says_what_is_missing(everything, absent):
+    # given a dataset with rows of a plugin that is not there
+    dataset = harvest.open(everything, plugins=PluginManager(disabled=absent))
+    asked = [(dataset.view, name) for name in dataset.plugins.views]
+    asked += [(dataset.report, name) for name in dataset.plugins.reports]
+
+    # when all views and reports are asked for, then only errors for a person are raised
+    for ask, name in asked:
+        try:
+            made = ask(name)
+            if ask == dataset.view:
+                made.collect()
+        except HarvestError:
+            continue
+
+    # and the one that reads every record type names the distribution to install
+    with pytest.raises(UsageError, match=f"install hpc-harvest-{absent}, which wrote its rows"):
+        dataset.view("events").collect()
+
+
+WAYS = {
+    "view": ("view", "events"),
+    "query of a view": ("query", "select count(*) from events"),
+    "query of a record type": ("query", 'select count(*) from "slurm.job"'),
+    "query of a schema's table": ("query", "select count(*) from slurm.job"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_ask_names_the_distribution_to_install(everything, way):
+    command, what = WAYS[way]
+    words = [what, everything] if command == "view" else [everything, what]
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", command, *words], capture_output=True, text=True,
+        env=os.environ | {"HARVEST_DISABLE_PLUGINS": ABSENT}, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 2, done.stderr
+    assert "record type 'slurm.job'; install hpc-harvest-slurm" in done.stderr
+    assert "HARVEST_DISABLE_PLUGINS=slurm" in done.stderr
+    assert "defect" not in done.stderr
+
+
+def test_in_python_an_unknown_record_type_is_a_key_error_as_well(everything):
+    dataset = harvest.open(everything)
+    with pytest.raises(KeyError, match=r"did you mean 'slurm\.job'"):
+        dataset["slurm.jobb"]

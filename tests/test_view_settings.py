@@ -1,0 +1,176 @@
+"""What a user gives to a view, a report or a query is used, or refused with what is allowed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import polars as pl
+import pytest
+import small_inputs
+
+import harvest
+from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
+from harvest.plugins.manager import PluginManager
+from harvest.report import Notes, Report
+
+MEANING = "how many rows to give"
+harvest_api = 1
+
+
+def first(dataset, *, n="3", name="a"):
+    """The first numbers: settings are read as any author would."""
+    return pl.LazyFrame({name: range(int(n))})
+
+
+def noted(dataset, *, n="3"):
+    return Report(title="noted", sections=(Notes("n", [f"{int(n)}"]),))
+
+
+@hookimpl
+def harvest_views():
+    settings = {"n": MEANING, "name": "of the column"}
+    return [View(name="test.first", doc="Numbers.", build=first, settings=settings)]
+
+
+@hookimpl
+def harvest_reports():
+    return [ReportSpec(name="test.noted", doc="A number.", build=noted, settings={"n": MEANING})]
+
+
+@pytest.fixture(scope="module")
+def location(tmp_path_factory) -> Path:
+    """A dataset with rows of every source."""
+    folder = tmp_path_factory.mktemp("settings")
+    small_inputs.write(folder / "in", 1)
+    zone = {"slurm": {"timezone": "UTC"}}
+    sources = small_inputs.sources(folder / "in")
+    harvest.run(sources, f"parquet:{folder / 'out'}", settings=zone, workers=1)
+    return folder / "out"
+
+
+@pytest.fixture
+def dataset(location):
+    """The same, opened with this module's view and report beside those installed."""
+    plugins = PluginManager(
+        [
+            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
+            EntryPoint("test", __name__, "harvest"),
+        ],
+        disabled="",
+    )
+    return harvest.open(location, plugins=plugins)
+
+
+def test_a_value_that_a_view_or_report_does_not_take_is_the_user_s_mistake(dataset):
+    for ask, name in ((dataset.view, "test.first"), (dataset.report, "test.noted")):
+        with pytest.raises(UsageError) as refused:
+            ask(name, n="abc")
+
+        # what was found, and what is allowed
+        assert "does not take n='abc'" in str(refused.value)
+        assert f"n: {MEANING}" in str(refused.value)
+
+
+def test_a_setting_may_have_any_name(dataset):
+    assert dataset.view("test.first", name="b").collect().columns == ["b"]
+    with pytest.raises(UsageError, match="no setting 'self'"):
+        dataset.report("test.noted", self="x")
+
+
+def test_a_failure_without_settings_is_not_blamed_on_the_user(dataset, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.first.__kwdefaults__", {"n": "?", "name": "a"})
+    with pytest.raises(ValueError, match="invalid literal"):
+        dataset.view("test.first")
+
+
+ODD = ["abc", "", "-1", "nan", "inf", "1e400", "é", "1;2"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(location, odd):
+    dataset = harvest.open(location)
+    asked = [(dataset.view, spec) for spec in dataset.plugins.views.values()]
+    asked += [(dataset.report, spec) for spec in dataset.plugins.reports.values()]
+    for ask, spec in asked:
+        for key in spec.settings:
+            try:
+                made = ask(spec.name, **{key: odd})
+                if isinstance(made, pl.LazyFrame):
+                    made.collect()
+            except HarvestError:
+                continue  # anything else would be a defect
+
+
+def command(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harvest", *map(str, words)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("view", "slurm.worst_days", "@", "--set", "top=abc"), "'abc'"),
+        (("report", "slurm.summary", "@", "--set", "top=abc"), "'abc'"),
+        (("view", "slurm.jobs", "@", "--set", "name=abc"), "no setting 'name'"),
+        (("view", "slurm.worst_days", "@", "--set", "top=1", "--set", "top=2"), "'1' and as '2'"),
+        (("view", "slurm.jobs", "@", "--json", "-o", "x.csv"), "give one of them"),
+        (("query", "@", "select 1", "--json", "-o", "x.csv"), "give one of them"),
+        (("query", "@", "select 1; select 2"), "2 statements where one query is expected"),
+        (("query", "@", "select 1; select 2; -- three"), "2 statements"),
+        (("query", "@", "/* nothing */"), "0 statements"),
+        (("rejects", "@", "--set", "slurm.timezone=UTC"), "--set is for --replay"),
+        (("verify", "@", "--deleted", "drop"), "--deleted is for --repair"),
+    ],
+)
+def test_nothing_that_a_user_gives_is_ignored(location, words, said):
+    done = command(*(location if word == "@" else word for word in words))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr
+    assert "defect" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["select ';' as a", "select 1 as a;", "select 1 as a -- ; select 2", 'select 1 as ";"',
+     "/* ; */ select 1 as a;;"],
+)  # fmt: skip
+def test_a_semicolon_alone_makes_no_second_statement(location, query):
+    assert harvest.open(location).sql(query).height == 1
+
+
+SHORTENED = {
+    "view": (("view", "slurm.jobs", "@", "-n", "4"), "slurm.jobs: 4 of 65 rows"),
+    "whole view": (("view", "slurm.jobs", "@", "-n", "65"), "slurm.jobs: 65 rows"),
+    "view without -n": (("view", "slurm.jobs", "@"), "slurm.jobs: 20 of 65 rows"),
+}
+
+
+@pytest.mark.parametrize("case", SHORTENED)
+def test_a_shortened_table_says_of_how_many_rows(location, case):
+    # the first version of the small inputs has 30 + 30 + 5 jobs
+    words, said = SHORTENED[case]
+    done = command(*(location if word == "@" else word for word in words))
+    assert said in done.stdout.splitlines()
+
+
+def test_a_preview_says_that_it_stopped_before_the_end(location):
+    source = location.parent / "in" / "slurm"
+    done = command("preview", "-s", f"slurm:{source}", "-n", "2")
+    # there are no steps, so that all jobs were read
+    assert "slurm.job: 2 of 65 rows" in done.stdout.splitlines()
+    other = command("preview", "-s", f"gpfs:{location.parent / 'in' / 'gpfs'}", "-n", "2")
+    assert "gpfs.file: 2 of at least 20 rows" in other.stdout.splitlines()
+
+
+def test_rows_are_limited_in_every_form_of_a_view(location, tmp_path):
+    lines = command("view", "slurm.jobs", location, "-n", "4", "--json").stdout.splitlines()
+    command("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")
+    assert len(lines) == 4
+    assert pl.read_csv(tmp_path / "a.csv").height == 4
