@@ -18,15 +18,15 @@ import pyarrow as pa
 from .arrays import list_array
 from .literals import LiteralFault, canonical_key, dict_items, key_of_literal
 
-__all__ = ["ANY_KEY", "KEY", "canonical_keys", "key_sizes", "odd_texts", "spelled_keys"]
+__all__ = ["ANY_KEY", "KEY", "TUPLE", "canonical_keys", "key_sizes", "odd_texts", "spelled_keys"]
 
 _TEXT: Final = r"'[ -&(-\[\]-~]*'"
 _ITEM: Final = rf"(?:{_TEXT}|0|-?[1-9][0-9]{{0,17}})"
-_TUPLE: Final = rf"\({_ITEM}(?:,|(?:, {_ITEM})+)\)"
+TUPLE: Final = rf"\({_ITEM}(?:,|(?:, {_ITEM})+)\)"
 # a string that begins like a tuple may have to be spelled anew: an odd one
 _PLAIN: Final = r"'(?:[ -&)-\[\]-~][ -&(-\[\]-~]*)?'"
 
-KEY: Final = rf"(?:{_TUPLE}|{_PLAIN})"
+KEY: Final = rf"(?:{TUPLE}|{_PLAIN})"
 """An ordinary key as it stands in a printed dict or set."""
 
 _ANY_TEXT: Final = r"""b?(?:'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")"""
@@ -38,7 +38,7 @@ _OUTER: Final = rf"\((?:{_ANY_ITEM}|{_INNER})(?:, (?:{_ANY_ITEM}|{_INNER}))*,?\)
 ANY_KEY: Final = rf"(?:{_OUTER}|{_ANY_ITEM})"
 """Nearly any key as it stands in a printed dict or set, with tuples in a tuple."""
 
-_SPELLED: Final = rf"^(?:[^(]|{_TUPLE}$)"
+_SPELLED: Final = rf"^(?:[^(]|{TUPLE}$)"
 _ORDINARY: Final = rf"^{KEY}$"
 
 _SIZE: Final = re.compile(r"([0-9]{1,19})(?:\.0*)?")

@@ -12,7 +12,14 @@ import re
 import warnings
 from typing import Final
 
-__all__ = ["LiteralFault", "canonical_key", "dict_items", "key_of_literal", "set_items"]
+__all__ = [
+    "LiteralFault",
+    "canonical_key",
+    "dict_items",
+    "key_of_literal",
+    "name_in_key",
+    "set_items",
+]
 
 LONGEST_KEY: Final = 64 * 1024
 DEEPEST: Final = 40
@@ -73,6 +80,24 @@ def key_of_literal(text: str) -> str:
         raise LiteralFault(f"{_shown(word)} is no literal")
     value = _literal(word)
     return word if value is _NOTHING else (_str(value) or word)
+
+
+def name_in_key(text: str) -> str | None:
+    """The text that names a key in canonical spelling: of a tuple its first item, at any depth.
+
+    Bytes are decoded.  None where the first item is no text; a key that is no literal names itself.
+    """
+    value = _literal(text)
+    if not isinstance(value, tuple | bytes):
+        return text
+    while isinstance(value, tuple):
+        value = value[0] if value else None
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return None
+    return value if isinstance(value, str) else None
 
 
 def _str(value: object) -> str | None:
