@@ -16,7 +16,7 @@ from harvest import UsageError, record_type
 from harvest.model.frames import frame_of, polars_schema
 from harvest.testing import Collected
 from harvest_darshan import views
-from harvest_darshan.records import ALL, DxtSegment, Mpiio, Posix, Stdio
+from harvest_darshan.records import ALL, DxtSegment, Job, Mpiio, Posix, Stdio
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 TYPES = {kind.name: kind for kind in map(record_type, ALL)}
@@ -254,6 +254,42 @@ def test_sums_sizes_and_order_equal_a_plain_count(operations):
     assert {(b["size"], op): b[f"{op}s"] for b in row["sizes"] for op in ("read", "write")} == {
         (name, op): sizes[name, op] for name in BINS for op in ("read", "write")
     }
+
+
+# ---- io.processes -------------------------------------------------------------------------------
+
+
+def job(**more: Any) -> Job:
+    values = {"job_id": 1, "uid": 1, "exe": "/usr/bin/python run.py", "nprocs": 1, "pid": 5}
+    values |= {"start_time": T0, "log_version": "3.41", "compression": "zlib", "metadata": {}}
+    values |= {"modules": [], "partial_modules": [], "unread_modules": [], "module_versions": {}}
+    values |= {"origin": "/runs/R1/p1.darshan"} | more
+    return Job(position=1, **values)
+
+
+def test_a_process_has_what_was_traced_and_what_was_counted():
+    # given a process that reads /x through MPI-IO, which calls POSIX, /y through MPI-IO alone,
+    # and /z through buffered streams, which nothing traces; another one did nothing
+    data = Reader(
+        job(),
+        job(origin="/runs/R1/idle.darshan", pid=6),
+        seg(0, 0, 10),
+        seg(0, 0, 10, module="DXT_MPIIO"),
+        counters(Posix, POSIX_BYTES_READ=30, POSIX_BYTES_WRITTEN=0),
+        counters(Mpiio, MPIIO_BYTES_READ=30, MPIIO_BYTES_WRITTEN=0),
+        counters(Mpiio, MPIIO_BYTES_READ=9, MPIIO_BYTES_WRITTEN=2, record_id=8, path="/y"),
+        counters(Stdio, STDIO_BYTES_READ=4000, STDIO_BYTES_WRITTEN=5, record_id=9, path="/z"),
+    )
+
+    idle, busy = views.processes(data).collect().to_dicts()
+
+    # then each byte counts once, and what is not traced is the difference
+    assert (busy["run"], busy["pid"], busy["exe"]) == ("/runs/R1", 5, "/usr/bin/python run.py")
+    assert (busy["counted_read_bytes"], busy["counted_write_bytes"]) == (30 + 9 + 4000, 2 + 5)
+    assert (busy["traced_read_bytes"], busy["traced_write_bytes"]) == (10, 0)
+    assert (busy["untraced_read_bytes"], busy["untraced_write_bytes"]) == (4029, 7)
+    assert (busy["stdio_read_bytes"], busy["stdio_write_bytes"]) == (4000, 5)
+    assert {idle[name] for name in idle if name.endswith("_bytes")} == {0}
 
 
 # ---- io.timeline --------------------------------------------------------------------------------

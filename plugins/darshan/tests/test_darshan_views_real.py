@@ -75,6 +75,37 @@ def test_files_hold_every_operation_once(dataset):
         assert row["write_bytes"] == expected[row["record_id"], "write"]
 
 
+def test_processes_hold_every_byte_once(dataset):
+    # given the sums of the records themselves: MPI-IO counts for files without POSIX alone
+    expected: Counter = Counter()
+    for row in counted_once(dataset):
+        expected[row["origin"], "traced", row["op"]] += row["length"]
+    posix = dataset["darshan.posix"].collect().to_dicts()
+    below = {(row["origin"], row["record_id"]) for row in posix}
+    upper = [
+        row
+        for row in dataset["darshan.mpiio"].collect().to_dicts()
+        if (row["origin"], row["record_id"]) not in below
+    ]
+    stdio = dataset["darshan.stdio"].collect().to_dicts()
+    for prefix, rows in (("POSIX", posix), ("MPIIO", upper), ("STDIO", stdio)):
+        for row in rows:
+            expected[row["origin"], "counted", "read"] += row[f"{prefix}_BYTES_READ"]
+            expected[row["origin"], "counted", "write"] += row[f"{prefix}_BYTES_WRITTEN"]
+
+    found = dataset.view("io.processes").collect().to_dicts()
+
+    assert len(found) == dataset["darshan.job"].collect().height
+    for row in found:
+        for op in ("read", "write"):
+            counted = expected.pop((row["log"], "counted", op), 0)
+            traced = expected.pop((row["log"], "traced", op), 0)
+            assert row[f"counted_{op}_bytes"] == counted
+            assert row[f"traced_{op}_bytes"] == traced
+            assert row[f"untraced_{op}_bytes"] == counted - traced
+    assert not expected
+
+
 def test_sizes_of_the_trace_are_those_of_the_counters(dataset):
     # given files that Darshan counted and traced alike
     counted: dict[int, Counter] = defaultdict(Counter)

@@ -40,6 +40,17 @@ def harvest_views() -> Iterable[View]:
             settings={"run": RUN_SETTING},
         ),
         View(
+            name="io.processes",
+            doc="One row per log: the bytes that DXT traced, those that Darshan's counters have, "
+            "and the difference.",
+            build="harvest_darshan.views:processes",
+            requires=(
+                *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
+                *("darshan.stdio", "darshan.mpiio"),
+            ),
+            settings={"run": RUN_SETTING},
+        ),
+        View(
             name="io.timeline",
             doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
             build="harvest_darshan.views:timeline",

@@ -15,7 +15,7 @@ from .views_frames import SEGMENTS, run_of, segments, traced_once
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["files"]
+__all__ = ["files", "traced_files"]
 
 HISTOGRAM = pl.List(pl.Struct({"size": pl.String, "reads": pl.Int64, "writes": pl.Int64}))
 
@@ -74,7 +74,7 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    traced = _traced(dataset, run)
+    traced = traced_files(dataset, run)
     told = pl.concat([traced, counted(dataset, run, traced)])
     used = told.with_columns(run=run_of(pl.col("origin")))
     one = ["run", "record_id"]
@@ -126,7 +126,7 @@ def _histogram() -> pl.Expr:
     )
 
 
-def _traced(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     """The trace, summed by log, process, file, module and op."""
     end = pl.col("offset") + pl.col("length")
     # operations of one process on one file follow each other in a log, numbered from 0
