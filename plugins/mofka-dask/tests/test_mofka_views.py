@@ -330,6 +330,49 @@ def test_a_worker_has_its_executions_and_what_it_told():
     assert (b["registered"], b["reported"], b["executed"]) == (False, False, 0)
 
 
+def test_without_the_scheduler_executions_are_those_that_workers_recorded():
+    # given a run of which only worker files are left, and a log of workers with 8 threads each
+    data = dataset(
+        worker("('load-fe12', 0)", 1, "ready>executing", A),
+        worker("('load-fe12', 0)", 3, "executing>memory", A),
+        worker("('load-fe12', 1)", 2, "ready>executing", A),
+        worker("('load-fe12', 1)", 4, "executing>error", A),
+        worker("sum-2", 5, "ready>executing", B),
+        r.WorkerEvent(time=at(0), worker="tcp://10.0.0.3:4003", action="add"),
+        *[r.LogEvent(time=at(0), message="Threads: 8", kind="threads", fields={"threads": "8"})]
+        * 2,
+    )
+
+    rows = {row["worker"]: row for row in views.workers(data).collect().to_dicts()}
+
+    # then A executed twice, 2 s each, together from second 1 to 4; on which threads is not known
+    a = rows[A]
+    assert (a["executed"], a["unended"], a["busy_s"], a["occupied_s"]) == (2, 0, 4.0, 3.0)
+    assert (a["threads"], a["nthreads"]) == (None, 8)
+    # B was not seen to end, so that the time is not known; of the silent worker nothing is
+    assert (rows[B]["executed"], rows[B]["unended"], rows[B]["busy_s"]) == (1, 1, None)
+    silent = rows["tcp://10.0.0.3:4003"]
+    assert (silent["executed"], silent["busy_s"], silent["threads"]) == (None, None, None)
+
+    # and tasks have the same executions, and the prefixes of their keys
+    tasks = {row["key"]: row for row in views.tasks(data).collect().to_dicts()}
+    failed = tasks["('load-fe12', 1)"]
+    assert (failed["executions"], failed["executed_on"], failed["prefix"]) == (1, A, "load")
+    assert (failed["began"], failed["ended"], failed["duration_s"]) == (at(2), at(4), 2.0)
+    assert one(views.run_summary(data))["task_prefixes"] == 2
+
+
+def test_logs_that_name_several_numbers_of_threads_do_not_say_which_worker_has_which():
+    data = dataset(
+        worker("x", 1, "ready>executing", A),
+        *[
+            r.LogEvent(time=at(0), message="m", kind="threads", fields={"threads": n})
+            for n in ("4", "8")
+        ],
+    )
+    assert one(views.workers(data))["nthreads"] is None
+
+
 def test_the_log_tells_of_workers_that_events_leave_out():
     data = dataset(
         r.WorkerEvent(time=at(1), worker=A, action="add"),
@@ -445,7 +488,9 @@ def test_copies_are_counted_beside_transfers():
         (
             [],
             (r.TaskTransition,),
-            "no scheduler transition is recorded: states of tasks are not known",
+            "no scheduler transition is recorded: states of tasks, the threads that ran them and "
+            "the sizes of results are not known; executions are those that workers recorded, and "
+            "kinds of tasks are derived from their keys",
         ),
         (
             [worker("x", 2, "a>b", "0")],
@@ -483,6 +528,13 @@ def test_a_directory_named_for_more_workers_than_registered_is_noted():
     assert summary["completeness_notes"] == [
         "the directory is named for 8 workers but 2 registered"
     ]
+
+
+def test_a_run_without_transitions_of_workers_is_noted():
+    rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
+    moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]
+    (note,) = one(views.run_summary(dataset(*rows, *moved)))["completeness_notes"]
+    assert note.startswith("no worker transition is recorded: executions are those that the")
 
 
 def test_many_silent_workers_are_listed_in_part_and_told_in_whole():

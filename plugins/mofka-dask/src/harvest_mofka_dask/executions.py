@@ -1,10 +1,15 @@
-"""Executions of tasks: when, on which worker and thread, from all that is told of them.
+"""Executions of tasks: when, on which worker and thread, from all that is recorded of them.
 
-The scheduler credits an execution to a worker and thread (processing -> memory) with the times
-``begins`` and ``ends``, which it may have corrected for the clocks' difference by as much as two
-seconds.  The worker itself tells when the task was executing (see ``views_io_windows``).  Its own
-window is preferred, as the I/O that the operating system saw falls into it; where the worker told
-nothing, the scheduler's times are taken.
+This is the one definition of an execution; every view and report counts these.  Either record may
+be missing:
+
+- The scheduler credits an execution to a worker and thread (processing -> memory), with its
+  duration, the size of the result, and the times ``begins`` and ``ends``, which it may have
+  corrected for the clocks' difference by as much as two seconds.
+- The worker itself records when the task was executing (see ``views_io_windows``).
+
+What only the scheduler knows is its own.  The times are those of the worker's window, as the I/O
+that the operating system saw falls into it; without a window, those of the scheduler.
 """
 
 from __future__ import annotations
@@ -13,7 +18,8 @@ from typing import Final
 
 import polars as pl
 
-from .views_frames import Frames
+from .prefixes import prefix_of
+from .views_frames import Frames, microseconds
 from .views_io_windows import windows
 
 __all__ = ["EXECUTION_TYPES", "executions"]
@@ -29,14 +35,18 @@ def executions(frames: Frames) -> pl.LazyFrame:
 
     Columns:
 
-    - run, worker, key, prefix;
+    - run, worker, key;
+    - prefix: as the scheduler recorded it of the task, else derived from the key (``prefixes``);
     - thread: pthread id; null where the scheduler credits the execution to nobody (it failed, was
       cancelled, or never ended);
-    - start, end: the worker's own window where it told one, else begins and ends; end is null
+    - start, end: the worker's own window where it recorded one, else begins and ends; end is null
       where the execution was never seen to end;
+    - began, ended: begins and ends, else start and end;
+    - seconds: its duration, else end - start; null where it was never seen to end;
     - begins, ends, duration_s, size_bytes: as the scheduler has them;
     - outcome: state into which the task left (memory, error, released, ...), null if none did;
-    - by_scheduler, by_worker: who told of it.
+    - recorded: when it was recorded last, by the scheduler or else by the worker;
+    - by_scheduler, by_worker: who recorded it.
 
     Of the executions of one key on one worker, the n-th window whose thread is known is the n-th
     that the scheduler credits to the worker.
@@ -63,7 +73,7 @@ def executions(frames: Frames) -> pl.LazyFrame:
         .join(prefixes, on=["run", "key"], how="left")
         .select(
             *ONE,
-            pl.coalesce("prefix", "known_prefix").alias("prefix"),
+            pl.coalesce("prefix", "known_prefix", prefix_of(pl.col("key"))).alias("prefix"),
             pl.coalesce("thread", "window_thread").alias("thread"),
             start.alias("start"),
             *("begins", "ends", "duration_s", "size_bytes"),
@@ -71,8 +81,17 @@ def executions(frames: Frames) -> pl.LazyFrame:
             outcome=pl.when(pl.col("time").is_not_null())
             .then(pl.lit("memory"))
             .otherwise("outcome"),
+            recorded=pl.coalesce("time", "window_end", "window_start"),
             by_scheduler=pl.col("time").is_not_null(),
             by_worker=pl.col("window_start").is_not_null(),
+        )
+        .with_columns(
+            began=pl.coalesce("begins", "start"),
+            ended=pl.coalesce("ends", "end"),
+            seconds=pl.coalesce(
+                "duration_s",
+                microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds()),
+            ),
         )
         .sort("run", "worker", "start", "key", nulls_last=True)
     )

@@ -56,6 +56,9 @@ __all__ = [
 ]
 
 
+EXECUTION = ("executed_on", "began", "ended", "duration_s", "size_bytes")
+
+
 @attrs.define(kw_only=True)
 class Task:
     """One task of one run, with all events that were told of it, in order of time.
@@ -63,6 +66,7 @@ class Task:
     key: in its canonical spelling; group, prefix: as the scheduler names them.
     run: directory of the run it belongs to.
     client, requested, dependencies: from the graph that held it; None where none is recorded.
+    executed_on, began, ended, duration_s, size_bytes: of its last execution (see ``dask.tasks``).
     """
 
     key: str
@@ -72,6 +76,11 @@ class Task:
     client: str | None = None
     requested: bool | None = None
     dependencies: tuple[str, ...] | None = None
+    executed_on: str | None = None
+    began: datetime | None = None
+    ended: datetime | None = None
+    duration_s: float | None = None
+    size_bytes: int | None = None
     events: tuple[AnyEvent, ...] = ()
 
     @classmethod
@@ -86,6 +95,7 @@ class Task:
             client=row["client"],
             requested=row["requested"],
             dependencies=None if needed is None else tuple(needed),
+            **{name: row[name] for name in EXECUTION},
             events=tuple(event_of(event) for event in row["events"]),
         )
 

@@ -74,7 +74,7 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
     first, last, duration = task.first_time, task.last_time, task.duration
     if first is not None and last is not None and duration is not None:
         yield "seen", f"{_time(first)} to {_time(last)} ({_seconds(duration.total_seconds())})"
-    yield from _execution(task.execution)
+    yield from _execution(task)
     if task.transfer_events:
         yield "transfers", _transfers(task.transfer_events)
     if task.last_state is not None:
@@ -82,19 +82,18 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
     yield from _states(task)
 
 
-def _execution(event: SchedulerEvent | None) -> Iterator[tuple[str, str]]:
-    if event is None:
-        return
-    parts = [f"on {event.worker}"] if event.worker is not None else []
-    parts += [f"thread {event.thread}"] if event.thread is not None else []
-    if event.begins is not None and event.ends is not None:
-        parts.append(f"{_time(event.begins)} to {_time(event.ends)}")
-    if event.duration_s is not None:
-        parts.append(f"({_seconds(event.duration_s)})")
+def _execution(task: Task) -> Iterator[tuple[str, str]]:
+    thread = None if task.execution is None else task.execution.thread
+    parts = [f"on {task.executed_on}"] if task.executed_on is not None else []
+    parts += [f"thread {thread}"] if thread is not None else []
+    if task.began is not None and task.ended is not None:
+        parts.append(f"{_time(task.began)} to {_time(task.ended)}")
+    if task.duration_s is not None:
+        parts.append(f"({_seconds(task.duration_s)})")
     if parts:
         yield "executed", ", ".join(parts).replace(", (", " (")
-    if event.size_bytes is not None:
-        yield "result", f"{event.size_bytes:,} bytes"
+    if task.size_bytes is not None:
+        yield "result", f"{task.size_bytes:,} bytes"
 
 
 def _transfers(events: Sequence[TransferEvent]) -> str:

@@ -15,7 +15,16 @@ import polars as pl
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["Frames", "host_of", "load", "microseconds", "moved_bytes", "run_of", "sentence"]
+__all__ = [
+    "Frames",
+    "host_of",
+    "known_sum",
+    "load",
+    "microseconds",
+    "moved_bytes",
+    "run_of",
+    "sentence",
+]
 
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
@@ -73,6 +82,12 @@ def microseconds(span: pl.Expr) -> pl.Expr:
     """Seconds of a sum of whole microseconds, so that sums do not depend on their order."""
     # a division by a constant may be done as a multiplication: the nearest float is six decimals
     return (span / 1_000_000).round(6)
+
+
+def known_sum(column: str) -> pl.Expr:
+    """The sum of what is known; null where nothing is."""
+    known = pl.col(column).is_not_null().any()
+    return pl.when(known).then(pl.col(column).sum())
 
 
 def moved_bytes() -> pl.Expr:

@@ -28,6 +28,7 @@ def completeness_notes() -> pl.Expr:
         _lost_events(),
         _untold_graph_tasks(),
         _unfinished(),
+        _nothing_from_workers(),
     ).list.drop_nulls()
 
 
@@ -51,7 +52,21 @@ def _names(column: str) -> pl.Expr:
 def _nothing_recorded() -> pl.Expr:
     return _when(
         pl.col("scheduler_transitions") == 0,
-        pl.lit("no scheduler transition is recorded: states of tasks are not known"),
+        pl.lit(
+            "no scheduler transition is recorded: states of tasks, the threads that ran them and "
+            "the sizes of results are not known; executions are those that workers recorded, and "
+            "kinds of tasks are derived from their keys"
+        ),
+    )
+
+
+def _nothing_from_workers() -> pl.Expr:
+    return _when(
+        (pl.col("worker_transitions") == 0) & (pl.col("scheduler_transitions") > 0),
+        pl.lit(
+            "no worker transition is recorded: executions are those that the scheduler saw reach "
+            "memory, at the times that it has of them"
+        ),
     )
 
 

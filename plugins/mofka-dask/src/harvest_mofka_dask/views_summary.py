@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from .prefixes import prefix_of
 from .views_frames import DASK_TYPES, JOB_TYPES, Frames, load, microseconds, moved_bytes
 from .views_notes import completeness_notes
 from .views_workers import worker_frame
@@ -31,7 +32,8 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
 
     - run, first_time, last_time, wall_s: from the first to the last recorded event.  Logs count
       only where nothing else has a time, since their zone is declared and not recorded;
-    - tasks (distinct keys in any record), graph_tasks, task_groups, task_prefixes;
+    - tasks (distinct keys in any record), graph_tasks, task_groups (known to the scheduler alone),
+      task_prefixes (as the scheduler recorded them, else derived from the keys);
     - scheduler_transitions, worker_transitions;
     - transfers (rows, one per side that told), transfer_copies (rows of the input they were
       folded from), bytes_received, bytes_sent, bytes_to_clients, bytes_moved (each movement once:
@@ -138,7 +140,7 @@ def _times(frames: Frames) -> pl.LazyFrame:
 
 
 def _task_counts(frames: Frames) -> pl.LazyFrame:
-    """Distinct keys, and those that a graph holds but the scheduler told nothing of."""
+    """Distinct keys, their prefixes, and keys in graphs of which the scheduler recorded nothing."""
     carried = (
         frames["dask.transfer"]
         .select("run", "keys")
@@ -152,18 +154,29 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
         "graph": frames["dask.graph_task"],
         "transfer": carried,
     }
+    nameless = pl.lit(None, dtype=pl.String)
     keys = pl.concat(
-        [frame.select("run", "key", by=pl.lit(by)).unique() for by, frame in told.items()]
+        [
+            frame.select(
+                *("run", "key"),
+                by=pl.lit(by),
+                prefix=pl.col("prefix") if by == "scheduler" else nameless,
+            ).unique()
+            for by, frame in told.items()
+        ]
     ).filter(pl.col("key").is_not_null())
     return (
         keys.group_by("run", "key")
         .agg(
             in_graph=(pl.col("by") == "graph").any(),
             scheduled=(pl.col("by") == "scheduler").any(),
+            prefix=pl.col("prefix").drop_nulls().first(),
         )
+        .with_columns(prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))))
         .group_by("run")
         .agg(
             tasks=_rows(),
+            task_prefixes=pl.col("prefix").n_unique().cast(pl.Int64),
             graph_tasks=pl.col("in_graph").sum().cast(pl.Int64),
             untold_graph_tasks=(pl.col("in_graph") & ~pl.col("scheduled")).sum().cast(pl.Int64),
         )
@@ -174,7 +187,6 @@ def _scheduler(transitions: pl.LazyFrame) -> pl.LazyFrame:
     counts = transitions.group_by("run").agg(
         scheduler_transitions=_rows(),
         task_groups=pl.col("group").drop_nulls().n_unique().cast(pl.Int64),
-        task_prefixes=pl.col("prefix").drop_nulls().n_unique().cast(pl.Int64),
     )
     pending = (
         transitions.select("run", "key", "time", "position", "finish_state")

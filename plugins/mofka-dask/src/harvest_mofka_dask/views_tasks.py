@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from .executions import executions
+from .prefixes import prefix_of
 from .views_events import EVENT, task_events
 from .views_frames import Frames, load, microseconds
 from .views_io import TOTALS, task_io_totals
@@ -36,8 +38,9 @@ def tasks(
     - workers, threads: in order of first appearance in its events;
     - first_time, last_time: of its events;
     - last_state: as the scheduler last knew it;
-    - executions; executed_on, began, ended, duration_s, size_bytes: of the last
-      processing -> memory;
+    - executions (see ``executions``); executed_on, began, ended, duration_s, size_bytes: of the
+      last that ended in memory, else of the last.  Times and duration are those of the
+      scheduler's processing -> memory, else of the worker's own transitions;
     - bytes_sent, bytes_received, transfers: the task's share of the transfers that carried it.
       A movement told by both sides counts once as sent and once as received;
     - scheduler_states, worker_states: time in each state, in order of first entry.  A state lasts
@@ -60,6 +63,11 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
         io = pl.LazyFrame(schema=TOTALS)
     return (
         _from_events(task_events(frames))
+        .join(_executions(executions(frames)), on=one, how="left")
+        .with_columns(
+            pl.col("executions").fill_null(0),
+            prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))),
+        )
         .join(_from_graphs(frames["dask.graph_task"]), on=one, how="left")
         .join(_scheduler_states(frames["dask.task_transition"]), on=one, how="left")
         .join(_worker_states(frames["dask.worker_transition"]), on=one, how="left")
@@ -78,13 +86,7 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
 
 def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:
     scheduler = pl.col("source") == "scheduler"
-    executed = (
-        scheduler & (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
-    )
     carried = pl.col("source") == "transfer"
-
-    def last_execution(column: str) -> pl.Expr:
-        return pl.col(column).filter(executed).last()
 
     def carried_bytes(direction: str) -> pl.Expr:
         return pl.col("size_bytes").filter(carried & (pl.col("direction") == direction)).sum()
@@ -101,16 +103,24 @@ def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:
         first_time=pl.col("time").min(),
         last_time=pl.col("time").max(),
         last_state=pl.col("finish_state").filter(scheduler).last(),
-        executions=executed.sum().cast(pl.Int64),
-        executed_on=last_execution("worker"),
-        began=last_execution("begins"),
-        ended=last_execution("ends"),
-        duration_s=last_execution("duration_s"),
-        size_bytes=last_execution("size_bytes"),
         bytes_sent=carried_bytes("outgoing"),
         bytes_received=carried_bytes("incoming"),
         transfers=carried.sum().cast(pl.Int64),
         events=pl.struct(list(EVENT)),
+    )
+
+
+def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
+    stored = pl.col("outcome").eq_missing(pl.lit("memory"))
+    return (
+        found.sort(stored, "recorded", "worker", nulls_last=True)
+        .group_by("run", "key", maintain_order=True)
+        .agg(
+            executions=pl.len().cast(pl.Int64),
+            executed_on=pl.col("worker").last(),
+            duration_s=pl.col("seconds").last(),
+            **{name: pl.col(name).last() for name in ("began", "ended", "size_bytes")},
+        )
     )
 
 

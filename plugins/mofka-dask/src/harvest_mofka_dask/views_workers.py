@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .views_frames import DASK_TYPES, Frames, host_of, load, microseconds, moved_bytes
+from harvest.toolkit.frames import TEXT_MAP
+
+from .executions import executions
+from .views_frames import DASK_TYPES, Frames, host_of, known_sum, load, microseconds, moved_bytes
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -26,8 +29,13 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     - run, worker, host (of the address; null where the worker goes by a name);
     - registered, registered_time, removed_time: from the scheduler's worker events, from its log
       where these say nothing;
-    - executed, busy_s, occupied_s, threads: executions that the scheduler credits to it, the sum
-      of their durations, the time in which at least one ran, and the threads that ran them;
+    - executed, unended, busy_s, occupied_s: its executions (see ``executions``), how many of them
+      were not seen to end, the sum of the others' durations, and the time in which at least one of
+      these ran.  Null where neither the scheduler nor the worker recorded any transition; the
+      times also where no execution was seen to end;
+    - threads: those that ran them, as the scheduler recorded it; null where it did of none;
+    - nthreads: how many threads the worker has, by the logs; null where these say nothing, or
+      name several numbers, for most of their lines name no worker;
     - transitions, transfers: rows it told itself;
     - bytes_received, bytes_sent: as it told them;
     - reported, first_report, last_report: whether and when it told of transitions or transfers.
@@ -41,23 +49,34 @@ def worker_frame(frames: Frames) -> pl.LazyFrame:
     return (
         _named(frames)
         .join(_membership(frames), on=ONE, how="left")
-        .join(_executions(frames["dask.task_transition"]), on=ONE, how="left")
+        .join(_executions(executions(frames)), on=ONE, how="left")
+        .join(_scheduled(frames["dask.task_transition"]), on="run", how="left")
+        .join(_logged_threads(frames["dask.log_event"]), on="run", how="left")
         .join(_told_transitions(frames["dask.worker_transition"]), on=ONE, how="left")
         .join(_told_transfers(frames["dask.transfer"]), on=ONE, how="left")
         .with_columns(
             pl.col("registered").fill_null(value=False),
-            pl.col(
-                "executed", "transitions", "transfers", "bytes_received", "bytes_sent"
-            ).fill_null(0),
-            pl.col("busy_s", "occupied_s").fill_null(0.0),
-            pl.col("threads").fill_null(pl.lit([], dtype=pl.List(pl.Int64))),
+            pl.col("transitions", "transfers", "bytes_received", "bytes_sent").fill_null(0),
+        )
+        .with_columns(known=pl.col("scheduled").is_not_null() | (pl.col("transitions") > 0))
+        .with_columns(
+            pl.when("known").then(pl.col("executed", "unended").fill_null(0)),
+            # of a worker whose executions were not seen to end, they are not known
+            pl.when(pl.col("known") & pl.col("executed").is_null())
+            .then(0.0)
+            .otherwise(pl.col("busy_s", "occupied_s"))
+            .name.keep(),
+            pl.when((pl.col("executed") > 0).fill_null(value=False) | ~pl.col("known"))
+            .then("threads")
+            .otherwise(pl.lit([], dtype=pl.List(pl.Int64)))
+            .alias("threads"),
         )
         .select(
             *("run", "worker"),
             host_of(pl.col("worker")).alias("host"),
             *("registered", "registered_time", "removed_time"),
             *("executed", "busy_s", "occupied_s", "threads", "transitions", "transfers"),
-            *("bytes_received", "bytes_sent"),
+            *("bytes_received", "bytes_sent", "unended", "nthreads"),
             ((pl.col("transitions") > 0) | (pl.col("transfers") > 0)).alias("reported"),
             pl.min_horizontal("transitions_first", "transfers_first").alias("first_report"),
             pl.max_horizontal("transitions_last", "transfers_last").alias("last_report"),
@@ -118,30 +137,41 @@ def _membership(frames: Frames) -> pl.LazyFrame:
     )
 
 
-def _executions(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    done = transitions.filter(
-        (pl.col("start_state") == "processing")
-        & (pl.col("finish_state") == "memory")
-        & pl.col("worker").is_not_null()
-    )
-    measured = (pl.col("ends") - pl.col("begins")).dt.total_microseconds()
+def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
     # of intervals by their begin, what each adds to the union of those before it
-    covered_until = pl.col("ends").cum_max().shift(1).over(ONE)
-    fresh = pl.col("ends") - pl.max_horizontal("begins", covered_until)
+    covered_until = pl.col("ended").cum_max().forward_fill().shift(1).over(ONE)
+    fresh = pl.col("ended") - pl.max_horizontal("began", covered_until)
+    threads = pl.col("thread").drop_nulls().unique(maintain_order=True)
     return (
-        done.sort("begins", "position", nulls_last=True)
-        .with_columns(
-            seconds=pl.coalesce("duration_s", microseconds(measured)),
-            fresh=fresh.dt.total_microseconds().clip(lower_bound=0),
-        )
+        found.filter(pl.col("worker").is_not_null())
+        .sort("began", "ended", nulls_last=True)
+        .with_columns(fresh=fresh.dt.total_microseconds().clip(lower_bound=0))
         .group_by(ONE)
         .agg(
             executed=pl.len().cast(pl.Int64),
-            busy_s=pl.col("seconds").sum(),
-            occupied_s=microseconds(pl.col("fresh").sum()),
-            threads=pl.col("thread").drop_nulls().unique(maintain_order=True),
+            unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
+            busy_s=known_sum("seconds"),
+            occupied_s=microseconds(known_sum("fresh")),
+            threads=threads,
         )
+        .with_columns(threads=pl.when(pl.col("threads").list.len() > 0).then("threads"))
     )
+
+
+def _scheduled(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """The runs whose scheduler recorded any transition."""
+    return transitions.select("run", scheduled=pl.lit(value=True)).unique()
+
+
+def _logged_threads(log: pl.LazyFrame) -> pl.LazyFrame:
+    """How many threads the workers of a run have, where all lines of its logs agree."""
+    named = pl.element().filter(pl.element().struct.field("key") == "threads")
+    value = pl.col("fields").cast(TEXT_MAP).list.eval(named.struct.field("value")).list.first()
+    lines = log.filter(pl.col("kind") == "threads").select(
+        "run", number=value.cast(pl.Int64, strict=False)
+    )
+    numbers = pl.col("number").drop_nulls().unique()
+    return lines.group_by("run").agg(nthreads=pl.when(numbers.len() == 1).then(numbers.first()))
 
 
 def _told_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
