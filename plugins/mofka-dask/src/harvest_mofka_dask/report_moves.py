@@ -1,4 +1,4 @@
-"""What moved in a run: data between workers, and bytes to and from files."""
+"""What moved between the workers of a run, and to clients."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from harvest.report import Column, Plot, Table
 from .report_figures import INK, bytes_in_words, shades, short
 from .views_frames import moved_bytes
 
-__all__ = ["CLIENT", "IO_BINS", "io_over_time", "io_plot", "matrix", "pairs_of", "pairs_table"]
+__all__ = ["CLIENT", "matrix", "pairs_of", "pairs_table"]
 
 CLIENT = "a client"
-IO_BINS = 120
 NUMBERED = 12
 """Workers up to which a matrix bears its numbers."""
 
@@ -133,66 +132,6 @@ def matrix(pairs: pl.DataFrame) -> Plot:
         f"{bytes_in_words(total)} in all; most went from {short(largest['source'])} to "
         f"{short(largest['target'])}: {bytes_in_words(largest['bytes'])}.",
         size=(7.5 if side <= NUMBERED else 8.6, min(2.0 + 0.32 * len(sources), 8.0)),
-    )
-
-
-def io_over_time(segments: pl.LazyFrame, first: int) -> tuple[pl.DataFrame, int]:
-    """Bytes per op and equal part of the traced time, and the length of a part in microseconds.
-
-    segments: rows of darshan.dxt_segment; first: start of the run, in microseconds of the epoch.
-    Gives op, begin (microseconds of the run), bytes, operations.  An operation counts where it
-    begins.
-    """
-    timed = segments.filter(pl.col("start_time").is_not_null()).select(
-        "op", "length", begin=pl.col("start_time").dt.epoch("us") - first
-    )
-    low, high = (
-        timed.select(pl.col("begin").min().alias("low"), pl.col("begin").max().alias("high"))
-        .collect()
-        .row(0)
-    )
-    width = max(-(-((high or 0) - (low or 0) + 1) // IO_BINS), 1)
-    bins = (
-        timed.group_by("op", begin=(pl.col("begin") - (low or 0)) // width * width + (low or 0))
-        .agg(bytes=pl.col("length").sum(), operations=pl.len().cast(pl.Int64))
-        .sort("op", "begin")
-        .collect(engine="streaming")
-    )
-    return bins, width
-
-
-def io_plot(bins: pl.DataFrame, width: int) -> Plot:
-    """Bytes per second that were read and written, over time."""
-    ops = sorted(bins["op"].unique())
-    totals = {op: int(bins.filter(pl.col("op") == op)["bytes"].sum()) for op in ops}
-    low, high = int(bins["begin"].min() or 0), int(bins["begin"].max() or 0)  # type: ignore[arg-type]
-
-    def draw(figure: Any) -> None:
-        import numpy as np
-
-        many = figure.subplots(len(ops), 1, sharex=True, squeeze=False)[:, 0]
-        edges = np.arange(low, high + 2 * width, width)[: (high - low) // width + 2]
-        for number, (op, axes) in enumerate(zip(ops, many, strict=True)):
-            mine = bins.filter(pl.col("op") == op)
-            values = np.zeros(len(edges) - 1)
-            values[((mine["begin"] - low) // width).to_numpy()] = (
-                mine["bytes"] / (width / 1e6)
-            ).to_numpy()
-            axes.stairs(values, edges / 1e6, color=f"C{number}", fill=True, alpha=0.4)
-            axes.stairs(values, edges / 1e6, color=f"C{number}", linewidth=1.0)
-            axes.set_title(op)
-            axes.set_ylim(bottom=0)
-            axes.yaxis.set_major_formatter(lambda v, _: f"{bytes_in_words(v)}/s" if v else "0")
-        many[-1].set_xlabel("seconds since the first event of the run")
-
-    told = ", ".join(f"{op} {bytes_in_words(size)}" for op, size in totals.items())
-    return Plot(
-        "io",
-        draw,
-        "I/O over time",
-        f"Bytes per second, as traced in all processes of the run, in parts of {width / 1e6:.3g} s "
-        f"each. In all: {told}.",
-        size=(9.4, 0.8 + 1.5 * max(len(ops), 1)),
     )
 
 

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from harvest.report import Plot
+from harvest.report import Notes, Plot
 
 from .report_figures import COLOURS, INK, OTHER, covered, name_workers, shades, short
 
-__all__ = ["lines_of", "occupancy", "stream"]
+__all__ = ["lines_of", "most_at_once", "occupancy", "stream"]
 
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
 OCCUPANCY_COLUMNS = 240
+PALE = 0.35
+LINE = ["worker", "thread", "lane"]
+"""What has a line of its own: a thread, or where it is not known, what ran at the same time."""
 
 
 def lines_of(tasks: pl.DataFrame) -> pl.DataFrame:
-    """The lines of a task stream: worker, thread and ``line``, from 0 at the top."""
+    """The lines of a task stream: worker, thread, lane and ``line``, from 0 at the top."""
     return (
-        tasks.select("worker", "thread")
+        tasks.select(LINE)
         .unique()
-        .sort("worker", "thread", nulls_last=True)
+        .sort(LINE, nulls_last=True)
         .with_row_index("line")
         .with_columns(pl.col("line").cast(pl.Int64))
     )
@@ -32,12 +36,13 @@ def lines_of(tasks: pl.DataFrame) -> pl.DataFrame:
 def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
     """Executions as bars on the line of their worker and thread, coloured by prefix.
 
-    tasks: worker, thread, prefix, start and end in microseconds of the run.
+    tasks: worker, thread, lane, prefix, seconds (null: not seen to end), start and end in
+        microseconds of the run.
     prefixes: those that have a colour of their own come first, by importance.
     """
     lines = lines_of(tasks)
     colours = {name: COLOURS[i] if i < len(COLOURS) else OTHER for i, name in enumerate(prefixes)}
-    placed = tasks.join(lines, on=["worker", "thread"], how="left", nulls_equal=True)
+    placed = tasks.join(lines, on=LINE, how="left", nulls_equal=True)
     first, last = _range(placed)
     height = min(1.1 + 0.16 * lines.height, 7.5) if lines.height > 6 else 2.2
 
@@ -59,17 +64,45 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         "stream",
         draw,
         "Task stream",
-        f"{tasks.height:,} executions of {len(colours)} kinds of tasks over time, a line for each "
-        f"of {lines.height} threads on {lines['worker'].n_unique()} workers, coloured by prefix.",
+        f"{tasks.height:,} executions of {len(colours)} kinds of tasks over time, on "
+        f"{_lines(lines)}, coloured by prefix.{_pale(tasks)}",
         size=(9.4, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
     )
 
 
-def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int) -> Plot:
+def _lines(lines: pl.DataFrame) -> str:
+    workers = f"{lines['worker'].n_unique()} workers"
+    known = lines.filter(pl.col("thread").is_not_null()).select("worker", "thread").n_unique()
+    if known == lines.height:
+        return f"a line for each of {known} threads on {workers}"
+    return (
+        f"{lines.height} lines of {workers}: one for each thread that is known, and others for "
+        "what ran at the same time on threads that are not recorded"
+    )
+
+
+def _pale(tasks: pl.DataFrame) -> str:
+    unended = int(tasks["seconds"].is_null().sum())
+    if not unended:
+        return ""
+    return f" {unended:,} were not seen to end: they are drawn pale, up to the run's last event."
+
+
+def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) -> Plot | Notes:
     """How many threads of each worker were executing, over time.
 
-    workers: all that the run had, so that the idle ones show; threads: of a worker, at most.
+    workers: all that the run had, so that the idle ones show; threads: that a worker has, None
+        where it is not known.  Executions that were not seen to end are left out.
     """
+    unended = int(tasks["seconds"].is_null().sum())
+    tasks = tasks.filter(pl.col("seconds").is_not_null())
+    if tasks.is_empty():
+        return Notes(
+            "occupancy",
+            ["No execution was seen to end, so that how busy workers were is not known."],
+            title="Occupancy of workers",
+        )
+    most = max(threads or 1, most_at_once(tasks))
     first, last = _range(tasks)
     shifted = tasks.with_columns(pl.col("start", "end") - first)
     columns = OCCUPANCY_COLUMNS
@@ -94,7 +127,7 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int) -> Plot
         above.set_ylim(bottom=0)
         image = axes.pcolormesh(
             edges, np.arange(len(workers) + 1) - 0.5, grid, cmap=shades(), vmin=0,
-            vmax=max(threads, 1), rasterized=True,
+            vmax=most, rasterized=True,
         )  # fmt: skip
         axes.set_ylim(len(workers) - 0.5, -0.5)
         name_workers(axes, workers, range(len(workers)))
@@ -105,16 +138,36 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int) -> Plot
         bar.set_label("threads executing", fontsize=8)
         bar.outline.set_visible(False)
 
-    busy = float(cells["covered"].sum()) / 1e6
+    scale = (
+        f"A worker has {threads} threads, as the logs say."
+        if threads
+        else "The logs do not say how many threads a worker has: the darkest is the most that ran "
+        "on one at the same time."
+    )
+    left_out = {
+        f"{unended:,} executions that were not seen to end": unended,
+        "executions on workers that are not recorded": tasks["worker"].null_count(),
+    }
     return Plot(
         "occupancy",
         draw,
         "Occupancy of workers",
         f"Above, how many threads of all workers were executing tasks over time; below, a row for "
-        f"each of {len(workers)} workers, darker where more of its threads were. {busy:,.1f} "
-        "thread-seconds in all.",
+        f"each of {len(workers)} workers, darker where more of its threads were. {scale}"
+        + "".join(f" Without {what}." for what, count in left_out.items() if count),
         size=(9.4, min(2.6 + 0.17 * len(workers), 8.0)),
     )
+
+
+def most_at_once(tasks: pl.DataFrame) -> int:
+    """How many executions ran on one worker at the same time, at most."""
+    turns = pl.concat(
+        [
+            tasks.select("worker", at="start", more=pl.lit(1)),
+            tasks.select("worker", at="end", more=pl.lit(-1)),
+        ]
+    ).sort("at", "more")
+    return int(turns.select(pl.col("more").cum_sum().over("worker").max()).item() or 0)
 
 
 def _range(tasks: pl.DataFrame) -> tuple[int, int]:
@@ -123,8 +176,10 @@ def _range(tasks: pl.DataFrame) -> tuple[int, int]:
 
 
 def _bars(axes: Any, placed: pl.DataFrame, colours: dict[str | None, str]) -> None:
-    for name, colour in colours.items():
-        mine = placed.filter(pl.col("prefix").eq_missing(pl.lit(name, pl.String)))
+    ended = pl.col("seconds").is_not_null()
+    for (name, colour), pale in itertools.product(colours.items(), (False, True)):
+        of_kind = pl.col("prefix").eq_missing(pl.lit(name, pl.String))
+        mine = placed.filter(of_kind & (ended ^ pale))
         axes.barh(
             mine["line"].to_numpy(),
             ((mine["end"] - mine["start"]) / 1e6).to_numpy(),
@@ -132,6 +187,7 @@ def _bars(axes: Any, placed: pl.DataFrame, colours: dict[str | None, str]) -> No
             height=0.82,
             color=colour,
             linewidth=0.4,
+            alpha=PALE if pale else None,
             # the shortest are still to be seen
             edgecolor=colour,
         )
@@ -155,10 +211,11 @@ def _image(
         schema={"prefix": pl.String, "kind": pl.Int64},
     )
     shifted = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
-        "line", "kind", pl.col("start", "end") - first
+        "line", "kind", pl.col("start", "end") - first, pale=pl.col("seconds").is_null()
     )
     cells = (
-        covered(shifted, ["line", "kind"], IMAGE_COLUMNS, last - first)
+        covered(shifted, ["line", "kind", "pale"], IMAGE_COLUMNS, last - first)
+        .with_columns(covered=pl.col("covered") * pl.when("pale").then(PALE).otherwise(1.0))
         .sort("covered", "kind", descending=[True, False])
         .group_by("line", "column", maintain_order=True)
         .agg(pl.col("kind").first(), pl.col("covered").sum())

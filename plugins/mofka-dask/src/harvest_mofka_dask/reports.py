@@ -11,13 +11,13 @@ from harvest.report import Column, Notes, Report, Section, Table
 
 from .executions import EXECUTION_TYPES, executions
 from .report_figures import bytes_in_words
-from .report_moves import io_over_time, io_plot, matrix, pairs_of, pairs_table
+from .report_io import RunIo, io_sections, io_sentence, run_io, traced_by_task
+from .report_moves import matrix, pairs_of, pairs_table
 from .report_stream import occupancy, stream
 from .runs import choose_run
-from .trace_io import SEGMENT
 from .trace_tasks import place_tasks
 from .trace_tracks import microseconds_since
-from .views_frames import Frames, load
+from .views_frames import Frames, known_sum, load
 
 __all__ = ["dask_run"]
 
@@ -42,41 +42,42 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
     tasks = _timed(place_tasks(found, summary["last_time"]), start)
     kinds = _by_prefix(tasks)
     pairs = pairs_of(frames["dask.transfer"])
+    io = run_io(data, name)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
-        intro=_intro(summary, tasks, pairs),
+        intro=[*_intro(summary, workers, tasks, pairs), *filter(None, [io_sentence(io)])],
         sections=[
-            _lacks(summary, found.height - tasks.height),
+            _lacks(summary),
             *_streams(tasks, kinds, workers),
             _prefixes(kinds),
-            _workers(workers, summary),
+            _workers(workers, tasks, summary, moved=pairs.height > 0),
             _states(frames),
             *([matrix(pairs), pairs_table(pairs, listed)] if pairs.height else [_no_transfers()]),
-            *_io(data, name, start, tasks),
-            _slowest(data, name, tasks, listed),
+            *io_sections(io, tasks, start),
+            _slowest(io, tasks, listed),
             _notes(),
         ],
     )
 
 
 def _timed(placed: pl.DataFrame, start: int) -> pl.DataFrame:
-    """With start and end in microseconds of the run, and seconds as measured."""
-    timed = placed.with_columns(microseconds_since(start, pl.col("start", "end")))
-    return timed.with_columns(
-        seconds=pl.coalesce("duration_s", (pl.col("end") - pl.col("start")) / 1e6)
-    )
+    """With start and end in microseconds of the run."""
+    return placed.with_columns(microseconds_since(start, pl.col("start", "end")))
 
 
-def _intro(summary: dict[str, Any], tasks: pl.DataFrame, pairs: pl.DataFrame) -> list[str]:
+def _intro(
+    summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, pairs: pl.DataFrame
+) -> list[str]:
     hosts = {node["role"]: node["hosts"] for node in summary["nodes"]}
     on = f" on {_count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
-    moved = int(pairs["bytes"].sum() or 0)
+    registered = summary["workers"]
+    known = "" if registered == workers.height else f" ({registered} of them registered)"
     parts = [
-        f"{_count(summary['tasks'], 'task')} in {_count(tasks.height, 'execution')}, "
-        f"{_count(summary['workers'], 'worker')}{on}, from {_clock(summary['first_time'])} to "
-        f"{_clock(summary['last_time'])} UTC: {summary['wall_s'] or 0:,.1f} s. Executing took "
-        f"{tasks['seconds'].sum():,.1f} thread-seconds, and {bytes_in_words(moved)} moved between "
-        "workers and to clients.",
+        f"{_count(summary['tasks'], 'task')}, {tasks['key'].n_unique():,} of them executed in "
+        f"{_count(tasks.height, 'execution')}; {_count(workers.height, 'worker')}{known}{on}, from "
+        f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
+        f"{summary['wall_s'] or 0:,.1f} s.",
+        f"{_executing(tasks)} {_moved(pairs)}",
     ]
     troubles = [
         _count(summary[what], word)
@@ -92,48 +93,72 @@ def _intro(summary: dict[str, Any], tasks: pl.DataFrame, pairs: pl.DataFrame) ->
     return parts
 
 
-def _lacks(summary: dict[str, Any], untimed: int) -> Notes:
-    items = list(summary["completeness_notes"])
-    if untimed:
-        items.append(f"{_count(untimed, 'execution')} without any time cannot be shown")
+def _executing(tasks: pl.DataFrame) -> str:
+    if tasks.is_empty():
+        return "No execution is recorded."
+    unended = int(tasks["seconds"].is_null().sum())
+    if unended == tasks.height:
+        return "No execution was seen to end, so that their durations are not known."
+    left_out = f"; {_count(unended, 'execution')} not seen to end left out" if unended else ""
+    return f"Executing took {tasks['seconds'].sum():,.1f} thread-seconds{left_out}."
+
+
+def _moved(pairs: pl.DataFrame) -> str:
+    if pairs.is_empty():
+        return "No transfer is recorded."
+    moved = int(pairs["bytes"].sum() or 0)
+    return f"{bytes_in_words(moved)} moved between workers and to clients."
+
+
+def _lacks(summary: dict[str, Any]) -> Notes:
+    items = [f"{item[0].upper()}{item[1:]}." for item in summary["completeness_notes"]]
     return Notes(
         "completeness",
-        [f"{item[0].upper()}{item[1:]}." for item in items]
-        or ["Nothing: all registered workers reported, and no event is known to be lost."],
+        items or ["Nothing: all registered workers reported, and no event is known to be lost."],
         title="What the record lacks",
     )
 
 
 def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) -> list[Section]:
     if tasks.is_empty():
-        return [Notes("stream", ["The record tells of no execution."], title="Task stream")]
-    threads = tasks.group_by("worker").agg(pl.col("thread").n_unique())["thread"].max()
-    names = workers["worker"].to_list()
+        return [
+            Notes(
+                "stream",
+                [
+                    "No execution is recorded: neither did a worker record that it executed a "
+                    "task, nor the scheduler that one reached memory."
+                ],
+                title="Task stream",
+            )
+        ]
     return [
         stream(tasks, kinds["prefix"].to_list()),
-        occupancy(tasks, names, int(threads or 1)),  # type: ignore[arg-type]
+        occupancy(tasks, workers["worker"].to_list(), workers["nthreads"].max()),  # type: ignore[arg-type]
     ]
 
 
 def _by_prefix(tasks: pl.DataFrame) -> pl.DataFrame:
     seconds = pl.col("seconds")
+    whole = pl.col("total_s").sum()
     return (
         tasks.group_by("prefix")
         .agg(
             executions=pl.len().cast(pl.Int64),
+            unended=seconds.is_null().sum().cast(pl.Int64),
             tasks=pl.col("key").n_unique().cast(pl.Int64),
-            total_s=seconds.sum(),
+            total_s=known_sum("seconds"),
             mean_s=seconds.mean(),
             median_s=seconds.median(),
             max_s=seconds.max(),
-            size_bytes=pl.col("size_bytes").sum(),
+            size_bytes=known_sum("size_bytes"),
         )
-        .with_columns(share=pl.col("total_s") / pl.col("total_s").sum())
+        .with_columns(share=pl.when(whole > 0).then(pl.col("total_s") / whole))
         .sort("total_s", "prefix", descending=[True, False], nulls_last=True)
     )
 
 
 def _prefixes(kinds: pl.DataFrame) -> Table:
+    unended = [Column("unended", "not ended", doc="executions not seen to end; in no time here")]
     return Table(
         "prefixes",
         kinds,
@@ -141,38 +166,66 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
             Column("prefix", doc="what tasks of one kind have in common in their keys"),
             Column("tasks"),
             Column("executions"),
+            *(unended if kinds["unended"].sum() else []),
             Column("total_s", "total", "s"),
-            Column("share", "share", None, ".1%", doc="of the time of all executions"),
+            Column("share", "share", None, ".1%", doc="of the time of all executions that ended"),
             Column("mean_s", "mean", "s"),
             Column("median_s", "median", "s"),
             Column("max_s", "longest", "s"),
-            Column("size_bytes", "results", "bytes", doc="sizes of all results together"),
+            Column(
+                "size_bytes",
+                "results",
+                "bytes",
+                doc="sizes of all results together, as the scheduler recorded them",
+            ),
         ),
         title="Kinds of tasks",
     )
 
 
-def _workers(workers: pl.DataFrame, summary: dict[str, Any]) -> Table:
+def _workers(
+    workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any], *, moved: bool
+) -> Table:
     wall = summary["wall_s"] or 0.0
     share = pl.col("occupied_s") / wall if wall else pl.lit(None, pl.Float64)
+    rows = pl.concat([workers, _on_nobody(tasks)], how="diagonal").with_columns(share=share)
+    unended = [Column("unended", "not ended", doc="those not seen to end; in no time here")]
+    if not moved:
+        rows = rows.with_columns(bytes_received=None, bytes_sent=None)
     return Table(
         "workers",
-        workers.with_columns(share=share, threads=pl.col("threads").list.len().cast(pl.Int64)),
+        rows,
         (
             Column("worker"),
-            Column("executed", doc="executions that the scheduler credits to it"),
-            Column("threads", doc="that ran them"),
+            Column("executed", doc="executions on it, as the scheduler or itself recorded them"),
+            *(unended if rows["unended"].sum() else []),
+            Column("nthreads", "threads", doc="that it has, as the logs say"),
             Column("busy_s", "busy", "s", ",.2f", doc="durations of its executions together"),
             Column(
                 "share", "occupied", None, ".1%",
                 doc="part of the run in which at least one of its threads was executing",
             ),
-            Column("bytes_received", "received", "bytes"),
-            Column("bytes_sent", "sent", "bytes"),
-            Column("reported", doc="whether it told anything itself; silence is not idleness"),
+            Column("bytes_received", "received", "bytes", doc="by its own account"),
+            Column("bytes_sent", "sent", "bytes", doc="by its own account"),
+            Column("reported", doc="whether it recorded anything itself; silence is not idleness"),
         ),
         title="Workers",
+        note="What has no value was not recorded.",
     )  # fmt: skip
+
+
+def _on_nobody(tasks: pl.DataFrame) -> pl.DataFrame:
+    """A row for executions on workers that nobody recorded; none where there is none."""
+    return (
+        tasks.filter(pl.col("worker").is_null())
+        .select(
+            worker=pl.lit("(not recorded)"),
+            executed=pl.len().cast(pl.Int64),
+            unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
+            busy_s=known_sum("seconds"),
+        )
+        .filter(pl.col("executed") > 0)
+    )
 
 
 def _states(frames: Frames) -> Table:
@@ -218,66 +271,10 @@ def _states(frames: Frames) -> Table:
 
 
 def _no_transfers() -> Notes:
-    return Notes("transfers", ["The record tells of no transfer."], title="Transfers")
+    return Notes("transfers", ["No transfer is recorded."], title="Transfers")
 
 
-def _io(data: DatasetReader, run: str, start: int, tasks: pl.DataFrame) -> list[Section]:
-    from .trace import segments_of
-
-    segments = segments_of(data, run)
-    bins, width = (None, 0) if segments is None else io_over_time(segments, start)
-    if bins is None or bins.is_empty():
-        return [
-            Notes(
-                "io",
-                [
-                    "No traced I/O of this run is in the dataset. Darshan's logs bring it: they "
-                    "hold it when the run had Darshan with extended tracing "
-                    "(DXT_ENABLE_IO_TRACE=1); harvest them into the same dataset with "
-                    "--source darshan:LOCATION."
-                ],
-                title="I/O over time",
-            )
-        ]
-    prefixes = tasks.select("key", "prefix").unique("key")
-    found = (
-        data.view("dask.task_io", run=run)
-        .join(prefixes.lazy(), on="key", how="left")
-        .group_by("prefix", "op", tied=pl.col("key").is_not_null())
-        .agg(
-            operations=pl.col("count").sum(),
-            bytes=pl.col("bytes").sum(),
-            seconds=pl.col("seconds").sum(),
-            files=pl.col("file").n_unique().cast(pl.Int64),
-            tasks=pl.col("key").n_unique().cast(pl.Int64),
-        )
-        .sort("tied", "bytes", "prefix", "op", descending=[True, True, False, False])
-        .with_columns(pl.when("tied").then(pl.coalesce("prefix", pl.lit("(unknown prefix)")))
-                      .otherwise(pl.lit("(in no task)")).alias("prefix"))
-        .collect()
-    )  # fmt: skip
-    return [
-        io_plot(bins, width),
-        Table(
-            "io-by-prefix",
-            found,
-            (
-                Column("prefix"),
-                Column("op"),
-                Column("tasks"),
-                Column("files"),
-                Column("operations"),
-                Column("bytes", unit="bytes"),
-                Column("seconds", "time", "s", ",.4f", doc="of all operations together"),
-            ),
-            title="I/O of tasks",
-            note="Operations on threads that ran tasks; the plot above holds those of all threads "
-            "and processes.",
-        ),
-    ]
-
-
-def _slowest(data: DatasetReader, run: str, tasks: pl.DataFrame, top: int) -> Table:
+def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:
     slowest = tasks.sort("seconds", "key", descending=[True, False], nulls_last=True).head(top)
     columns = [
         Column("key"),
@@ -286,23 +283,14 @@ def _slowest(data: DatasetReader, run: str, tasks: pl.DataFrame, top: int) -> Ta
         Column("seconds", "duration", "s"),
         Column("size_bytes", "result", "bytes"),
     ]
-    if SEGMENT in data:
-        wanted = slowest.select("key", "worker").unique()
-        done = (
-            data.view("dask.task_io", run=run)
-            .join(wanted.lazy(), on=["key", "worker"], how="semi")
-            .group_by("key", "worker")
-            .agg(
-                pl.col("bytes").filter(pl.col("op") == op).sum().alias(f"{op}_bytes")
-                for op in ("read", "write")
-            )
-            .collect()
-        )
-        slowest = slowest.join(done, on=["key", "worker"], how="left", maintain_order="left")
+    traced = traced_by_task(io)
+    if traced is not None:
+        slowest = slowest.join(traced, on=["key", "worker"], how="left", maintain_order="left")
         columns += [
-            Column("read_bytes", "read", "bytes", doc="I/O of all its executions on that worker"),
-            Column("write_bytes", "written", "bytes"),
-        ]
+            Column("read_bytes", "read, traced", "bytes",
+                   doc="by all executions of the task on that worker"),
+            Column("write_bytes", "written, traced", "bytes"),
+        ]  # fmt: skip
     return Table(
         "slowest",
         slowest.with_columns(start_s=pl.col("start") / 1e6),
@@ -316,9 +304,14 @@ def _notes() -> Notes:
     return Notes(
         "notes",
         [
-            "An execution is shown where the worker itself says that it was executing; where the "
-            "worker told nothing, at begins and ends as the scheduler has them, which may be off "
-            "by the clocks' difference. Durations are those that the worker measured.",
+            "An execution is what the scheduler saw reach memory, or what a worker recorded as "
+            "executing; what both recorded counts once. It is shown where the worker itself says "
+            "that it was executing; where the worker recorded nothing, at begins and ends as the "
+            "scheduler has them, which may be off by the clocks' difference. Durations are those "
+            "that the scheduler has of the worker, else those of the worker's own transitions.",
+            "Bytes of files are of three kinds. Counted: moved, by Darshan's counters. Traced: "
+            "asked for in single operations that DXT recorded, each with its time. Untraced: the "
+            "difference, mostly buffered I/O (STDIO), of which Darshan keeps counts alone.",
             "Transfers are told by the side that sends and the side that receives, or by one of "
             "them; of each pair of workers the larger account counts.",
             "`harvest mofka-dask trace` writes the same run as a timeline to zoom into.",
