@@ -152,16 +152,16 @@ def _by_process(io: RunIo) -> Table:
         program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)")
     )
     idle = io.processes.height - active["log"].n_unique()
-    partial = active.filter(pl.col("partial_modules").list.len() > 0)["log"].n_unique()
+    cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
     known = rows["worker"].is_not_null().any()
     notes = [
         "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
         "not count, and of STDIO (buffered I/O), which neither of them sees.",
-        f"Buffered are {_buffered(io, 'read')} of the bytes read and {_buffered(io, 'write')} of "
-        "those written: these are never traced.",
+        f"Of them {_buffered(io, 'read')} of reads and {_buffered(io, 'write')} of writes are "
+        "buffered, which is never traced.",
         *([] if known else ["Which process is which worker is not known."]),
-        *([f"{idle} processes without any I/O are not listed."] if idle else []),
-        *([f"The counters of {partial} processes are incomplete."] if partial else []),
+        *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
+        *([f"Darshan's record is cut off: {_cut(cut)}."] if cut.height else []),
     ]
     return Table(
         "io-processes",
@@ -182,6 +182,13 @@ def _by_process(io: RunIo) -> Table:
         group="op",
         note=" ".join(notes),
     )  # fmt: skip
+
+
+def _cut(cut: pl.DataFrame) -> str:
+    """Which modules ran out of memory, in which processes."""
+    ordered = cut.sort("partial_modules", "pid", nulls_last=True)
+    pairs = ordered.select("partial_modules", "pid").iter_rows()
+    return ", ".join(f"{module} of process {pid or 'not known'}" for module, pid in pairs)
 
 
 def _buffered(io: RunIo, op: str) -> str:
