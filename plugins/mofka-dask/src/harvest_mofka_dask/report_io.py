@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
+from harvest import UsageError
 from harvest.report import Column, Notes, Section, Table
 
 from .report_figures import bytes_in_words
@@ -84,10 +85,12 @@ def _once(operations: pl.LazyFrame, posix: pl.LazyFrame, log: str) -> pl.LazyFra
 
 
 def _processes(data: DatasetReader, run: str) -> pl.DataFrame | None:
-    # its plugin may be disabled
-    if "darshan.job" not in data or PROCESSES not in data.views():
+    if "darshan.job" not in data:
         return None
-    found = data.view(PROCESSES).collect()
+    try:
+        found = data.view(PROCESSES).collect()
+    except UsageError:  # the plugin that reads Darshan's logs is not installed or is disabled
+        return None
     runs = choose_runs(data, None)
     if len(runs) > 1:
         logs = runs_of_logs(found.select(origin="log"), pl.DataFrame({"run": runs}))
