@@ -1,4 +1,4 @@
-"""The local engine: workers forked from a process without threads, which end with the run."""
+"""The local engine: workers of their own, whatever program uses it, which end with the run."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 import worker_functions as work
 
-from harvest.cli.early import LARGE_BYTES, begin_workers
-from harvest.engines import forking
-from harvest.engines.local import LocalEngine
-from harvest.errors import HarvestError
+from harvest.engines.local import LocalEngine, WorkerLost
+from harvest.errors import HarvestError, TooManyRejects
 
 NAME = "HARVEST_TEST_OF_WORKERS"
 SUPPORT = str(Path(work.__file__).parent)
 
 
-def ran(function, tasks, *, modules=()):
-    engine = LocalEngine(workers=2)
-    engine.modules = list(modules)
-    return list(engine.map(function, tasks))
+def ran(function, tasks, **options):
+    return list(LocalEngine(workers=2).map(function, tasks, **options))
 
 
 def alive(pid: int) -> bool:
@@ -45,170 +40,151 @@ def eventually(found, what: str) -> None:
 
 def test_results_come_from_other_processes():
     assert sorted(ran(work.doubled, range(20))) == [2 * n for n in range(20)]
-    assert os.getpid() not in {told["pid"] for told in ran(work.told_of_itself, [NAME] * 4)}
+    assert os.getpid() not in {found["pid"] for found in ran(work.told_of_itself, [NAME] * 4)}
 
 
-def test_workers_have_the_environment_of_now_not_of_the_first_run(monkeypatch):
+def test_workers_have_the_environment_and_the_directory_of_now(monkeypatch, tmp_path):
     for value in ("first", "second"):
+        place = tmp_path / value
+        place.mkdir()
+        monkeypatch.chdir(place)
         monkeypatch.setenv(NAME, value)
-        assert {told["variable"] for told in ran(work.told_of_itself, [NAME] * 4)} == {value}
+        found = ran(work.told_of_itself, [NAME] * 4)
+        assert {(each["variable"], each["directory"]) for each in found} == {(value, str(place))}
     monkeypatch.delenv(NAME)
-    assert {told["variable"] for told in ran(work.told_of_itself, [NAME] * 4)} == {None}
+    assert {found["variable"] for found in ran(work.told_of_itself, [NAME] * 4)} == {None}
 
 
-def test_a_killed_worker_is_told_with_what_to_do():
-    with pytest.raises(HarvestError, match="a worker process was killed") as caught:
+def test_workers_import_from_where_this_process_does(monkeypatch, tmp_path):
+    (tmp_path / "module_of_this_test.py").write_text("def same(task, report):\n    return task\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import module_of_this_test
+
+    assert ran(module_of_this_test.same, ["a", "a"]) == ["a", "a"]
+
+
+def test_a_module_in_the_working_directory_is_not_taken_for_a_library(monkeypatch, tmp_path):
+    (tmp_path / "pickle.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+
+    assert sorted(ran(work.doubled, [1, 2])) == [2, 4]
+
+
+# --- what goes to and fro -------------------------------------------------------------------------
+
+
+def test_reports_arrive_while_the_work_goes_on():
+    reports = []
+
+    assert sorted(ran(work.reporting, [3, 4], on_progress=reports.append)) == [3, 4]
+
+    assert sorted(reports) == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_an_error_is_raised_as_it_is_with_where_it_comes_from():
+    with pytest.raises(TooManyRejects, match="more than 3 rejects") as caught:
+        ran(work.refused, [1, 1])
+
+    assert (caught.value.where, caught.value.remedy) == ("file 1", "look")
+    (note,) = caught.value.__notes__
+    assert "in a worker process" in note
+    assert "in refused" in note
+
+
+def test_an_error_that_cannot_travel_is_raised_by_its_text():
+    with pytest.raises(RuntimeError, match="OfTwo: one and two"):
+        ran(work.odd, [1, 2])
+
+
+def test_what_workers_cannot_load_is_said_with_what_to_do():
+    with pytest.raises(HarvestError, match="No module named 'package_of_another_environment'") as e:
+        ran(work.doubled, [work.OnlyHere(), work.OnlyHere()])
+    assert "importable" in (e.value.remedy or "")
+
+
+def test_what_workers_print_comes_out_on_standard_error(capfd):
+    ran(work.chatty, ["first", "second"])
+
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert sorted(err.splitlines()) == [
+        "first said", "first warned", "second said", "second warned",
+    ]  # fmt: skip
+
+
+def test_tasks_are_prepared_here_once_each_in_their_order():
+    prepared = []
+
+    def prepare(number):
+        prepared.append((number, os.getpid()))
+        return number + 100
+
+    results = ran(work.doubled, range(50), prepare=prepare)
+
+    assert prepared == [(number, os.getpid()) for number in range(50)]
+    assert sorted(results) == [2 * (number + 100) for number in range(50)]
+
+
+def test_workers_do_not_wait_until_every_task_is_prepared():
+    prepared = []
+    results = LocalEngine(workers=2).map(work.doubled, range(1000), prepare=_noting(prepared))
+
+    first = next(results)
+    then = len(prepared)
+    everything = sorted([first, *results])
+
+    assert then < 1000
+    assert everything == [2 * number for number in range(1000)]
+
+
+def _noting(noted):
+    def prepare(number):
+        noted.append(number)
+        return number
+
+    return prepare
+
+
+# --- workers that are lost ------------------------------------------------------------------------
+
+
+def test_a_killed_worker_is_reported_with_what_to_do():
+    with pytest.raises(WorkerLost, match=r"a worker process was killed .*memory") as caught:
         ran(work.deadly, [1, 2])
     assert "run again" in (caught.value.remedy or "")
 
 
-class FoundOut:
-    """A number that takes its time to be pickled, as a range whose lines are to be counted."""
-
-    asked: ClassVar[set[int]] = set()
-
-    def __init__(self, number: int):
-        self.number = number
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self.number not in self.asked:
-            time.sleep(0.1)
-            self.asked.add(self.number)
-        return int, (self.number,)
+def test_a_worker_that_ends_by_itself_is_reported_with_its_exit_code():
+    with pytest.raises(WorkerLost, match="a worker process ended with exit code 7") as caught:
+        ran(work.leaving, [7, 7])
+    assert "killed" not in str(caught.value)
 
 
-def test_workers_do_not_wait_until_every_task_has_found_out_what_it_needs():
-    FoundOut.asked.clear()
-    results = LocalEngine(workers=2).map(work.doubled, [FoundOut(n) for n in range(30)])
+def test_a_worker_that_dies_at_start_is_reported_with_what_it_printed(monkeypatch, tmp_path):
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho 'libpython: not found' >&2\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(broken))
 
-    first = next(results)
-    then = len(FoundOut.asked)
-    everything = sorted([first, *results])
+    with pytest.raises(HarvestError, match="a worker process could not start") as caught:
+        ran(work.doubled, [1, 2])
 
-    assert then < 30
-    assert everything == [2 * n for n in range(30)]
-
-
-def printed_by(code, folder):
-    """What a script prints; workers need one that they can import."""
-    script = folder / "script.py"
-    script.write_text(code)
-    done = subprocess.run(
-        [sys.executable, str(script), SUPPORT], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    assert "exit code 3" in str(caught.value)
+    assert "libpython: not found" in str(caught.value)
+    assert "memory" not in str(caught.value)
 
 
-FRESH = """
-import os, sys
-from pathlib import Path
-from typing import Any, ClassVar
-sys.path.insert(0, sys.argv[1])
-from harvest.engines.local import LocalEngine
-import worker_functions as work
+def test_workers_are_gone_when_the_results_are_given_up(tmp_path):
+    pids = tmp_path / "pids"
+    results = LocalEngine(workers=2).map(work.endless_but_first, [str(pids)] * 3)
 
-if __name__ == "__main__":
-    engine = LocalEngine(workers=2)
-    engine.modules = ["harvest.run.reading", "polars", "no_such_module"]
-    first = next(iter(engine.map(work.told_of_itself, ["X", "X"])))
-    threads = os.listdir(f"/proc/{first['parent']}/task")
-    print(first["pyarrow"], first["polars"], len(threads), first["parent"] != os.getpid())
-"""
+    next(results)
+    eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2, "both work on")
+    workers = [int(pid) for pid in pids.read_text().split()]
+    results.close()
 
-
-def test_workers_are_forked_from_one_thread_that_has_imported_what_they_need(tmp_path):
-    """polars would start threads; a module that is not there is no worker's concern."""
-    assert printed_by(FRESH, tmp_path) == "True False 1 True"
-
-
-BEGUN = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-from harvest.engines import forking
-from harvest.engines.local import LocalEngine
-import worker_functions as work
-
-if __name__ == "__main__":
-    forking.begin(["harvest.run.reading"])
-    engine = LocalEngine(workers=2)
-    engine.modules = ["colorsys"]
-    told = list(engine.map(work.modules_there, [["pyarrow", "colorsys", "polars"]] * 4))
-    print(*sorted(set(map(str, told))))
-"""
-
-
-def test_what_is_begun_ahead_imports_what_is_named_then_and_later(tmp_path):
-    assert printed_by(BEGUN, tmp_path) == "['pyarrow', 'colorsys']"
-
-
-NEVER_USED = """
-import sys
-from multiprocessing import forkserver
-from harvest.engines import forking
-forking.begin(["harvest.run.reading"])
-print(forkserver._forkserver._forkserver_pid, flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
-def test_what_is_begun_ahead_ends_with_the_process_that_never_used_it(killed):
-    process = subprocess.Popen(
-        [sys.executable, "-c", NEVER_USED],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    pid = int(process.stdout.readline())
-    assert alive(pid)
-
-    if killed:
-        process.kill()
-    process.communicate()
-
-    eventually(lambda: not alive(pid), "it ends")
-
-
-def test_what_is_begun_ahead_says_nothing_when_the_process_ends_at_once():
-    code = "from harvest.engines import forking; forking.begin(['harvest.run.reading'])"
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@pytest.mark.parametrize(
-    ("words", "early"),
-    [
-        (["run", "-s", "gpfs:large", "-k", "parquet:out"], True),
-        (["run", "--source=gpfs:large"], True),
-        (["run", "-s", "gpfs:small"], False),
-        (["run", "-s", "gpfs:there is none"], False),
-        (["run", "-s"], False),
-        (["run", "recipe.toml"], False),
-        (["run", "recipe.toml", "--workers", "4"], True),
-        (["run", "-s", "gpfs:large", "--engine", "local"], True),
-        (["run", "-s", "gpfs:large", "--workers=1"], False),
-        (["run", "-s", "gpfs:large", "--engine=dask", "--workers", "4"], False),
-        (["run", "-s", "gpfs:large", "--dry-run"], False),
-        (["check", "-s", "gpfs:large"], False),
-        ([], False),
-    ],
-)
-def test_workers_are_begun_before_the_plan_where_they_are_surely_wanted(
-    tmp_path, monkeypatch, words, early
-):
-    with (tmp_path / "large").open("wb") as file:
-        file.truncate(LARGE_BYTES)
-    (tmp_path / "small").write_bytes(b"few")
-    begun = []
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(forking, "begin", begun.append)
-
-    begin_workers(words)
-
-    assert bool(begun) == early
+    assert not any(map(alive, workers))
 
 
 def test_workers_do_not_outlive_a_process_that_is_killed_alone(tmp_path):
@@ -228,3 +204,77 @@ def test_workers_do_not_outlive_a_process_that_is_killed_alone(tmp_path):
         parent.wait()
 
     eventually(lambda: not any(map(alive, workers)), "workers end")
+
+
+# --- programs that use it -------------------------------------------------------------------------
+
+PROGRAM = """
+print("begins")
+import harvest
+result = harvest.run({source!r}, {sink!r}, workers=2)
+print(result.account.written)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """A program that has no main guard."""
+    inputs = tmp_path / "lists"
+    inputs.mkdir()
+    for number in range(300):  # more than are taken together
+        (inputs / f"{number}.list").write_text("1 2 0  -- /a/file\n")
+    return PROGRAM.format(source=f"gpfs:{inputs}", sink=f"parquet:{tmp_path / 'out'}")
+
+
+def test_a_script_without_main_guard_runs_once(program: str, tmp_path: Path) -> None:
+    pytest.importorskip("harvest_gpfs")
+    script = tmp_path / "script.py"
+    script.write_text(program)
+
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("begins\n300\n", "")
+
+
+@pytest.mark.parametrize("options", [[], ["-I"], ["-i", "-q"]], ids=["plain", "isolated", "shell"])
+def test_a_program_may_come_from_standard_input(options: list[str], program: str) -> None:
+    pytest.importorskip("harvest_gpfs")
+
+    done = subprocess.run(
+        [sys.executable, *options, "-"], input=program, capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == "begins\n300\n", done.stderr
+    assert "Traceback" not in done.stderr
+
+
+NOTEBOOK = """
+import code, sys
+cells = code.InteractiveInterpreter({{"__name__": "__main__"}})
+for cell in {cells!r}:
+    cells.runsource(cell, "<cell>", "exec")
+"""
+
+
+def test_a_notebook_may_use_it(program: str) -> None:
+    pytest.importorskip("harvest_gpfs")
+    cells = NOTEBOOK.format(cells=program.strip().splitlines())
+
+    done = subprocess.run(
+        [sys.executable, "-c", cells], capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout, done.stderr) == ("begins\n300\n", "")
+
+
+def test_a_function_of_the_program_itself_is_refused() -> None:
+    code = (
+        "from harvest.engines.local import LocalEngine\n"
+        "def function(task, report): return task\n"
+        "list(LocalEngine(workers=2).map(function, [1, 2]))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert "UsageError: worker processes cannot import 'function'" in done.stderr
+    assert "workers=1" in done.stderr

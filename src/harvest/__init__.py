@@ -1,15 +1,17 @@
 """harvest: collect the metadata that scientific runs leave behind, as one model.
 
 The names below are the public API; each is imported when first used, so that importing
-``harvest`` stays fast.
+``harvest`` stays fast: the program takes Ctrl-C into its hands right after.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .dataset import Dataset, open  # noqa: A004
     from .errors import (
         ConfigError,

@@ -1,5 +1,27 @@
-"""``python -m harvest`` is the command ``harvest``."""
+"""Start of the program: ``python -m harvest``, and ``main`` is the console script ``harvest``.
 
-from harvest.cli import main
+Signals are taken before anything large is imported.
+"""
 
-main()
+from __future__ import annotations
+
+import os
+
+try:
+    from harvest import interrupt
+
+    interrupt.install()
+except KeyboardInterrupt:  # as Python raises it until the signals are taken
+    os.write(2, b"harvest: interrupted; nothing was begun\n")
+    os._exit(130)
+
+
+def main() -> None:
+    """Run the command line and exit with one of its documented codes."""
+    from harvest.cli.main import main as run  # late: signals are taken first
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 from harvest.errors import TooManyRejects
@@ -42,28 +46,44 @@ def _import_what_is_not_there() -> None:
 
 
 def told_of_itself(name: str, report: Any) -> dict[str, Any]:
-    """What a worker finds: an environment variable, its process, its modules at the start."""
-    import sys
-
-    return {
-        "variable": os.environ.get(name),
-        "pid": os.getpid(),
-        "parent": os.getppid(),
-        "polars": "polars" in sys.modules,
-        "pyarrow": "pyarrow" in sys.modules,
-    }
+    """What a worker finds: an environment variable, its process, its directory."""
+    return {"variable": os.environ.get(name), "pid": os.getpid(), "directory": str(Path.cwd())}
 
 
-def modules_there(names: list[str], report: Any) -> list[str]:
-    """Which of these modules a worker has imported already."""
-    import sys
+def reporting(count: int, report: Any) -> int:
+    for number in range(count):
+        report(number)
+    return count
 
-    return [name for name in names if name in sys.modules]
+
+class OfTwo(Exception):
+    """An exception that pickle cannot make again."""
+
+    def __init__(self, first: str, second: str):
+        super().__init__(f"{first} and {second}")
+
+
+def odd(number: int, report: Any) -> None:
+    raise OfTwo("one", "two")
+
+
+def chatty(name: str, report: Any) -> None:
+    print(f"{name} said")
+    print(f"{name} warned", file=sys.stderr)
+
+
+def leaving(code: int, report: Any) -> None:
+    os._exit(code)
+
+
+def endless_but_first(path: str, report: Any) -> None:
+    """The first call returns, and the others do not."""
+    with contextlib.suppress(FileExistsError), open(f"{path}.first", "x"):  # noqa: PTH123
+        return
+    endless(path, report)
 
 
 def endless(path: str, report: Any) -> None:
-    import time
-
     with open(path, "a") as file:  # noqa: PTH123
         file.write(f"{os.getpid()}\n")
     while True:

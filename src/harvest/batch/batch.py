@@ -13,6 +13,7 @@ from typing import Final
 
 import attrs
 
+from harvest import interrupt
 from harvest.errors import UsageError
 from harvest.run.text import printable_line
 
@@ -210,7 +211,8 @@ class Batch:
                 if late or (not active and (ended or not any(job.wordless for job in found))):
                     return found
                 ended = not active
-            time.sleep(max(0.0, min(pause, until - time.monotonic())))
+            with interrupt.orderly():  # so that who waits can cancel the jobs
+                interrupt.sleep(max(0.0, min(pause, until - time.monotonic())))
             pause = min(pause * PAUSE_GROWS, LONGEST_PAUSE_S)
 
     def cancel(self) -> None:

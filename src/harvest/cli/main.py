@@ -1,95 +1,85 @@
-"""Start of the program: signals, and errors turned into one line and an exit code."""
+"""A call of the command line: errors turned into one line and an exit code."""
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeAlias
 
+from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, told_within
-from harvest.run import interrupt
-
-from .early import begin_workers
 
 __all__ = ["main"]
+
+_End: TypeAlias = "tuple[int, Callable[[], object] | str | None]"
+"""An exit code, and what is to be said before: a line, or a function that says it."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with one of its documented codes."""
     argv = sys.argv[1:] if arguments is None else arguments
-    # most of what lives here are modules and columns, in which there is no garbage to look for
-    gc.set_threshold(100_000, 20, 20)
-    interrupt.install()
-    code = _run([a for a in argv if a != "--debug"], debug="--debug" in argv)
-    # from here on there is nothing left to interrupt
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    debug = "--debug" in argv
+    try:
+        code, message = _run([a for a in argv if a != "--debug"]), None
+    except BaseException as error:
+        code, message = _outcome(error)
+        interrupted = code == ExitCode.INTERRUPTED
+        if debug and not interrupted and not isinstance(error, BrokenPipeError):
+            interrupt.finish()
+            raise
+    interrupt.finish()
+    if callable(message):
+        message()
+    elif message is not None:
+        _say(message)
     sys.exit(code)
 
 
-def _run(argv: list[str], *, debug: bool) -> int:
-    """Call a command; its exit code, after any error has been told."""
-    try:
-        begin_workers(argv)
-        from .app import app
+def _run(argv: list[str]) -> int:
+    """Call a command; its exit code."""
+    from .app import app  # late: the command line's library is a large one
 
-        code = app(args=argv, standalone_mode=False)
-        sys.stdout.flush()
-        if code == ExitCode.INTERRUPTED:  # typer turns KeyboardInterrupt into it
-            return _interrupted()
-    except KeyboardInterrupt:
-        return _interrupted()
-    except BrokenPipeError:
-        # the reader of our output went away (`| head`): its business
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILED
-    except HarvestError as error:
-        if interrupt.requested():  # the signal reached the workers too, and the run lost them
-            return _interrupted()
-        if debug:
-            raise
-        _say(str(error))
-        return error.exit_code
-    except OSError as error:
-        if debug:
-            raise
-        where = f"{error.filename}: " if error.filename else ""
-        _say(f"{where}{error.strerror or error}")
-        return ExitCode.FAILED
-    except Exception as error:
-        if debug:
-            raise
-        told = told_within(error) if type(error).__module__.startswith("polars") else None
-        if told is not None:
-            _say(str(told))
-            return told.exit_code
-        return _unexpected(error)
+    code = app(args=argv, standalone_mode=False)
+    sys.stdout.flush()
+    if code == ExitCode.INTERRUPTED:  # typer turns KeyboardInterrupt into it
+        raise KeyboardInterrupt
     return int(code) if isinstance(code, int) else ExitCode.DONE
 
 
-def _interrupted() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    _say("interrupted; what was committed before is unharmed, run again to go on")
-    return ExitCode.INTERRUPTED
+def _outcome(error: BaseException) -> _End:
+    """What an error ends the program with."""
+    # a signal may have reached what the run works with too, whose loss is then the error
+    if isinstance(error, KeyboardInterrupt) or interrupt.requested():
+        return ExitCode.INTERRUPTED, interrupt.MESSAGE
+    if isinstance(error, BrokenPipeError):
+        # the reader of our output went away (`| head`): its business
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILED, None
+    if isinstance(error, HarvestError):
+        return error.exit_code, str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return ExitCode.FAILED, f"{where}{error.strerror or error}"
+    if not isinstance(error, Exception):
+        raise error
+    told = told_within(error) if type(error).__module__.startswith("polars") else None
+    if told is not None:
+        return told.exit_code, str(told)
+    return _unexpected(error)
 
 
-def _unexpected(error: Exception) -> int:
+def _unexpected(error: Exception) -> _End:
     """Usage errors of the argument parser have texts of their own; the rest is a defect."""
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):
-        show()
-        return code
-    if type(error).__name__ == "Abort":
-        _say("interrupted")
-        return ExitCode.INTERRUPTED
-    _say(
+        return code, show
+    if type(error).__name__ == "Abort":  # the end of the input at a question
+        return ExitCode.INTERRUPTED, "interrupted"
+    return ExitCode.FAILED, (
         f"unexpected {type(error).__name__}: {error}; "
         "this is a defect: run with --debug and report the traceback"
     )
-    return ExitCode.FAILED
 
 
 def _say(text: str) -> None:

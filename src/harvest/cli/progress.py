@@ -13,8 +13,6 @@ from harvest.run.plan import Plan
 from harvest.run.runner import Observer
 from harvest.run.work import Progress, TaskResult
 
-from . import tables
-
 __all__ = ["display"]
 
 PLAIN_EVERY_S = 30.0
@@ -101,6 +99,4 @@ class PlainLines(Observer):
         )
 
     def finished(self, result: TaskResult) -> None:
-        if not self.done:
-            tables.warm_up()  # while workers read on, and nobody waits for it
         self.done += 1

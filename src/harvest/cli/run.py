@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Annotated
 
 import typer
@@ -66,9 +65,6 @@ def run(
     from .outcome import print_plan, print_result, say
     from .progress import display
 
-    # what is imported by now stays: to look for garbage in it at the end takes longer than a small
-    # run.  Plugins come later, since some libraries complain of what is not cleared away.
-    gc.freeze()
     plugins = manager()
     whole = recipe_from(
         recipe,

@@ -9,7 +9,7 @@ from typing import Any
 
 from harvest.run.text import printable_line
 
-__all__ = ["harmless", "print_json", "print_json_line", "print_table", "warm_up"]
+__all__ = ["harmless", "print_json", "print_json_line", "print_table"]
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -38,13 +38,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return str(value)
-
-
-def warm_up() -> None:
-    """Import what prints tables."""
-    import rich.console
-    import rich.table
-    import rich.text  # noqa: F401
 
 
 def print_table(

@@ -11,13 +11,14 @@ import contextlib
 import queue
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
+from harvest import interrupt
 from harvest.errors import HarvestError
-from harvest.plugins.engine import Engine
+from harvest.plugins.engine import Engine, unchanged
 from harvest.run.work import Progress
 
 from .dask_cluster import DaskConfig, connected, library
@@ -46,6 +47,7 @@ class DaskEngine(Engine):
         function: Callable[..., R],
         tasks: Sequence[T],
         *,
+        prepare: Callable[[T], T] = unchanged,
         size_bytes: int = 0,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[R]:
@@ -58,7 +60,7 @@ class DaskEngine(Engine):
         with connected(self.config, wanted, size_bytes) as client, terms_for(tasks) as terms:
             work = _Work(client, self.config, terms, function, on_progress)
             try:
-                yield from work.results(tasks)
+                yield from work.results(map(prepare, tasks))
             finally:
                 work.stop()
 
@@ -94,7 +96,7 @@ class _Work:
         if on_progress is not None:
             client.subscribe_topic(self.topic, lambda event: on_progress(Progress(*event[1])))
 
-    def results(self, tasks: Sequence[Any]) -> Iterator[Any]:
+    def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Results as they are done; raises what a task raised."""
         self._first_worker()
         absolute = Absolute()  # workers have other working directories
@@ -128,10 +130,12 @@ class _Work:
 
     def _next(self) -> Iterator[Any]:
         """The next result, if one comes soon."""
+        interrupt.check()
         try:
-            future = self.done.get(timeout=LOOK_EVERY_S)
+            future = self.done.get(timeout=interrupt.POLL_S)
         except queue.Empty:
-            self._look()
+            if time.monotonic() - self.looked >= LOOK_EVERY_S:
+                self._look()
             return
         if time.monotonic() - self.looked >= LOOK_EVERY_S:
             self._look()
@@ -171,7 +175,7 @@ class _Work:
         while not self.threads:
             self._look()
             if not self.threads:
-                time.sleep(0.05)
+                interrupt.sleep(0.05)
         try:
             found = self.client.run(self.terms.problems, on_error="return")
         except OSError:  # they went away while they were asked: each is checked at its first task

@@ -17,12 +17,13 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from harvest import interrupt
 from harvest.batch import Batch, CommandStatus, Job, Options, python
 from harvest.batch.batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUSE_GROWS
 from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
-from harvest.plugins.engine import Engine
+from harvest.plugins.engine import Engine, unchanged
 from harvest.run.manifest import Manifest, read_part
 from harvest.run.text import printable
 from harvest.run.work import Progress, Task, TaskResult, harvest_partition
@@ -107,6 +108,7 @@ class SlurmEngine(Engine):
         function: Callable[..., R],
         tasks: Sequence[T],
         *,
+        prepare: Callable[[T], T] = unchanged,
         size_bytes: int = 0,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[R]:
@@ -116,10 +118,11 @@ class SlurmEngine(Engine):
         """
         if function is not harvest_partition:
             raise UsageError("the engine slurm runs harvest_partition alone")
-        work: Any = list(tasks)
+        work: Any = tasks
+        ready: Any = prepare
         if not self.config.wait:
-            self._detach(work)
-        results: Any = self._attached(work, on_progress)
+            self._detach(work, ready)
+        results: Any = self._attached(work, ready, on_progress)
         return results  # type: ignore[no-any-return]
 
     def scripts(self, tasks: Sequence[Any]) -> Sequence[str]:
@@ -136,10 +139,13 @@ class SlurmEngine(Engine):
         return [str(script) for script in Batch(directory).scripts(*jobs)]
 
     def _attached(
-        self, tasks: Sequence[Task], on_progress: Callable[[Any], None] | None
+        self,
+        tasks: Sequence[Task],
+        prepare: Callable[[Task], Task],
+        on_progress: Callable[[Any], None] | None,
     ) -> Iterator[TaskResult]:
         directory = self._directory(tasks)
-        chunks = _chunks(tasks, self.config.tasks_per_job)
+        chunks = _chunks(_prepared(tasks, prepare), self.config.tasks_per_job)
         write_tasks(directory / "tasks", chunks)
         batch, _ = _submitted(directory, self._job(directory, chunks))
         try:
@@ -155,14 +161,14 @@ class SlurmEngine(Engine):
                 batch.cancel()
         _remove(directory)
 
-    def _detach(self, tasks: Sequence[Task]) -> None:
+    def _detach(self, tasks: Sequence[Task], prepare: Callable[[Task], Task]) -> None:
         _refuse_what_cannot_be_left(tasks)
         directory = self._directory(tasks)
         # what has no lasting state is read by the last job
         lasting = [task for task in tasks if not task.targets[0][1].live]
         jobs = []
         if lasting:
-            chunks = _chunks(lasting, self.config.tasks_per_job)
+            chunks = _chunks(_prepared(lasting, prepare), self.config.tasks_per_job)
             write_tasks(directory / "tasks", chunks)
             jobs.append(self._job(directory, chunks))
         else:
@@ -266,6 +272,15 @@ def _refuse_what_cannot_be_left(tasks: Sequence[Task]) -> None:
                 )
 
 
+def _prepared(tasks: Sequence[Task], prepare: Callable[[Task], Task]) -> list[Task]:
+    """The tasks as they are written down for the jobs."""
+    ready = []
+    for task in tasks:
+        interrupt.check()
+        ready.append(prepare(task))
+    return ready
+
+
 def _chunks(tasks: Sequence[Task], per_job: int | None) -> list[list[Task]]:
     """The partitions of each array task, in their order."""
     least = -(-len(tasks) // ARRAY_TASKS)
@@ -315,7 +330,7 @@ class _Watch:
         pause, asked = FIRST_PAUSE_S, time.monotonic()
         answered = asked
         while self.waiting:
-            time.sleep(min(pause, LOOK_EVERY_S))
+            interrupt.sleep(min(pause, LOOK_EVERY_S))
             found: Sequence[CommandStatus] = ()
             if time.monotonic() - asked >= pause:
                 asked = time.monotonic()

@@ -84,6 +84,7 @@ def write_tasks(folder: Path, chunks: Sequence[Sequence[Task]]) -> None:
                 {
                     "source": number_of[id(task.source)],
                     "partition": _fields(task.partition),
+                    "unreadable": task.unreadable,
                     "targets": [[number_of[id(sink)], plain(part)] for sink, part in task.targets],
                 }
                 for task in chunk
@@ -108,6 +109,7 @@ def read_tasks(folder: Path, number: int) -> list[Task]:
             targets=tuple((sinks[place], structure(part, Part)) for place, part in item["targets"]),
             on_error=run["on_error"],
             max_rejects=run["max_rejects"],
+            unreadable=item["unreadable"],
         )
         for item in json.loads((folder / f"{number}.json").read_bytes())
     ]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError
-from harvest.run import interrupt
 
 __all__ = ["main"]
 
@@ -34,7 +33,7 @@ def main() -> int:
 def _work(folder: Path, number: int, cpus: int) -> int:
     from harvest.run.work import harvest_partition
 
-    from .local import LocalEngine
+    from .local import LocalEngine, WorkerLost
     from .slurm_spec import is_staged, read_tasks, write_error
 
     try:
@@ -44,7 +43,7 @@ def _work(folder: Path, number: int, cpus: int) -> int:
             interrupt.check()
     except (MemoryError, HarvestError, OSError) as error:
         print(f"harvest: {error}", file=sys.stderr)
-        if isinstance(error, MemoryError) or isinstance(error.__cause__, BrokenProcessPool):
+        if isinstance(error, MemoryError | WorkerLost):
             return ExitCode.FAILED  # it may do better when it is begun again
         write_error(folder, number, error)
         return ExitCode.FAILED

@@ -9,10 +9,15 @@ from typing import Any, ClassVar, TypeVar
 from .settings import structure
 from .source import NoConfig
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "unchanged"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def unchanged(task: T) -> T:
+    """The preparation of a task that needs none."""
+    return task
 
 
 class Engine(abc.ABC):
@@ -22,7 +27,6 @@ class Engine(abc.ABC):
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
     workers: how many at once; None for as many as make sense.
     recipe: the ``Recipe`` of the run that it works for, set by the run; None without one.
-    modules: names of those that the tasks are going to import, set by the run.
     bundles: whether it may be given several small partitions as one task.
 
     Raises ConfigError for a setting that is unknown or does not fit.
@@ -36,7 +40,6 @@ class Engine(abc.ABC):
         self.workers = workers
         self.config: Any = structure(self.Config, settings, plugin=self.name)
         self.recipe: Any = None
-        self.modules: Sequence[str] = ()
 
     @abc.abstractmethod
     def map(
@@ -44,11 +47,14 @@ class Engine(abc.ABC):
         function: Callable[[T], R],
         tasks: Sequence[T],
         *,
+        prepare: Callable[[T], T] = unchanged,
         size_bytes: int = 0,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[R]:
         """Results in the order in which they are done.
 
+        prepare: makes a task ready to be sent; called in this process, in the order of the tasks,
+            once for each, before it is given out.
         size_bytes: of all inputs together, to choose how many workers are worth starting.
         on_progress: called in this process with what a running task reports.
 

@@ -9,7 +9,7 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -128,14 +128,6 @@ class Sink(abc.ABC):
 
     def check(self) -> None:  # noqa: B027 - nothing to check is a fine answer
         """Raise UsageError when the location cannot be a dataset of this sink."""
-
-    def modules(self) -> Iterable[str]:
-        """Modules that ``writer`` and ``publish`` import late.
-
-        Only for speed: worker processes then share one import, and a process that is to publish
-        bundles has them imported while it waits.  By default none.
-        """
-        return ()
 
     @abc.abstractmethod
     def writer(self, staging: Path, part: str) -> PartWriter:

@@ -123,12 +123,16 @@ class Source(abc.ABC):
         for file in files:
             yield file_partition(file, id=file.name)
 
-    def modules(self, partition: Partition) -> Iterable[str]:
-        """Modules that ``read`` imports late; worker processes then share one import of them.
+    def prepare(self, partition: Partition) -> Partition:
+        """The partition with what one process must find out before it can be read.
 
-        Only for speed: by default none, and each worker imports what it needs by itself.
+        Such as the number of lines before a byte range, which is known once all ranges before were
+        looked at.  It is called in the process that plans, once for each partition that is to be
+        read, in the plan's order, just before the partition is given out.  What it finds goes into
+        ``options`` as plain values; all other fields stay.  Raise SourceError when the partition
+        cannot be read at all.  By default there is nothing to find out.
         """
-        return ()
+        return partition
 
     @abc.abstractmethod
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from harvest import interrupt
 from harvest.errors import DatasetError
 from harvest.toolkit import fault
 
@@ -50,9 +51,10 @@ def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise
-            time.sleep(min(_POLL_S, left))
+            interrupt.sleep(min(_POLL_S, left))
     try:
-        yield lock
+        with interrupt.orderly():
+            yield lock
     finally:
         lock.release()
 

@@ -12,6 +12,7 @@ import attrs
 import cattrs
 import orjson
 
+from harvest import interrupt
 from harvest.errors import SourceError
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
@@ -111,7 +112,12 @@ class Plan:
 
 def list_partitions(uses: Iterable[SourceUse]) -> Listed:
     """Ask every source what there is to read; raises SourceError when there is nothing."""
-    return [(use, partition) for use in uses for partition in use.source.plan()]
+    listed = []
+    for use in uses:
+        for partition in use.source.plan():
+            interrupt.check()
+            listed.append((use, partition))
+    return listed
 
 
 def make_plan(

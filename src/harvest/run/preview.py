@@ -76,7 +76,7 @@ def _add(preview: Preview, source: Source, partition: Partition, count: int) -> 
 
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch))
-        for kind, table in typed_tables(source, partition, ctx):
+        for kind, table in typed_tables(source, source.prepare(partition), ctx):
             found = preview.tables.get(kind.name)
             found = found or FirstRows(kind, kind.arrow_schema.empty_table(), 0)
             need = max(0, count - found.rows.num_rows)

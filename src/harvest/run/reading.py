@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from harvest.errors import HarvestError, PluginError, SourceError, TooManyRejects
+from harvest import interrupt
+from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.model import RecordType
 from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.sink import PartFile, PartWriter
 from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
 
-from . import interrupt
 from .durable import flushed
 from .fingerprint import fingerprint
 from .freeze import freezing
@@ -42,6 +42,7 @@ from .work import (
     Task,
     TaskResult,
     remove_tree,
+    source_errors,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 __all__ = ["Reading", "Small", "make_attempt", "put_in_place", "result_of"]
 
 _REPORT_EVERY_S = 0.2
-_OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 
 class Reading:
@@ -119,6 +119,8 @@ class Reading:
         before = fingerprint(task.partition.inputs)
         fault.point("partition.begun")
         try:
+            if task.unreadable is not None:
+                raise SourceError(task.unreadable, where=printable(task.partition.origin))
             for kind, table in _guarded(task.source, task.partition, ctx):
                 interrupt.check()
                 piece = table if left is None else table.slice(0, left)
@@ -320,24 +322,8 @@ def _guarded(
     """The source's tables; failures to read the input become SourceError."""
     tables = typed_tables(source, partition, ctx)
     while True:
-        try:
+        with source_errors(source, partition):
             item = next(tables, None)
-        except OSError as error:
-            if error.errno in _OUT_OF_SPACE:  # scratch space of our own, not the input
-                raise
-            raise SourceError(
-                f"cannot be read: {error.strerror or error}",
-                where=printable(error.filename or partition.origin),
-                remedy="check that the file exists and may be read",
-            ) from error
-        except (HarvestError, MemoryError, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            raise PluginError(
-                f"source {source.name!r} failed: {type(error).__name__}: {error}",
-                where=printable(partition.origin),
-                remedy="report this to the plugin's author (--debug shows the traceback)",
-            ) from error
         if item is None:
             return
         yield item

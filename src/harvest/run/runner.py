@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import attrs
 
+from harvest import interrupt
 from harvest.errors import ExitCode, SourceError, TooManyRejects
 from harvest.plugins.engine import Engine
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
 from harvest.toolkit import fault
 
-from . import interrupt
 from .account import Account, account_of
 from .choose import name_sources
 from .commit import Commit, drop_staged
@@ -35,6 +35,8 @@ from .work import (
     clear_places,
     harvest_bundle,
     harvest_partition,
+    prepared,
+    prepared_bundle,
 )
 
 __all__ = ["Observer", "RunResult", "execute"]
@@ -310,11 +312,7 @@ class _Work:
         numbers = {p.part.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
-            imported = False
             for result in results:
-                if result.bundle is not None and not imported:
-                    self._import_for_commit()
-                    imported = True
                 sinks = numbers[result.parts[0].key]
                 staged = result.staged([self.sinks[number] for number in sinks])
                 for number, one in zip(sinks, staged, strict=True):
@@ -324,46 +322,23 @@ class _Work:
                 rejected += result.parts[0].rejected
                 self._check_rejects(rejected)
 
-    def _import_for_commit(self) -> None:
-        """Import what writes bundled rows, while workers read and this process waits."""
-        modules = [module for sink in self.sinks for module in sink.modules()]
-        for name in modules:
-            with contextlib.suppress(ImportError):  # told by what cannot do without it
-                importlib.import_module(name)
-
     def _results(self, todo: Sequence[Planned]) -> Generator[TaskResult, None, None]:
         if self.recipe.limit is not None:
             yield from self._limited(todo, self.recipe.limit)
             return
         engine = _engine(self.job)
-        engine.modules = self._modules(todo)
         size = sum(p.partition.size_bytes for p in todo)
-        report = self.observer.progressed
+        how: dict[str, Any] = {"size_bytes": size, "on_progress": self.observer.progressed}
         if not (engine.bundles and all(sink.bundles for sink in self.sinks)):
             tasks = [_task(self.job, self.plan, planned) for planned in todo]
-            yield from engine.map(harvest_partition, tasks, size_bytes=size, on_progress=report)
+            yield from engine.map(harvest_partition, tasks, prepare=prepared, **how)
             return
         bundles = [
             tuple(_task(self.job, self.plan, planned) for planned in together)
             for together in bundled(todo)
         ]
-        for results in engine.map(harvest_bundle, bundles, size_bytes=size, on_progress=report):
+        for results in engine.map(harvest_bundle, bundles, prepare=prepared_bundle, **how):
             yield from results
-
-    def _modules(self, todo: Sequence[Planned]) -> list[str]:
-        """What workers are going to import, told from the largest partition of each source."""
-        largest: dict[str, Planned] = {}
-        for planned in todo:
-            other = largest.setdefault(planned.part.source, planned)
-            if planned.partition.size_bytes > other.partition.size_bytes:
-                largest[planned.part.source] = planned
-        modules = [f"{__package__}.bundling"]
-        for sink in self.sinks:
-            modules += [type(sink).__module__, *sink.modules()]
-        for planned in largest.values():
-            source = planned.use.source
-            modules += [type(source).__module__, *source.modules(planned.partition)]
-        return modules
 
     def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
         """The first rows of each source, in the dataset's order, in this process."""
@@ -373,7 +348,7 @@ class _Work:
             if rows <= 0:
                 continue
             task = attrs.evolve(_task(self.job, self.plan, planned), limit=rows)
-            result = harvest_partition(task, self.observer.progressed)
+            result = harvest_partition(prepared(task), self.observer.progressed)
             left[planned.part.source] -= result.parts[0].written
             yield result
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import attrs
 
+from harvest import interrupt
 from harvest.errors import DatasetError, HarvestError, UsageError
 from harvest.plugins.sink import Sink
 
-from . import interrupt
 from .commit import Commit, drop_unfinished, recover
 from .durable import make_directories
 from .lock import Lock, locked
@@ -41,6 +41,7 @@ class Target:
         try:
             commit.prepare()
             self.lock.check()
+            interrupt.check()
         except BaseException:
             self._undo()
             raise

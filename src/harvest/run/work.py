@@ -11,21 +11,23 @@ comes with Arrow, which takes its time to import.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import attrs
 
-from harvest.errors import HarvestError
+from harvest.errors import HarvestError, PluginError, SourceError
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
 
 from .manifest import Part
 from .staged import DONE, STAGING, Staged, finished, is_bundle, parts_in
+from .text import printable
 
 __all__ = [
     "ATTEMPTS",
@@ -39,13 +41,17 @@ __all__ = [
     "clear_places",
     "harvest_bundle",
     "harvest_partition",
+    "prepared",
+    "prepared_bundle",
     "remove_tree",
+    "source_errors",
 ]
 
 ATTEMPTS = "attempts"
 REJECTS = "_rejects.parquet"
 
 _REMOVALS = 20
+_OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +60,7 @@ class Task:
 
     targets: each sink with its part description, in which counts and files are still empty.
     limit: rows at most, None for all.
+    unreadable: why the partition cannot be read, where its preparation has shown that.
     """
 
     source: Source
@@ -62,6 +69,7 @@ class Task:
     on_error: str = "reject"
     max_rejects: int | None = None
     limit: int | None = None
+    unreadable: str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -90,6 +98,47 @@ class Progress:
 
     rows: int
     size_bytes: int
+
+
+def prepared(task: Task) -> Task:
+    """The task with its partition prepared; called in the process that plans.
+
+    Raises PluginError when the source breaks its contract.
+    """
+    try:
+        with source_errors(task.source, task.partition):
+            partition = task.source.prepare(task.partition)
+    except SourceError as error:
+        return attrs.evolve(task, unreadable=error.message)
+    return attrs.evolve(task, partition=partition)
+
+
+def prepared_bundle(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+    """The tasks of a bundle, prepared."""
+    return tuple(map(prepared, tasks))
+
+
+@contextlib.contextmanager
+def source_errors(source: Source, partition: Partition) -> Iterator[None]:
+    """What a source raises, as an error of the input or of the plugin."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _OUT_OF_SPACE:  # scratch space of our own, not the input
+            raise
+        raise SourceError(
+            f"cannot be read: {error.strerror or error}",
+            where=printable(error.filename or partition.origin),
+            remedy="check that the file exists and may be read",
+        ) from error
+    except (HarvestError, MemoryError):
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"source {source.name!r} failed: {type(error).__name__}: {error}",
+            where=printable(partition.origin),
+            remedy="report this to the plugin's author (--debug shows the traceback)",
+        ) from error
 
 
 def harvest_partition(task: Task, report: Callable[[Progress], None] | None = None) -> TaskResult:

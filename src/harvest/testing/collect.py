@@ -61,7 +61,7 @@ class Collected:
 
 def collect(source: Source) -> Collected:
     """Plan and read a whole location."""
-    return _collect(source, list(source.plan()))
+    return _collect(source, [source.prepare(partition) for partition in source.plan()])
 
 
 def collect_partition(source: Source, partition: Partition) -> Collected:

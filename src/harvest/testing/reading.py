@@ -44,12 +44,12 @@ class Piece:
 def planned(source: Source) -> list[Partition]:
     """The partitions of a location; raises SourceError where there is nothing to read."""
     try:
-        partitions = list(source.plan())
+        partitions = [source.prepare(partition) for partition in source.plan()]
     except SourceError:
         raise
     # a source under test may raise anything
     except Exception as error:  # noqa: BLE001
-        _unexpected(f"plan() of {_shown(source.location)}", error)
+        _unexpected(f"plan() and prepare() of {_shown(source.location)}", error)
     return partitions
 
 

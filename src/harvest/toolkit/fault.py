@@ -8,9 +8,10 @@ does nothing unless the environment variable ``HARVEST_FAULT`` names the step::
 
 Then the N-th pass (from 1, in each process) does WHAT:
 
-- ``kill`` (the default): SIGKILL for the whole process group, as when a node is lost;
+- ``kill`` (the default): SIGKILL for the run's process group and this process, as when a node is
+  lost;
 - ``die``: SIGKILL for this process alone, as from the kernel's memory killer;
-- ``int``, ``term`` or ``stop``: SIGINT, SIGTERM or SIGSTOP for the whole process group;
+- ``int``, ``term`` or ``stop``: SIGINT, SIGTERM or SIGSTOP for the run's process group;
 - the name of an error number such as ``ENOSPC``: an OSError as a file system raises it.
 
 It is an aid for tests; a program that is not told to fail pays for one comparison.
@@ -22,7 +23,7 @@ import errno
 import os
 import signal
 
-__all__ = ["VARIABLE", "point"]
+__all__ = ["VARIABLE", "point", "strike_group"]
 
 VARIABLE = "HARVEST_FAULT"
 
@@ -43,6 +44,7 @@ class _Fault:
         self.name = name
         self.left = int(count or 1)
         self.what = what or "kill"
+        self.group: int | None = None
         if self.what not in (*_SIGNALS, "die") and not hasattr(errno, self.what):
             raise ValueError(f"{VARIABLE}: {self.what!r} is neither a way to die nor an errno")
 
@@ -57,7 +59,9 @@ class _Fault:
         if self.what == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         elif self.what in _SIGNALS:
-            os.killpg(os.getpgid(0), _SIGNALS[self.what])
+            os.killpg(self.group or os.getpgrp(), _SIGNALS[self.what])
+            if self.what == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
         else:
             number = getattr(errno, self.what)
             raise OSError(number, os.strerror(number), f"<fault point {self.name}>")
@@ -70,3 +74,9 @@ def point(name: str) -> None:
     """Pass a named step of the protocol."""
     if _fault is not None:
         _fault.passed(name)
+
+
+def strike_group(group: int) -> None:
+    """Let signals go to another process group than this process's: to that of the run."""
+    if _fault is not None:
+        _fault.group = group

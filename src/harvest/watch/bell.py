@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
+
+from harvest import interrupt
 
 __all__ = ["Bell", "Notifications", "notifying"]
 
@@ -16,7 +18,7 @@ _SIGN_OF_LIFE_MS = 1_000
 
 
 class Bell:
-    """Ends a wait, from another thread or from a signal's handler."""
+    """Ends a wait, from another thread."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -27,11 +29,15 @@ class Bell:
             os.write(self._write, b".")
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long at most; whether it rang."""
-        with self._rung_by_signals():
-            ready, _, _ = select.select([self._read], [], [], max(0.0, seconds))
-        if not ready:
-            return False
+        """Wait so long at most, or until a signal asks to stop; whether it rang."""
+        end = time.monotonic() + seconds
+        while True:
+            left = max(0.0, end - time.monotonic())
+            ready, _, _ = select.select([self._read], [], [], min(left, interrupt.POLL_S))
+            if ready:
+                break
+            if not left or interrupt.requested():
+                return False
         with contextlib.suppress(BlockingIOError):
             while os.read(self._read, 4096):
                 pass
@@ -41,18 +47,6 @@ class Bell:
         """Free its descriptors."""
         os.close(self._read)
         os.close(self._write)
-
-    @contextlib.contextmanager
-    def _rung_by_signals(self) -> Iterator[None]:
-        """Python calls a signal's handler after the system call that it interrupts goes on."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(before)
 
 
 class Notifications:

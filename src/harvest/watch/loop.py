@@ -8,9 +8,9 @@ from pathlib import Path
 
 import attrs
 
+from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, UsageError
 from harvest.plugins.manager import PluginManager
-from harvest.run import interrupt
 from harvest.run.choose import name_sources
 from harvest.run.prepare import prepare_sinks, prepare_sources
 from harvest.run.recipe import Recipe
@@ -95,11 +95,12 @@ def watch(
     watching = _Watch(recipe, plugins, options, inputs, reporter)
     for choice in choices:
         watching.note(choice)
-    try:
-        return watching.go_on()
-    finally:
-        with interrupt.deferred():
-            watching.close()
+    with interrupt.orderly():
+        try:
+            return watching.go_on()
+        finally:
+            with interrupt.deferred():
+                watching.close()
 
 
 class _Watch:
@@ -218,7 +219,7 @@ class _Watch:
             raise
         except (HarvestError, OSError) as error:
             if interrupt.requested():  # the signal reached the workers too
-                raise KeyboardInterrupt from error
+                interrupt.check()
             self.again = True
             self.failed = error.exit_code if isinstance(error, HarvestError) else ExitCode.FAILED
             trouble = (type(error), getattr(error, "where", None))

@@ -98,10 +98,6 @@ class DarshanSource(Source):
                 remedy="name a directory with *.darshan files, or a log",
             )
 
-    def modules(self, partition: Partition) -> Iterable[str]:
-        """What decodes a log, and needs Arrow for it."""
-        return [f"{__package__}.{name}" for name in ("log", "rows")]
-
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """The rows of one log; what cannot be read becomes a reject."""
         from .log import open_log

@@ -1,7 +1,7 @@
 """How many lines of a list lie before a byte range, so that its lines are numbered as the list's.
 
-Lines are counted when a range's turn comes, from where the range before it begins, at the speed
-of memory; so a list whose rows are in the dataset already is not read, and the first range can be
+Lines are counted when a range is prepared, from where the range before it begins, at the speed of
+memory; so a list whose rows are in the dataset already is not read, and the first range can be
 parsed while the rest is counted.
 """
 
@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 
 from harvest.toolkit import compiled, native
 
-__all__ = ["Before", "Counter", "LinesBefore", "after", "is_remark", "tally", "trailer_rows"]
+__all__ = ["Before", "Counter", "after", "is_remark", "tally", "trailer_rows"]
 
 _CHUNK: Final = 1 << 19
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
@@ -102,34 +101,34 @@ def _columnar_tally() -> Tally:
 
 
 class Counter:
-    """Counts the lines of one list up to the begin of each of its ranges, each line once.
+    """Counts the lines of one list up to the begin of each of its ranges.
+
+    Asked for the ranges in their order, it counts each line once.
 
     kernel: as the setting ``gpfs.kernel``.
     """
 
     def __init__(self, path: Path, kernel: str = "auto"):
-        self._path = path
+        self.path = path
         self._kernel = kernel
-        self._tally: Tally | None = None
-        self._lock = threading.Lock()
-        self._known: dict[int, Before] = {0: Before()}
+        self._place = 0
+        self._before = Before()
 
     def before(self, place: int) -> Before:
         """What lies before a place, at which a line begins."""
-        with self._lock:
-            if self._tally is None:
-                self._tally = tally(self._path.stat().st_size, self._kernel)
-            nearest = max(known for known in self._known if known <= place)
-            found = self._known[nearest]
-            for chunk in self._chunks(nearest, place):
-                found = after(found, chunk, self._tally)
-            self._known[place] = found
-            return found
+        if place < self._place:
+            self._place, self._before = 0, Before()
+        count = tally(self.path.stat().st_size, self._kernel)
+        found = self._before
+        for chunk in self._chunks(self._place, place):
+            found = after(found, chunk, count)
+        self._place, self._before = place, found
+        return found
 
     def _chunks(self, start: int, stop: int) -> Iterator[memoryview]:
         """Whole lines between two places; each chunk is overwritten by the next one."""
         buffer = bytearray(_CHUNK)
-        with self._path.open("rb", buffering=0) as file:
+        with self.path.open("rb", buffering=0) as file:
             while start < stop:
                 file.seek(start)
                 room = memoryview(buffer)[: stop - start]
@@ -163,29 +162,3 @@ def _last_trailer(text: bytes) -> int | None:
         if begins and end >= 0 and trailer_rows(text[place:end]) is not None:
             return place
     return None
-
-
-class LinesBefore:
-    """What lies before a range, found out when it is asked for, or when it travels to a worker."""
-
-    def __init__(self, counter: Counter, place: int):
-        self._counter = counter
-        self._place = place
-
-    def value(self) -> Before:
-        """What lies before the range."""
-        return self._counter.before(self._place)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Known, (self.value(),))
-
-
-@attrs.frozen
-class Known:
-    """What lies before a range, already found out."""
-
-    before: Before = Before()
-
-    def value(self) -> Before:
-        """What lies before the range."""
-        return self.before

@@ -8,9 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from harvest import Partition, SourceError, file_partition
 
-from .counting import Counter, LinesBefore
 from .layout import LONGEST_LINE
 from .streams import compression
 
@@ -24,12 +25,11 @@ _PACKED: Final = (".gz", ".zst")
 
 
 def partitions(
-    location: Path, range_bytes: int, kernel: str, find_escaping: Callable[[Path], Escaping]
+    location: Path, range_bytes: int, find_escaping: Callable[[Path], Escaping]
 ) -> Iterator[Partition]:
     """The partitions of a list or of a directory of lists.
 
     range_bytes: size from which a plain list is read in several ranges.
-    kernel: the setting ``gpfs.kernel``, for counting the lines before a range.
     find_escaping: of a list that is read in several ranges, which must all be read alike.
     Raises SourceError when there is nothing to read, or not all parts of a list.
     """
@@ -45,7 +45,7 @@ def partitions(
     if location.is_dir():
         _check_parts(location, files)
     for file in files:
-        yield from _ranges(file, range_bytes, kernel, find_escaping)
+        yield from _ranges(file, range_bytes, find_escaping)
 
 
 def lists_of(directory: Path) -> list[Path]:
@@ -87,7 +87,7 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
 
 
 def _ranges(
-    path: Path, range_bytes: int, kernel: str, find_escaping: Callable[[Path], Escaping]
+    path: Path, range_bytes: int, find_escaping: Callable[[Path], Escaping]
 ) -> Iterable[Partition]:
     """A list as one partition, or as several ranges that begin where lines do."""
     with path.open("rb") as file:
@@ -96,8 +96,7 @@ def _ranges(
     bounds = [0, size] if packed else _bounds(path, size, range_bytes)
     if len(bounds) <= 2:
         return [file_partition(path, id=path.name, options={"packed": packed})]
-    counter = Counter(path, kernel)
-    escaping = find_escaping(path)
+    escaping = list(attrs.astuple(find_escaping(path)))
     origin = str(path)
     return [
         Partition(
@@ -107,11 +106,7 @@ def _ranges(
             start=start,
             stop=stop,
             size_bytes=stop - start,
-            options={
-                "before": LinesBefore(counter, start),
-                "last": stop == size,
-                "escaping": escaping,
-            },
+            options={"last": stop == size, "escaping": escaping},
         )
         for start, stop in pairwise(bounds)
     ]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import attrs
+
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
 from harvest.toolkit import compiled
 
@@ -13,6 +15,7 @@ from .config import GpfsConfig
 from .records import GpfsFile
 
 if TYPE_CHECKING:
+    from .counting import Counter
     from .escaping import Escaping
 
 __all__ = ["GpfsSource"]
@@ -33,6 +36,10 @@ class GpfsSource(Source):
 
     config: GpfsConfig
 
+    def __init__(self, location: str, config: Any = None):
+        super().__init__(location, config)
+        self._counter: Counter | None = None
+
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the first lines of a list."""
@@ -51,7 +58,19 @@ class GpfsSource(Source):
         from .plan import partitions
 
         location = Path(self.location).expanduser().absolute()
-        return partitions(location, self.config.partition_bytes, self.config.kernel, self._escaping)
+        return partitions(location, self.config.partition_bytes, self._find_escaping)
+
+    def prepare(self, partition: Partition) -> Partition:
+        """A range of a list with what lies before it, so that its lines get the list's numbers."""
+        if not partition.start:
+            return partition
+        from .counting import Counter
+
+        if self._counter is None or self._counter.path != partition.path:
+            self._counter = Counter(partition.path, self.config.kernel)
+        before = self._counter.before(partition.start)
+        options = {**partition.options, "before": list(attrs.astuple(before))}
+        return attrs.evolve(partition, options=options)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
@@ -75,11 +94,13 @@ class GpfsSource(Source):
             self.config,
             where=partition.origin,
             name=path.name,
-            escaping=partition.options.get("escaping") or self._escaping(path, head),
+            escaping=self._escaping(partition, head),
         )
         if layout is None:  # remarks alone
             layout = list_layout((), b"", {}, prefixed=False, gap=b" ", escaped=False)
-        before = partition.options["before"].value() if "before" in partition.options else Before()
+        if "before" not in partition.options:
+            partition = self.prepare(partition)
+        before = Before(*partition.options.get("before", ()))
         reading = Reading(
             layout,
             self._parser(partition, layout),
@@ -91,16 +112,18 @@ class GpfsSource(Source):
             for table in reading.tables(stream):
                 yield GpfsFile, table
 
-    def _escaping(self, path: Path, head: bytes | None = None) -> Escaping:
+    def _escaping(self, partition: Partition, head: bytes) -> Escaping:
+        """How a list is written; of one in ranges, as it was found at the plan."""
+        from .escaping import Escaping
+
+        found = partition.options.get("escaping")
+        return Escaping(*found) if found is not None else self._find_escaping(partition.path, head)
+
+    def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
         """Whether a list is percent-encoded."""
         from .find import find_escaping
 
         return find_escaping(head or _head(path), self.config, lambda: _spread(path))
-
-    def modules(self, partition: Partition) -> Iterable[str]:
-        """The parser and what it needs."""
-        parser = "warm" if compiled.available() and self._fast(partition) else "columnar"
-        return [f"{__package__}.{name}" for name in ("find", "reading", "streams", parser)]
 
     def _fast(self, partition: Partition) -> bool:
         """Whether the compiled parser repays its loading."""

@@ -130,10 +130,6 @@ class MofkaDaskSource(Source):
             for file in files:
                 yield _partition(file, base)
 
-    def modules(self, partition: Partition) -> Iterable[str]:
-        """The reader of this kind of file."""
-        return [f"{__package__}.{READERS[partition.options['kind']].partition(':')[0]}"]
-
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """The rows of one file.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -96,10 +96,6 @@ class ParquetSink(DirectorySink):
                 where=shown,
                 remedy="write to another directory",
             )
-
-    def modules(self) -> Iterable[str]:
-        """What comes with Arrow."""
-        return (f"{__package__}.writer", f"{__package__}.sharing")
 
     def writer(self, staging: Path, part: str) -> PartWriter:
         """A writer of one partition."""

@@ -58,11 +58,6 @@ class SlurmSource(Source):
             return slices(self.config)
         return super().plan()
 
-    def modules(self, partition: Partition) -> Iterable[str]:
-        """The parser of texts and what it needs."""
-        names = ["assemble", "layout", "live" if self.location == "live" else "text"]
-        return [f"{__package__}.{name}" for name in names]
-
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
         """Batches of jobs and steps of a dump or of a slice."""
         if self.location == "live":

@@ -1,0 +1,92 @@
+"""What a worker process of the engine ``local`` does: apply a function to the tasks it is given.
+
+It is a new interpreter with one connection to the process that started it, over which go
+
+- to the worker: first the function, with the process group of who started it; then tasks, one
+  after the other; at last an empty message, upon which it ends;
+- from the worker: ``("ready", None)`` when it can take tasks; for each task any number of
+  ``("report", report)``, then ``("done", result)`` or ``("failed", (exception, traceback))``.
+
+When the connection closes, the process at the other end has ended, and so does this one, whatever
+it is about.  The program that uses harvest (its ``__main__``) is never imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import threading
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any
+
+from harvest.errors import HarvestError
+from harvest.toolkit import fault
+
+__all__ = ["main"]
+
+
+def main(descriptor: int) -> None:
+    """Work until there is no more.
+
+    descriptor: of the connection.
+    """
+    connection = Connection(descriptor)
+    messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, messages), daemon=True).start()
+    send = _Sender(connection)
+    try:
+        function, group = _loaded(messages.get())
+        fault.strike_group(group)
+        send("ready", None)
+        while data := messages.get():
+            send("done", function(_loaded(data), lambda report: send("report", report)))
+    except BaseException as error:  # noqa: BLE001 - raised again where the task came from
+        send.failure(error)
+        messages.get()
+
+
+def _receive(connection: Connection, messages: queue.SimpleQueue[bytes]) -> None:
+    """Take messages as they come, so that the end of the other process is noticed at once."""
+    while True:
+        try:
+            messages.put(connection.recv_bytes())
+        except (EOFError, OSError):
+            # with all that was started from here
+            os.killpg(0, signal.SIGKILL)
+
+
+def _loaded(data: bytes) -> Any:
+    try:
+        return pickle.loads(data)  # noqa: S301 - from the process that started this one
+    except Exception as error:
+        raise HarvestError(
+            f"a worker process cannot load what it is to work on: {type(error).__name__}: {error}",
+            remedy="what a source or sink is made of must be importable by name; or give "
+            "--workers 1",
+        ) from error
+
+
+class _Sender:
+    """Sends messages, whole, from whatever thread."""
+
+    def __init__(self, connection: Connection):
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def __call__(self, message: str, content: Any) -> None:
+        with self._lock:
+            self._connection.send((message, content))
+
+    def failure(self, error: BaseException) -> None:
+        """Send an exception; what cannot travel, or is not for others to raise, by its text."""
+        lines = "".join(traceback.format_exception(error))
+        try:
+            if not isinstance(error, Exception):
+                raise TypeError
+            pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+        except Exception:  # noqa: BLE001 - a class of a plugin may raise anything
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        self("failed", (error, lines))
