@@ -180,7 +180,7 @@ class Watch:
 
 
 def descendants(process: int) -> list[int]:
-    """Workers too, which are children of the server that forks them."""
+    """Its children, such as workers, and theirs."""
     found = []
     try:
         tasks = list(Path(f"/proc/{process}/task").iterdir())
