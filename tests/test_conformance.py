@@ -142,6 +142,11 @@ class Losing(Lines):
         yield from (row for row in super().read(partition, ctx) if row.text != "morning")
 
 
+class Renaming(Lines):
+    def prepare(self, partition):
+        return attrs.evolve(partition, id=f"{partition.id}, prepared")
+
+
 class Renumbering(Lines):
     def read(self, partition, ctx):
         for row in super().read(partition, ctx):
@@ -222,6 +227,7 @@ class Unpicklable(Lines):
     ("source", "test", "seen"),
     [
         (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
+        (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
         (Renumbering, "test_rows_say_where_they_come_from", "2 rows"),
         (Counting, "test_partitions_are_independent", "read alone gives something else"),
         (LocalTime, "test_time_zone_and_directory_do_not_matter", "TZ="),

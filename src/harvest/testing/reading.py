@@ -44,12 +44,19 @@ class Piece:
 def planned(source: Source) -> list[Partition]:
     """The partitions of a location; raises SourceError where there is nothing to read."""
     try:
-        partitions = [source.prepare(partition) for partition in source.plan()]
+        plan = list(source.plan())
+        partitions = [source.prepare(partition) for partition in plan]
     except SourceError:
         raise
     # a source under test may raise anything
     except Exception as error:  # noqa: BLE001
-        _unexpected(f"plan() and prepare() of {_shown(source.location)}", error)
+        _unexpected(f"plan() or prepare() of {_shown(source.location)}", error)
+    for before, ready in zip(plan, partitions, strict=True):
+        require(
+            attrs.evolve(ready, options=before.options) == before,
+            f"prepare() changed more than the options of {before.id}",
+            "put what it finds into options, and leave what the partition is known by",
+        )
     return partitions
 
 
