@@ -33,15 +33,6 @@ _FLAGS: Final = {
 }
 """The interpreter's options that a worker has in common with this process."""
 
-_MEMORY: Final = {
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
-}
-"""For glibc: columns of one batch are freed and those of the next, as large, taken at once.
-
-By default their pages would go back to the system in between, to be cleared again.
-"""
-
 _END_S: Final = 5.0
 """How long a worker may take to end."""
 
@@ -81,7 +72,6 @@ class WorkerProcess:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
                 env={
-                    **_MEMORY,
                     "POLARS_MAX_THREADS": str(threads),
                     "OMP_NUM_THREADS": str(threads),
                     **os.environ,
