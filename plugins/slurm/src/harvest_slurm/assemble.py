@@ -13,6 +13,7 @@ from harvest import ReadContext
 from .convert import Context
 from .grid import RawRows
 from .ids import Ids, read_ids
+from .lost import LostJobs
 from .records import Job, Step
 from .rows import Built, build
 from .select import Selection
@@ -31,6 +32,7 @@ def assemble(
     delimiter: str = "|",
 ) -> Batches:
     """Typed batches of jobs and steps; rejects and filtered rows go to ``ctx``."""
+    lost = LostJobs(ctx)
     for raw in blocks:
         ctx.read(len(raw.position))
         jobs, steps = _split(raw)
@@ -39,7 +41,7 @@ def assemble(
         decided = selection.jobs(job_rows)
         if job_rows.num_rows:
             yield Job, job_rows.filter(decided.goes.is_null()) if selection.active else job_rows
-        owned = selection.steps(step_rows, decided)
+        owned = selection.steps(step_rows, decided, lost.take(raw.names))
         if step_rows.num_rows:
             step_rows = step_rows.append_column("job_position", owned.position)
             step_rows = step_rows.append_column("job_submit_time", owned.submit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, cast
 
 import attrs
@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 from harvest import SourceError
 
 from .config import SlurmConfig
+from .lost import Lost
 
 __all__ = ["ELSEWHERE", "Place", "Rule", "Selection", "rules_of"]
 
 ELSEWHERE: Final = "belongs to another time slice"
-UNKNOWN_OWNER: Final = "step of a job that is left out or not in the input"
+UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the input"
 
 
 @attrs.frozen
@@ -132,7 +133,9 @@ class Selection:
     """Applies rules to jobs, and to each step what was decided on its job.
 
     sacct prints a job's row and then its steps, so the job above a step is its own where the ids
-    agree.  Where they do not (sorted dumps), the step stays if a job of its id stayed.
+    agree.  A rejected row of a job ends the steps of the job above it: what follows belongs to the
+    rejected one, perhaps another run of the same id.  Where ids do not agree (sorted dumps), the
+    step stays if a job of its id stayed.
 
     place: where only the rows of a slice of time are wanted.
     """
@@ -144,6 +147,7 @@ class Selection:
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
         self._last: Decided | None = None
+        self._lost = Lost(-1)
 
     @property
     def active(self) -> bool:
@@ -183,19 +187,22 @@ class Selection:
             goes,
         )
 
-    def steps(self, table: pa.Table, jobs: Decided) -> Owned:
+    def steps(self, table: pa.Table, jobs: Decided, lost: Sequence[Lost] = ()) -> Owned:
         """Which job each step belongs to, and whether it stays.
 
         table: the steps, in the order of the input.  jobs: what ``jobs`` gave for the same block.
+        lost: jobs that were rejected since the last block.
         """
         if self._last is not None:
             jobs = self._last + jobs
         if len(jobs.position):
             self._last = jobs.last()
-        ids = _array(table, "job_id")
-        above = np.searchsorted(jobs.position.to_numpy(), _array(table, "position").to_numpy()) - 1
+        ids, places = _array(table, "job_id"), _array(table, "position").to_numpy()
+        above = np.searchsorted(jobs.position.to_numpy(), places) - 1
         row = pa.array(above, mask=above < 0)
+        orphaned, doubtful = self._orphans(ids, places, jobs.position.take(row), lost)
         own = pc.fill_null(pc.equal(jobs.job_id.take(row), ids), False)
+        own = pc.and_(own, pc.invert(orphaned))
         row = pc.if_else(own, row, pa.scalar(None, row.type))
         position, submit = jobs.position.take(row), jobs.submit.take(row)
         if not self.active:
@@ -212,9 +219,25 @@ class Selection:
             here = self.place.steps(_frame(looked_at)).to_arrow()
             why = pc.coalesce(jobs.reason.take(row), pc.if_else(here, _NONE, ELSEWHERE))
         known = pc.is_in(ids, value_set=pa.array(sorted(self._kept_ids), pa.string()))
+        known = pc.and_(known, pc.invert(doubtful))
         why = pc.if_else(own, why, pc.if_else(known, _NONE, UNKNOWN_OWNER))
         self._count(why)
         return Owned(position, submit, pc.is_null(why))
+
+    def _orphans(self, ids: Any, places: Any, above: Any, lost: Sequence[Lost]) -> tuple[Any, Any]:
+        """Which steps stand below a rejected row of a job, and which of them may be its own.
+
+        above: position of the row of a job above each step.
+        """
+        rejected = [Lost(-1), self._lost, *lost]
+        self._lost = rejected[-1]
+        at = np.array([item.position for item in rejected])
+        names = pa.array([item.job_id for item in rejected])
+        last = np.searchsorted(at, places) - 1
+        nearest = names.take(pa.array(last))
+        orphaned = pc.greater(pa.array(at[last]), pc.fill_null(above, 0))
+        own = pc.or_(pc.equal(nearest, ids), pc.equal(nearest, ""))
+        return orphaned, pc.and_(orphaned, own)
 
     def _count(self, reasons: Any) -> None:
         for found in pc.value_counts(reasons.drop_null()).to_pylist():
