@@ -201,6 +201,17 @@ class Dataset:
 
         return read_runs(self.sink, self.manifest)
 
+    def harvested_with(self, source: str, setting: str) -> list[Any]:
+        """Values that a setting of a source had when its rows in this dataset were harvested.
+
+        Each value once; that of the earliest run first.  A setting that was not given has its
+        default.  Raises DatasetError when the record of a run is missing or damaged.
+        """
+        from .history import settings_used
+
+        config = self.plugins.source(source).Config
+        return settings_used(self.sink, self.manifest, source, setting, config)
+
     def verify(self) -> list[str]:
         """What is wrong with its files; empty when all is well."""
         from .verify import verify

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from harvest.errors import DatasetError
+from harvest.plugins.settings import structure
 from harvest.plugins.sink import Sink
 from harvest.run.again import read_record
 from harvest.run.manifest import Manifest
 
-__all__ = ["IN_FORCE", "KEPT", "read_runs"]
+__all__ = ["IN_FORCE", "KEPT", "read_runs", "settings_used"]
 
 IN_FORCE = "in force"
 KEPT = "kept"
@@ -31,3 +32,25 @@ def read_runs(sink: Sink, manifest: Manifest) -> list[dict[str, Any]]:
             found["problem"] = str(error)
         records.append(found)
     return records
+
+
+def settings_used(
+    sink: Sink, manifest: Manifest, source: str, setting: str, config: type
+) -> list[Any]:
+    """Values of a setting in the runs that read the rows of a source, earliest run first.
+
+    config: class of the source's settings, which knows the value of one that was not given.
+    """
+    runs = {part.run for part in manifest if part.source == source and part.written}
+    values: list[Any] = []
+    for run in sorted(runs, key=manifest.runs.index):
+        given = read_record(sink, run)["settings"].get(source, {})
+        mine = {
+            key: value
+            for key, value in given.items()
+            if key.replace("-", "_").partition(".")[0] == setting
+        }
+        value = getattr(structure(config, mine, plugin=source), setting)
+        if value not in values:
+            values.append(value)
+    return values

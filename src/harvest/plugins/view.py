@@ -28,6 +28,12 @@ class DatasetReader(Protocol):
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """Another view of the same dataset."""
 
+    def harvested_with(self, source: str, setting: str) -> list[Any]:
+        """Values that a setting of a source had when these rows were harvested, each once.
+
+        A view may take it as the default of a setting of its own, as a time zone.
+        """
+
     @property
     def notes(self) -> list[str]:
         """The remarks that sources made while reading."""

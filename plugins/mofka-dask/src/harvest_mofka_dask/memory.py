@@ -65,6 +65,10 @@ class MemoryReader:
         }
         return known[name](self, **settings)
 
+    def harvested_with(self, source: str, setting: str) -> list[Any]:
+        """Nothing: these rows come from no run."""
+        return []
+
     @property
     def notes(self) -> list[str]:
         """The remarks that the source made while reading."""
