@@ -20,7 +20,7 @@ ZONE = ZoneInfo("America/Chicago")
 FIELDS = (
     *("JobID", "JobIDRaw", "JobName", "User", "Account", "Partition", "QOS", "State", "ExitCode"),
     *("Submit", "Start", "End", "Elapsed", "Timelimit", "NNodes", "NCPUS", "ReqMem", "TotalCPU"),
-    *("MaxRSS", "AllocTRES", "NodeList"),
+    *("MaxRSS", "AllocTRES", "NodeList", "NTasks"),
 )
 # user: account, partition, cores, minutes, minutes of waiting, share of the CPUs that is used
 USERS = {
@@ -92,6 +92,7 @@ def steps(shown: Row, busy: int, rng: random.Random) -> list[Row]:
         common | {
             "JobID": f"{shown['JobID']}.{step}", "JobIDRaw": f"{shown['JobIDRaw']}.{step}",
             "JobName": name, "ExitCode": code, "TotalCPU": clock(seconds), "MaxRSS": f"{rss}K",
+            "NTasks": "1",
         }
         for step, name, code, seconds, rss in told
     ]  # fmt: skip

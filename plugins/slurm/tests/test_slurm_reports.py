@@ -34,6 +34,8 @@ USE = {
     "user": pl.String,
     "partition": pl.String,
     "state": pl.String,
+    "submit_time": TIME,
+    "start_time": TIME,
     "elapsed_s": pl.Float64,
     "alloc_cpus": pl.Int64,
     "cpu_s": pl.Float64,
@@ -46,7 +48,8 @@ USE = {
 class Dataset:
     """A dataset whose views are given frames."""
 
-    def __init__(self, waits=(), use=(), jobs=0):
+    def __init__(self, waits=(), use=(), jobs=0, zone=None):
+        self.zone = zone
         started = pl.DataFrame(list(waits), schema=WAITS).lazy()
         days = started.group_by("date").agg(
             pl.len().alias("jobs"),
@@ -57,13 +60,20 @@ class Dataset:
         )
         self.frames = {
             "slurm.queue_time": started,
-            "slurm.jobs": pl.LazyFrame({"partition": ["p"] * jobs, "qos": ["q"] * jobs}),
+            "slurm.jobs": pl.LazyFrame(
+                [{"partition": "p", "qos": "q", "state": "pending"}] * (jobs - len(waits))
+                + [{**wait, "partition": "p", "qos": "q"} for wait in waits],
+                schema={**WAITS, "elapsed_s": pl.Float64, "planned_s": pl.Float64},
+            ),
             "slurm.worst_days": days,
             "slurm.efficiency": pl.LazyFrame(list(use), schema=USE),
         }
 
     def view(self, name, **settings):
         return self.frames[name]
+
+    def harvested_with(self, source, setting):
+        return [self.zone]
 
 
 def wait(seconds, *, hour=0, partition="p", qos="q", user="u", state="completed"):
@@ -88,6 +98,8 @@ def use(user="u", *, elapsed=3600.0, cpus=2, cpu=None, mem=None, partition="p", 
         "user": user,
         "partition": partition,
         "state": state,
+        "submit_time": START,
+        "start_time": START,
         "elapsed_s": elapsed,
         "alloc_cpus": cpus,
         "cpu_s": cpu,
@@ -136,7 +148,7 @@ def test_statistics_of_waits_equal_an_independent_computation(rows):
     st.lists(
         st.tuples(
             st.sampled_from(["ann", "bob", None]),
-            st.one_of(st.none(), st.floats(0, 1e6)),
+            st.one_of(st.none(), st.floats(0, 1e6).map(lambda seconds: round(seconds, 3))),
             st.one_of(st.none(), st.integers(0, 512)),
             st.one_of(st.none(), st.floats(0, 1e7)),
             st.one_of(st.none(), st.floats(0, 1.2)),

@@ -5,58 +5,20 @@ from __future__ import annotations
 import statistics
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
+from slurm_reader import Reader
 
-import harvest
 from harvest import UsageError
-from harvest.testing import collect
 from harvest_slurm import views
-from harvest_slurm.config import SlurmConfig
 from harvest_slurm.plugin import harvest_views
-from harvest_slurm.records import Job, Step
-from harvest_slurm.source import SlurmSource
 
 FIELDS = (
     "JobID,JobName,User,Partition,QOS,State,Submit,Start,End,Elapsed,Timelimit,AllocNodes,"
     "AllocCPUS,ReqMem,AllocTRES,NTasks,TotalCPU,MaxRSS,TRESUsageInTot"
 )
-
-
-class Reader:
-    """A dataset of what some dumps held."""
-
-    notes: ClassVar[list[str]] = []
-
-    def __init__(self, *paths: Path, **config: Any):
-        gathered: dict[str, list[pa.Table]] = {}
-        for path in paths:
-            found = collect(SlurmSource(str(path), SlurmConfig(**config)))
-            assert not found.rejects
-            for name, table in found.tables.items():
-                gathered.setdefault(name, []).append(table)
-        self.tables = {name: pa.concat_tables(tables) for name, tables in gathered.items()}
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.tables
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        cls = {"slurm.job": Job, "slurm.step": Step}[name]
-        table = self.tables.get(name, harvest.record_type(cls).arrow_schema.empty_table())
-        for place, field in enumerate(table.schema):
-            if pa.types.is_map(field.type):  # a dataset gives maps as lists of entries
-                entry = pa.struct([("key", field.type.key_type), ("value", field.type.item_type)])
-                column = table.column(place).cast(pa.list_(entry))
-                table = table.set_column(place, field.name, column)
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)
-        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
-
-    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
-        raise NotImplementedError
 
 
 def rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:

@@ -37,11 +37,13 @@ class Context:
     zone: zone of times without one.
     cut: values may be cut to the width of their column, which a final ``+`` shows.
     naive_times: set when a time without zone was met.
+    elapsed_from_times: set when End minus Start was taken for want of Elapsed and Suspended.
     """
 
     zone: ZoneInfo
     cut: bool = False
     naive_times: bool = False
+    elapsed_from_times: bool = False
 
 
 @attrs.frozen

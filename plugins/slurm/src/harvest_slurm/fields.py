@@ -12,7 +12,16 @@ from typing import Final
 
 import attrs
 
-__all__ = ["BY_NAME", "FIELDS", "FREE", "Field", "canonical", "is_field", "unique_names"]
+__all__ = [
+    "AMOUNTS",
+    "BY_NAME",
+    "FIELDS",
+    "FREE",
+    "Field",
+    "canonical",
+    "is_field",
+    "unique_names",
+]
 
 FREE: Final = frozenset(
     ["JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Constraints"]
@@ -49,7 +58,7 @@ def _step(kind: str, **columns: str) -> list[Field]:
 
 
 # Where two fields feed one column, the first in this list wins; the other is kept in extra where
-# it says something else.
+# it says something else.  What lists AMOUNTS stands behind the fields that they stand in for.
 FIELDS: Final[tuple[Field, ...]] = (
     Field("JobID", "id"),
     Field("JobIDRaw", "id"),
@@ -61,9 +70,6 @@ FIELDS: Final[tuple[Field, ...]] = (
     *_job("text", AdminComment="admin_comment", SystemComment="system_comment"),
     *_job("text", Container="container"),
     *_step("text", Layout="layout", MinCPUNode="min_cpu_node", MaxRSSNode="max_rss_node"),
-    *_step("text", TRESUsageInAve="tres_usage_in_ave", TRESUsageInMax="tres_usage_in_max"),
-    *_step("text", TRESUsageInMin="tres_usage_in_min", TRESUsageOutTot="tres_usage_out_tot"),
-    *_step("text", TRESUsageOutAve="tres_usage_out_ave", TRESUsageOutMax="tres_usage_out_max"),
     *_both("state", State="state"),
     *_both("exit", ExitCode="exit_code"),
     *_job("exit", DerivedExitCode="derived_exit_code"),
@@ -80,9 +86,9 @@ FIELDS: Final[tuple[Field, ...]] = (
     *_job("duration", PlannedCPU="planned_cpu_s", ResvCPU="planned_cpu_s"),
     *_job("seconds", PlannedCPURAW="planned_cpu_s", ResvCPURAW="planned_cpu_s"),
     *_step("duration", MinCPU="min_cpu_s", AveCPU="ave_cpu_s"),
-    *_both("int", NNodes="nodes", AllocNodes="alloc_nodes"),
-    *_both("int", AllocCPUS="alloc_cpus", NCPUS="alloc_cpus", ReqCPUS="req_cpus"),
-    *_both("int", ReqNodes="req_nodes"),
+    *_both("int", NNodes="nodes", AllocNodes="alloc_nodes", AllocCPUS="alloc_cpus"),
+    *_both("tres", AllocTRES="alloc_tres"),
+    *_both("int", NCPUS="alloc_cpus", ReqCPUS="req_cpus", ReqNodes="req_nodes"),
     *_job("int", Priority="priority", UID="uid", GID="gid"),
     *_job("int", Restarts="restarts"),
     *_both("int", DBIndex="db_index", ConsumedEnergyRaw="consumed_energy_j"),
@@ -95,9 +101,37 @@ FIELDS: Final[tuple[Field, ...]] = (
     *_step("memory", AveDiskRead="ave_disk_read_bytes", AveDiskWrite="ave_disk_write_bytes"),
     *_step("memory", MaxPages="max_pages", AvePages="ave_pages"),
     *_job("tres", ReqTRES="req_tres"),
-    *_both("tres", AllocTRES="alloc_tres"),
     *_step("usage", TRESUsageInTot="usage_in_tot"),
+    *_step("text", TRESUsageInAve="tres_usage_in_ave", TRESUsageInMax="tres_usage_in_max"),
+    *_step("text", TRESUsageInMin="tres_usage_in_min", TRESUsageOutTot="tres_usage_out_tot"),
+    *_step("text", TRESUsageOutAve="tres_usage_out_ave", TRESUsageOutMax="tres_usage_out_max"),
 )
+
+AMOUNTS: Final[dict[str, dict[str, str]]] = {
+    "AllocTRES": {"cpu": "alloc_cpus", "node": "alloc_nodes"},
+    "ReqTRES": {"cpu": "req_cpus", "node": "req_nodes", "mem": "req_mem_bytes"},
+    "TRESUsageInMax": {
+        "mem": "max_rss_bytes",
+        "vmem": "max_vm_size_bytes",
+        "pages": "max_pages",
+        "fs/disk": "max_disk_read_bytes",
+    },
+    "TRESUsageInAve": {
+        "mem": "ave_rss_bytes",
+        "vmem": "ave_vm_size_bytes",
+        "pages": "ave_pages",
+        "fs/disk": "ave_disk_read_bytes",
+        "cpu": "ave_cpu_s",
+    },
+    "TRESUsageInMin": {"cpu": "min_cpu_s"},
+    "TRESUsageOutMax": {"fs/disk": "max_disk_write_bytes"},
+    "TRESUsageOutAve": {"fs/disk": "ave_disk_write_bytes"},
+}
+"""Amounts that fill the gaps of a column: resource -> column, by the field that lists them.
+
+sacct prints the same numbers under both names.  A requested amount is never taken for an
+allocated one.
+"""
 
 # Fields that become no column, but whose names tell a header of sacct.
 _OTHERS: Final = [

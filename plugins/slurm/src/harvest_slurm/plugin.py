@@ -8,7 +8,10 @@ __all__ = ["harvest_api", "harvest_reports", "harvest_sources", "harvest_views"]
 
 harvest_api = 1
 
-_ZONE = "zone that days are counted in; UTC unless given"
+_ZONE = (
+    "zone that days and months are counted in; that of the harvest unless given, UTC where there "
+    "were several"
+)
 
 
 @hookimpl
@@ -79,9 +82,12 @@ def harvest_reports() -> list[ReportSpec]:
         ),
         ReportSpec(
             name="slurm.summary",
-            doc="Jobs, CPU hours, efficiency and waits by user, partition and state.",
+            doc="Jobs, CPU hours, efficiency and waits by user, partition, state and month.",
             build="harvest_slurm.reports:summary",
             requires=("slurm.job",),
-            settings={"top": "how many users have their own row; 25 unless given, 0 for all"},
+            settings={
+                "timezone": _ZONE,
+                "top": "how many users have their own row; 25 unless given, 0 for all",
+            },
         ),
     ]

@@ -2,7 +2,8 @@
 
 The columns are sacct's fields under one spelling.  Values that sacct prints as words where a
 number is due (``UNLIMITED``, ``Partition_Limit``, ``INVALID``, ``16?``) leave the column empty and
-stay readable in ``extra`` under sacct's field name.
+stay readable in ``extra`` under sacct's field name.  A column without a field of its own in a dump
+is filled from others that say the same; the plugin's README lists them in their order.
 """
 
 from __future__ import annotations

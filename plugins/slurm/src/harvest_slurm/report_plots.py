@@ -9,6 +9,8 @@ import polars as pl
 
 from harvest.report import Plot
 
+from .zone import Zone
+
 __all__ = ["cpu_hours", "histogram", "scatter", "states"]
 
 TICKS = (
@@ -70,9 +72,9 @@ def histogram(waits: pl.DataFrame) -> Plot:
     )
 
 
-def scatter(waits: pl.DataFrame, timezone: str) -> Plot:
+def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
     """Each job's wait by the time of its submission, coloured by partition."""
-    when = pl.coalesce("submit_time", "start_time").dt.convert_time_zone(timezone)
+    when = zone.local(pl.coalesce("submit_time", "start_time"))
     points = waits.select(
         when.dt.replace_time_zone(None).alias("when"),
         pl.col("wait_s").clip(lower_bound=1.0),
@@ -114,7 +116,7 @@ def scatter(waits: pl.DataFrame, timezone: str) -> Plot:
         )
         _time_axis(axes.yaxis, max(_longest(points["wait_s"]), 10.0))
         axes.set_ylim(bottom=0.8)
-        axes.set_xlabel(f"submitted ({timezone})")
+        axes.set_xlabel(f"submitted ({zone.name})")
         axes.set_ylabel("wait")
         if len(labels) > 1:
             for number, label in enumerate(labels):

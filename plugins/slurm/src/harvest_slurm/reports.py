@@ -5,14 +5,13 @@ The views decide what a wait and an efficiency are; here they are summed up.
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Table
 
 from .report_plots import cpu_hours, histogram, scatter, states
+from .zone import Zone, zone_of
 
 __all__ = ["queue_time", "summary", "wait_statistics"]
 
@@ -35,20 +34,21 @@ WAITS = (
 
 def queue_time(
     data: DatasetReader,
-    timezone: str = "UTC",
+    timezone: str | None = None,
     top: int | str = 10,
     partition: str | None = None,
     qos: str | None = None,
 ) -> Report:
     """The report ``slurm.queue_time``; its settings are those of the view slurm.worst_days."""
+    zone = zone_of(data, timezone)
     filters = {"partition": partition, "qos": qos}
     chosen = {name: value for name, value in filters.items() if value is not None}
-    waits = _picked(data.view("slurm.queue_time", timezone=timezone), chosen).collect()
-    all_jobs = _picked(data.view("slurm.jobs"), chosen).select(pl.len()).collect().item()
-    days = data.view("slurm.worst_days", timezone=timezone, top=top, **chosen).collect()
+    waits = _picked(data.view("slurm.queue_time", timezone=zone.name), chosen).collect()
+    jobs = _picked(data.view("slurm.jobs"), chosen).collect()
+    days = data.view("slurm.worst_days", timezone=zone.name, top=top, **chosen).collect()
     return Report(
         "How long jobs waited",
-        intro=_waits_in_words(waits, timezone, chosen),
+        intro=_waits_in_words(waits, zone, chosen),
         sections=[
             Table(
                 "statistics",
@@ -58,12 +58,12 @@ def queue_time(
                 group="by",
                 note=_CLOCK,
             ),
-            *([histogram(waits), scatter(waits, timezone)] if waits.height else []),
+            *([histogram(waits), scatter(waits, zone)] if waits.height else []),
             Table(
                 "worst-days",
                 days,
                 (
-                    Column("date", "day", doc=f"of submission, in the zone {timezone}"),
+                    Column("date", "day", doc=f"of submission, in the zone {zone.name}"),
                     Column("jobs"),
                     Column("mean_wait_s", "mean", None, "duration"),
                     Column("median_wait_s", "median", None, "duration"),
@@ -73,7 +73,7 @@ def queue_time(
                 title="Days with the longest mean wait",
                 note=_CLOCK,
             ),
-            _about_waits(waits, all_jobs),
+            _about_waits(waits, jobs, zone),
         ],
     )
 
@@ -105,22 +105,32 @@ def wait_statistics(waits: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, *parts])
 
 
-def summary(data: DatasetReader, top: int | str = 25) -> Report:
+def summary(data: DatasetReader, timezone: str | None = None, top: int | str = 25) -> Report:
     """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all."""
     shown = _number(top)
-    used = data.view("slurm.efficiency").collect()
-    waits = data.view("slurm.queue_time").collect()
+    zone = zone_of(data, timezone)
+    date = zone.local(pl.coalesce("submit_time", "start_time")).dt.date()
+    month = pl.col("date").dt.strftime("%Y-%m").alias("month")
+    used = data.view("slurm.efficiency").collect().with_columns(date=date).with_columns(month)
+    waits = data.view("slurm.queue_time", timezone=zone.name).collect().with_columns(month)
     others = _others(used, shown)
     named = {by: sum_up(_fold(used, others), _fold(waits, others), by)
              for by in ("user", "partition", "state")}  # fmt: skip
     people = named["user"]
+    months = sum_up(used, waits, "month").sort("month", nulls_last=True)
     return Report(
-        "Jobs by user, partition and state",
-        intro=_use_in_words(used),
+        "Jobs by user, partition, state and month",
+        intro=_use_in_words(used, zone),
         sections=[
             *(Table(by, table, _columns(by), title=f"By {by}") for by, table in named.items()),
+            Table(
+                "month",
+                months,
+                _columns("month", doc=f"of submission, in the zone {zone.name}"),
+                title="By month of submission",
+            ),
             *([cpu_hours(people), states(named["state"])] if used.height else []),
-            _about_use(used, others),
+            _about_use(used, waits, others, zone),
         ],
     )
 
@@ -130,7 +140,7 @@ def sum_up(used: pl.DataFrame, waits: pl.DataFrame, by: str) -> pl.DataFrame:
 
     used, waits: rows of the views slurm.efficiency and slurm.queue_time.
     """
-    given = pl.col("elapsed_s") * pl.col("alloc_cpus")
+    given = pl.col("cpu_hours") * 3600
     measured = pl.col("cpu_s").is_not_null() & (given > 0)
     hours = pl.col("cpu_hours")
     use = used.group_by(by).agg(
@@ -157,9 +167,9 @@ def sum_up(used: pl.DataFrame, waits: pl.DataFrame, by: str) -> pl.DataFrame:
     )
 
 
-def _columns(by: str) -> tuple[Column, ...]:
+def _columns(by: str, doc: str | None = None) -> tuple[Column, ...]:
     return (
-        Column(by),
+        Column(by, doc=doc),
         Column("jobs"),
         Column("cpu_hours", "CPU hours", None, ",.1f", doc="elapsed time x CPUs allocated"),
         Column(
@@ -223,52 +233,94 @@ def _fold(frame: pl.DataFrame, others: list[str]) -> pl.DataFrame:
     )
 
 
-def _waits_in_words(waits: pl.DataFrame, timezone: str, chosen: dict[str, str]) -> list[str]:
+def _period(dates: pl.Series, zone: Zone) -> str:
+    """``from 2024-01-01 to 2024-03-31 (UTC)``."""
+    days = dates.drop_nulls().sort()
+    return f"from {days[0]} to {days[-1]} ({zone.name})"
+
+
+def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: dict[str, str]) -> list[str]:
     which = "".join(f" of {name} {value}" for name, value in chosen.items())
     if not waits.height:
-        return [f"No job{which} in this dataset has started."]
-    days = waits["date"].drop_nulls().sort()
+        return [f"Of no job{which} in this dataset it is known how long it waited."]
     hour = waits.filter(pl.col("wait_s") <= 3600).height / waits.height
     minute = waits.filter(pl.col("wait_s") <= 60).height / waits.height
     return [
-        f"{waits.height:,} jobs{which} that were submitted from {days[0]} to {days[-1]} "
-        f"({timezone}) and started: {minute:.0%} within a minute, {hour:.0%} within an hour."
+        f"{waits.height:,} jobs{which} that were submitted {_period(waits['date'], zone)} "
+        f"and started: {minute:.0%} within a minute, {hour:.0%} within an hour."
     ]
 
 
-def _about_waits(waits: pl.DataFrame, all_jobs: int) -> Notes:
+def _about_waits(waits: pl.DataFrame, jobs: pl.DataFrame, zone: Zone) -> Notes:
     items = ["A wait is the time from submit to start; a requeued job waits once per run."]
-    not_started = all_jobs - waits.height
-    if not_started:
-        items.append(f"{not_started:,} of {all_jobs:,} jobs had not started and are left out.")
+    items += _left_out(jobs)
+    planned = waits.filter(pl.col("submit_time").is_null()).height
+    if planned:
+        items.append(
+            f"Of {planned:,} jobs the time of submission is not known: their wait is that from "
+            "eligible to start, and their day that of the start."
+        )
     negative = waits.filter(pl.col("wait_s") < 0).height
     if negative:
         items.append(f"{negative:,} jobs started before they were submitted, by their times.")
-    return Notes("definitions", items, title="Definitions")
+    return Notes("definitions", [*items, zone.why], title="Definitions")
 
 
-def _use_in_words(used: pl.DataFrame) -> list[str]:
+def _left_out(jobs: pl.DataFrame) -> list[str]:
+    """Why jobs have no wait."""
+    started = pl.col("start_time").is_not_null()
+    ran = (pl.col("elapsed_s") > 0).fill_null(value=False)
+    known = ran | (pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")
+    reasons = (
+        (started & pl.col("wait_s").is_null() & pl.col("planned_s").is_null(),
+         "started, but it is not known when they were submitted"),
+        (~started & ran, "ran, but it is not known when they started"),
+        (~started & ~ran & known.fill_null(value=False), "had not started"),
+        (~started & ~known.fill_null(value=False), "may have started or not"),
+    )  # fmt: skip
+    counts = [(jobs.filter(which).height, reason) for which, reason in reasons]
+    return [
+        f"{count:,} of {jobs.height:,} jobs {reason} and are left out."
+        for count, reason in counts
+        if count
+    ]
+
+
+def _use_in_words(used: pl.DataFrame, zone: Zone) -> list[str]:
+    """Jobs, users, CPU hours and success; what the dataset does not hold is said to be unknown."""
     if not used.height:
         return ["This dataset has no jobs."]
-    hours: Any = used["cpu_hours"].sum()
     users = used["user"].drop_nulls().n_unique()
-    done = used.filter(pl.col("state") == "completed").height / used.height
-    who = f"{used.height:,} jobs of {users:,} user{'s' if users != 1 else ''}"
-    return [f"{who}: {hours:,.1f} CPU hours, {done:.0%} completed."]
+    who = f"{used.height:,} jobs"
+    who += f" of {users:,} user{'s' if users != 1 else ''}" if users else ", users not known"
+    if used["date"].count():
+        who += f", submitted {_period(used['date'], zone)}"
+    known = used["cpu_hours"].count()
+    hours = f"{used['cpu_hours'].sum():,.1f} CPU hours" if known else "CPU hours not known"
+    if 0 < known < used.height:
+        hours += f" of the {known:,} jobs where they are known"
+    ended = used["state"].count()
+    done = used.filter(pl.col("state") == "completed").height / ended if ended else None
+    state = "state not known" if done is None else f"{done:.0%} completed"
+    return [f"{who}: {hours}, {state}."]
 
 
-def _about_use(used: pl.DataFrame, others: list[str]) -> Notes:
+def _about_use(used: pl.DataFrame, waits: pl.DataFrame, others: list[str], zone: Zone) -> Notes:
     items = []
     for column, what in (
         ("cpu_hours", "CPU hours are known"),
         ("cpu_eff", "The CPU time used was measured"),
         ("mem_eff", "The memory used was measured"),
+        ("state", "The state is known"),
     ):
         known = used[column].count()
         if known < used.height:
             items.append(f"{what} for {known:,} of {used.height:,} jobs.")
-    items.append("A wait is the time from submit to start; jobs that have not started have none.")
-    items.append(_CLOCK)
+    items.append(
+        f"A wait is the time from submit to start; it is known for {waits.height:,} of "
+        f"{used.height:,} jobs, the others had not started or have no such times."
+    )
+    items += [_CLOCK, zone.why]
     if others:
         items.append(
             f"{len(others):,} users with the fewest CPU hours share a row: top=0 lists all."

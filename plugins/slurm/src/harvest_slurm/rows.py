@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import attrs
@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 import harvest
 
+from . import gaps
 from .convert import Context, Converted, convert
-from .fields import BY_NAME, canonical
+from .fields import AMOUNTS, BY_NAME, canonical
 from .grid import Column, RawRows
 from .ids import Ids
 from .records import Job, Step
@@ -85,6 +86,44 @@ class _Columns:
         if read.words is not None and column not in self.texts:
             self.keep(name, read.words)
         self.texts.setdefault(column, field)
+        if name in AMOUNTS:
+            self._amounts(AMOUNTS[name], field, read.values[""])
+
+    def _gap(self, column: str) -> Any | None:
+        """Which rows of a column are empty; None where none is."""
+        first = self.ready.get(column)
+        if first is None:
+            return pa.array([True] * self.rows)
+        return first.is_null() if first.null_count else None
+
+    def _fill(self, column: str, values: Any) -> None:
+        first = self.ready.get(column)
+        values = values.cast(self.kinds[column])
+        self.ready[column] = values if first is None else pc.coalesce(first, values)
+
+    def _amounts(self, amounts: dict[str, str], field: Column, maps: Any) -> None:
+        """Fill the gaps of columns with amounts that a field lists."""
+        wanted = {
+            column: (key, gap)
+            for key, column in amounts.items()
+            if column in self.kinds and (gap := self._gap(column)) is not None
+        }
+        if wanted and not pa.types.is_map(maps.type):
+            maps = gaps.listed(field, reduce(pc.or_, (gap for _, gap in wanted.values())))
+        for column, (key, _) in wanted.items():
+            self._fill(column, gaps.amount(maps, key))
+            self.texts.setdefault(column, field)
+
+    def derive(self) -> None:
+        """Fill what follows from other columns."""
+        for column, source in (("elapsed_s", gaps.elapsed), ("total_cpu_s", gaps.total_cpu)):
+            gap = self._gap(column)
+            if gap is None or (values := source(self.ready)) is None:
+                continue
+            self._fill(column, values)
+            if column == "elapsed_s" and "suspended_s" not in self.ready:
+                filled = pc.any(pc.and_(gap, values.is_valid())).as_py()
+                self.ctx.elapsed_from_times |= bool(filled)
 
     def _targets(self, column: str, read: Converted) -> Iterable[tuple[str, Any]]:
         stem = column.removesuffix("_code").removesuffix("_bytes")
@@ -165,6 +204,7 @@ def build(step: bool, text: RawRows, ids: Ids, ctx: Context) -> Built:
     fields = _targets(tuple(text.names), step)
     for name, target, kind in fields:
         columns.add(name, target, kind, text.column(name))
+    columns.derive()
     kept, rejected = _judge(columns.errors, rows)
     extra = columns.extra_map()
     if extra is not None:

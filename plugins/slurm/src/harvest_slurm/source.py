@@ -125,3 +125,7 @@ def _read_dump(
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
             "cluster if that is another"
         )
+    if convert.elapsed_from_times:
+        ctx.note(
+            "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
+        )

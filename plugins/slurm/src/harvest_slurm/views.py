@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from zoneinfo import ZoneInfo
-
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+
+from .zone import zone_of
 
 __all__ = ["efficiency", "jobs", "queue_time", "worst_days"]
 
@@ -19,6 +19,22 @@ def _amount(column: str, key: str) -> pl.Expr:
         pl.when(pl.element().struct.field("key") == key).then(pl.element().struct.field("value"))
     )
     return mine.list.drop_nulls().list.first()
+
+
+def _gpus() -> pl.Expr:
+    """GPUs allocated: of all kinds, or those of each kind added up.
+
+    None are listed of a job without GPUs, and of any job where the cluster does not account for
+    GPUs; so a job has none only if others of its cluster have some.
+    """
+    key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
+    kinds = pl.col("alloc_tres").list.eval(pl.when(key.str.starts_with("gres/gpu:")).then(value))
+    kinds = kinds.list.drop_nulls()
+    listed = pl.coalesce(
+        _amount("alloc_tres", "gres/gpu"), pl.when(kinds.list.len() > 0).then(kinds.list.sum())
+    )
+    counted = listed.is_not_null().any().over("cluster")
+    return pl.when(pl.col("alloc_tres").is_not_null() & counted).then(listed.fill_null(0))
 
 
 def _runs(data: DatasetReader) -> pl.LazyFrame:
@@ -66,7 +82,9 @@ def _owner(time: str, position: str) -> list[pl.Expr]:
 def _steps(data: DatasetReader) -> pl.LazyFrame:
     """What the steps of each run of a job used."""
     tot = "usage_in_tot"
-    per_task = pl.col("max_rss_bytes") * pl.col("ntasks").fill_null(1)
+    single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
+    tasks = pl.coalesce("ntasks", pl.when(single).then(1))
+    per_task = pl.col("max_rss_bytes") * tasks
     steps = data["slurm.step"].with_columns(
         used_mem=pl.coalesce(_amount(tot, "mem").cast(pl.Int64), per_task),
         gpu_util=_amount(tot, "gres/gpuutil"),
@@ -88,7 +106,10 @@ def _steps(data: DatasetReader) -> pl.LazyFrame:
         steps_user_cpu_s=_sum("user_cpu_s"),
         steps_system_cpu_s=_sum("system_cpu_s"),
         max_rss_bytes=pl.col("max_rss_bytes").max(),
-        mem_used_bytes=pl.col("used_mem").max(),
+        # the most is not known where a step was sampled whose number of tasks is not known
+        mem_used_bytes=pl.when(
+            (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
+        ).then(pl.col("used_mem").max()),
         max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
         max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
         gpu_util_percent=pl.col("gpu_util").max(),
@@ -97,9 +118,9 @@ def _steps(data: DatasetReader) -> pl.LazyFrame:
 
 
 def _sum(column: str) -> pl.Expr:
-    """A sum that is null where nothing was measured."""
+    """A sum that is null where a part of it is not known."""
     values = pl.col(column)
-    return pl.when(values.count() > 0).then(values.sum())
+    return pl.when(values.is_not_null().all()).then(values.sum())
 
 
 def _unless_zero(column: str) -> pl.Expr:
@@ -110,7 +131,8 @@ def _unless_zero(column: str) -> pl.Expr:
 def jobs(data: DatasetReader) -> pl.LazyFrame:
     """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
-    ``cpu_s`` is the sum over steps, or what the job's own row says where the dump has no steps.
+    ``cpu_s`` is the sum over steps, or what the job's own row says where that is not known.
+    ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
     ``mem_used_bytes`` is the most that one step used on all its tasks.
     """
     runs = _runs(data).with_columns(
@@ -121,15 +143,15 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
     rolled = runs.with_columns(_owner("submit_time", "position")).join(
         _steps(data), on=_OWNER, how="left", nulls_equal=True
     )
-    per = pl.col("req_mem_per")
-    requested = (
-        pl.when(per == "cpu")
-        .then(pl.col("req_mem_bytes") * pl.coalesce("alloc_cpus", "req_cpus"))
-        .when(per == "node")
-        .then(pl.col("req_mem_bytes") * pl.coalesce("alloc_nodes", "nodes", "req_nodes"))
-        .otherwise(pl.col("req_mem_bytes"))
+    # of a job that has not started, NNodes is what it asked for
+    started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
+    alloc_nodes = pl.coalesce(
+        "alloc_nodes", _amount("alloc_tres", "node"), pl.when(started).then("nodes")
     )
-    tres_gpus = _amount("alloc_tres", "gres/gpu")
+    given = _memory("alloc_cpus", alloc_nodes)
+    requested = pl.coalesce(
+        given, _memory("req_cpus", pl.coalesce("nodes", "req_nodes", _amount("req_tres", "node")))
+    )
     return rolled.select(
         "job_id",
         "submit_time",
@@ -153,18 +175,25 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         "start_time",
         "end_time",
         wait_s=(pl.col("start_time") - pl.col("submit_time")).dt.total_microseconds() / 1e6,
-        planned_s="planned_s",
+        planned_s=pl.coalesce(
+            "planned_s",
+            (pl.col("start_time") - pl.col("eligible_time")).dt.total_microseconds() / 1e6,
+        ),
         elapsed_s="elapsed_s",
         timelimit_s="timelimit_s",
         req_nodes="req_nodes",
-        alloc_nodes=pl.coalesce("alloc_nodes", _amount("alloc_tres", "node"), "nodes"),
+        alloc_nodes=alloc_nodes,
         req_cpus="req_cpus",
         alloc_cpus="alloc_cpus",
-        alloc_gpus=pl.when(pl.col("alloc_tres").is_not_null()).then(tres_gpus.fill_null(0)),
+        alloc_gpus=_gpus(),
         req_mem_bytes=requested,
-        alloc_mem_bytes=pl.coalesce(_amount("alloc_tres", "mem"), requested),
+        # to ask for 0 is to ask for all that the nodes have
+        alloc_mem_bytes=pl.coalesce(
+            _amount("alloc_tres", "mem"), pl.when(started & (given > 0)).then(given)
+        ),
         steps=pl.col("steps").fill_null(0).cast(pl.Int64),
         ntasks="ntasks",
+        cpu_time_s=pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
         cpu_s=pl.coalesce("steps_cpu_s", _unless_zero("total_cpu_s")),
         user_cpu_s=pl.coalesce("steps_user_cpu_s", _unless_zero("user_cpu_s")),
         system_cpu_s=pl.coalesce("steps_system_cpu_s", _unless_zero("system_cpu_s")),
@@ -180,6 +209,18 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
     ).sort("submit_time", "job_id", "restart", nulls_last=True)
 
 
+def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
+    """Memory asked for, for so many CPUs or nodes."""
+    per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
+    return (
+        pl.when(per == "cpu")
+        .then(each * pl.col(cpus))
+        .when(per == "node")
+        .then(each * nodes)
+        .otherwise(each)
+    )
+
+
 def _share(part: str | pl.Expr, whole: pl.Expr) -> pl.Expr:
     """A share between 0 and about 1; null where the whole is 0 or unknown."""
     above = pl.col(part) if isinstance(part, str) else part
@@ -189,9 +230,9 @@ def _share(part: str | pl.Expr, whole: pl.Expr) -> pl.Expr:
 def efficiency(data: DatasetReader) -> pl.LazyFrame:
     """How much of what a job was given it used; null where a part was not measured.
 
-    ``cpu_eff`` = CPU seconds of all steps / (elapsed x CPUs); ``mem_eff`` = most memory of a step
-    / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % x GPUs); ``timelimit_eff`` =
-    elapsed / time limit.
+    ``cpu_eff`` = CPU seconds of all steps / those allocated (elapsed x CPUs); ``mem_eff`` = most
+    memory of a step / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % x GPUs);
+    ``timelimit_eff`` = elapsed / time limit.
     """
     ran = pl.col("elapsed_s")
     return jobs(data).select(
@@ -207,7 +248,7 @@ def efficiency(data: DatasetReader) -> pl.LazyFrame:
         "elapsed_s",
         "alloc_cpus",
         "cpu_s",
-        cpu_eff=_share("cpu_s", ran * pl.col("alloc_cpus")),
+        cpu_eff=_share("cpu_s", pl.col("cpu_time_s")),
         alloc_mem_bytes="alloc_mem_bytes",
         mem_used_bytes="mem_used_bytes",
         mem_eff=_share("mem_used_bytes", pl.col("alloc_mem_bytes")),
@@ -215,16 +256,16 @@ def efficiency(data: DatasetReader) -> pl.LazyFrame:
         gpu_eff=_share("gpu_util_percent", pl.col("alloc_gpus") * 100),
         timelimit_s="timelimit_s",
         timelimit_eff=_share("elapsed_s", pl.col("timelimit_s")),
-        cpu_hours=ran * pl.col("alloc_cpus") / 3600,
+        cpu_hours=pl.col("cpu_time_s") / 3600,
         gpu_hours=ran * pl.col("alloc_gpus") / 3600,
         start_time="start_time",
         end_time="end_time",
     )
 
 
-def queue_time(data: DatasetReader, timezone: str = "UTC") -> pl.LazyFrame:
+def queue_time(data: DatasetReader, timezone: str | None = None) -> pl.LazyFrame:
     """One row per started run: how long it waited, with the day of its submission."""
-    _check_zone(timezone)
+    zone = zone_of(data, timezone)
     waited = pl.coalesce("wait_s", "planned_s")
     return (
         jobs(data)
@@ -242,7 +283,7 @@ def queue_time(data: DatasetReader, timezone: str = "UTC") -> pl.LazyFrame:
             "submit_time",
             "eligible_time",
             "start_time",
-            date=pl.coalesce("submit_time", "start_time").dt.convert_time_zone(timezone).dt.date(),
+            date=zone.local(pl.coalesce("submit_time", "start_time")).dt.date(),
             wait_s=waited,
             planned_s="planned_s",
             elapsed_s="elapsed_s",
@@ -253,7 +294,7 @@ def queue_time(data: DatasetReader, timezone: str = "UTC") -> pl.LazyFrame:
 
 def worst_days(
     data: DatasetReader,
-    timezone: str = "UTC",
+    timezone: str | None = None,
     top: int | str = 10,
     partition: str | None = None,
     qos: str | None = None,
@@ -279,12 +320,3 @@ def worst_days(
         .sort("mean_wait_s", "date", descending=[True, False])
     )
     return by_day.head(days) if days > 0 else by_day
-
-
-def _check_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (ValueError, OSError, KeyError):
-        raise UsageError(
-            f"{name!r} is no time zone", remedy="name one as Europe/Zurich or UTC"
-        ) from None

@@ -1,0 +1,56 @@
+"""A dataset of dumps for tests of views and reports, held in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+import pyarrow as pa
+
+import harvest
+from harvest.testing import collect
+from harvest_slurm import views
+from harvest_slurm.config import SlurmConfig
+from harvest_slurm.records import Job, Step
+from harvest_slurm.source import SlurmSource
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """A dataset of what some dumps held."""
+
+    notes: ClassVar[list[str]] = []
+
+    def __init__(self, *paths: Path, **config: Any):
+        self.zone = config.get("timezone")
+        gathered: dict[str, list[pa.Table]] = {}
+        for path in paths:
+            found = collect(SlurmSource(str(path), SlurmConfig(**config)))
+            assert not found.rejects
+            for name, table in found.tables.items():
+                gathered.setdefault(name, []).append(table)
+        self.tables = {name: pa.concat_tables(tables) for name, tables in gathered.items()}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        cls = {"slurm.job": Job, "slurm.step": Step}[name]
+        table = self.tables.get(name, harvest.record_type(cls).arrow_schema.empty_table())
+        for place, field in enumerate(table.schema):
+            if pa.types.is_map(field.type):  # a dataset gives maps as lists of entries
+                entry = pa.struct([("key", field.type.key_type), ("value", field.type.item_type)])
+                column = table.column(place).cast(pa.list_(entry))
+                table = table.set_column(place, field.name, column)
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
+
+    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+        build = getattr(views, name.removeprefix("slurm."))
+        return build(self, **settings)  # type: ignore[no-any-return]
+
+    def harvested_with(self, source: str, setting: str) -> list[Any]:
+        return [self.zone]

@@ -1,0 +1,333 @@
+"""A figure is right or unknown, whichever fields a dump has; it is never 0 or wrong instead.
+
+A small accounting table is written from facts that are known, as sacct writes it; then fields are
+left out.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import attrs
+import polars as pl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from slurm_reader import Reader
+
+from harvest.report import Report, Table
+from harvest_slurm import reports, views
+
+GIB = 2**30
+BEGIN = datetime(2023, 12, 30, 22, tzinfo=UTC)
+
+
+@attrs.frozen
+class Job:
+    """What is known of a job: CPU milliseconds in user and system mode and memory per step."""
+
+    id: str
+    user: str
+    cpus: int
+    nodes: int
+    gpus: int
+    seconds: int
+    steps: tuple[tuple[str, int, int, int, int], ...]  # name, tasks, user ms, system ms, KiB a task
+    state: str = "COMPLETED"
+    waits: int = 90
+
+    @property
+    def mem(self) -> int:
+        return self.cpus * GIB
+
+    @property
+    def submit(self) -> datetime:
+        return BEGIN + timedelta(hours=7 * int(self.id.partition("_")[0]))
+
+
+JOBS = [
+    Job("1", "ann", 4, 1, 2, 3600, (("batch", 1, 3_000_000, 600_500, 50), ("0", 6, 250, 0, 90))),
+    Job("2", "bob", 128, 2, 0, 90_000, (("batch", 1, 9_500, 20, 800),), state="FAILED", waits=0),
+    Job("3_7", "ann", 1, 1, 0, 59, (("batch", 1, 58_000, 1, 4), ("extern", 1, 0, 1, 100))),
+    Job("4", "cyd", 16, 1, 0, 7200, (("batch", 1, 7_000_000, 12, 64),), state="TIMEOUT"),
+]  # fmt: skip
+WAITING = Job("5", "cyd", 8, 1, 0, 0, (), state="PENDING")
+
+
+def clock(seconds: float) -> str:
+    days, rest = divmod(int(seconds), 86_400)
+    text = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{text}" if days else text
+
+
+def cpu_clock(millis: int) -> str:
+    seconds, rest = divmod(millis, 1000)
+    return f"{clock(seconds)}.{rest:03}"
+
+
+def time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def fields_of(job: Job) -> dict[str, str]:
+    """The row of a job as sacct prints it; one that waits shows the CPUs that it asked for."""
+    start = job.submit + timedelta(seconds=job.waits)
+    ran = job.seconds > 0
+    tres = f"billing={job.cpus},cpu={job.cpus},mem={job.cpus}G,node={job.nodes}"
+    gpus = f",gres/gpu:a100={job.gpus}" if job.gpus else ""
+    used = [sum(step[place] for step in job.steps) for place in (2, 3)]
+    return {
+        "JobID": job.id,
+        "User": job.user,
+        "Partition": "gpu" if job.gpus else "cpu",
+        "QOS": "normal",
+        "State": job.state,
+        "Submit": time(job.submit),
+        "Eligible": time(job.submit),
+        "Start": time(start) if ran else "Unknown",
+        "End": time(start + timedelta(seconds=job.seconds)) if ran else "Unknown",
+        "Elapsed": clock(job.seconds),
+        "ElapsedRaw": str(job.seconds),
+        "Planned": clock(job.waits),
+        "Timelimit": "1-02:00:00",
+        "TimelimitRaw": str(26 * 60),
+        "AllocCPUS": str(job.cpus),
+        "NCPUS": str(job.cpus),
+        "ReqCPUS": str(job.cpus),
+        "NNodes": str(job.nodes),
+        "AllocNodes": str(job.nodes if ran else 0),
+        "ReqNodes": str(job.nodes),
+        "ReqMem": "1Gc",
+        "ReqTRES": tres,
+        "AllocTRES": tres + gpus if ran else "",
+        "CPUTime": clock(job.seconds * job.cpus),
+        "CPUTimeRAW": str(job.seconds * job.cpus),
+        "TotalCPU": cpu_clock(sum(used)),
+        "UserCPU": cpu_clock(used[0]),
+        "SystemCPU": cpu_clock(used[1]),
+    }
+
+
+def fields_of_step(job: Job, step: tuple[str, int, int, int, int]) -> dict[str, str]:
+    name, tasks, user, system, rss = step
+    row = fields_of(job)
+    most = f"cpu=00:00:01,fs/disk={rss * 3},mem={rss}K,pages=7,vmem={rss * 2}K"
+    for field in ("User", "Partition", "QOS", "Timelimit", "TimelimitRaw", "ReqMem", "ReqTRES"):
+        row[field] = ""
+    return row | {
+        "JobID": f"{job.id}.{name}",
+        "Submit": row["Start"],
+        "Eligible": row["Start"],
+        "NTasks": str(tasks),
+        "TotalCPU": cpu_clock(user + system),
+        "UserCPU": cpu_clock(user),
+        "SystemCPU": cpu_clock(system),
+        "MaxRSS": f"{rss}K",
+        "TRESUsageInMax": most,
+        "TRESUsageInTot": f"cpu=00:00:01,mem={rss * tasks}K",
+        "TRESUsageOutMax": f"fs/disk={rss * 5}",
+    }
+
+
+EVERY = sorted({*fields_of(JOBS[0]), *fields_of_step(JOBS[0], JOBS[0].steps[0])} - {"JobID"})
+
+
+def dump(names: Collection[str]) -> Reader:
+    """The table with some of its fields."""
+    header = ["JobID", *names]
+    lines = ["|".join(header)]
+    for job in [*JOBS, WAITING]:
+        for row in (fields_of(job), *(fields_of_step(job, step) for step in job.steps)):
+            lines.append("|".join(row.get(name, "") for name in header))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.txt"
+        path.write_text("\n".join(lines) + "\n")
+        return Reader(path, timezone="UTC")
+
+
+def largest(job: Job, amount: Callable[[Any], int]) -> int:
+    return max(amount(step) for step in job.steps)
+
+
+# column of the view slurm.jobs -> what it must be, and the sets of fields each of which suffices
+RAN: list[set[str]] = [{"Start"}, {"Elapsed"}, {"ElapsedRaw"}]
+ELAPSED = [{"Elapsed"}, {"ElapsedRaw"}, {"Start", "End"}]
+CPUS = [{"AllocCPUS"}, {"AllocTRES"}, {"NCPUS"}]
+RSS = [{"MaxRSS"}, {"TRESUsageInMax"}]
+CPU_TIME = [{"CPUTime"}, {"CPUTimeRAW"}, *(a | b for a in ELAPSED for b in CPUS)]
+USED = [{"TotalCPU"}, {"UserCPU", "SystemCPU"}]
+KNOWN: dict[str, tuple[Callable[[Job], float], list[set[str]]]] = {
+    "elapsed_s": (lambda job: job.seconds, ELAPSED),
+    "alloc_cpus": (lambda job: job.cpus, CPUS),
+    "cpu_time_s": (lambda job: job.seconds * job.cpus, CPU_TIME),
+    "cpu_s": (lambda job: sum(step[2] + step[3] for step in job.steps) / 1000, USED),
+    "timelimit_s": (lambda job: 26 * 3600, [{"Timelimit"}, {"TimelimitRaw"}]),
+    "wait_s": (lambda job: job.waits, [{"Submit", "Start"}]),
+    "planned_s": (lambda job: job.waits, [{"Planned"}, {"Eligible", "Start"}]),
+    "req_cpus": (lambda job: job.cpus, [{"ReqCPUS"}, {"ReqTRES"}]),
+    "req_nodes": (lambda job: job.nodes, [{"ReqNodes"}, {"ReqTRES"}]),
+    "alloc_nodes": (
+        lambda job: job.nodes,
+        [{"AllocNodes"}, {"AllocTRES"}, *({"NNodes"} | ran for ran in RAN)],
+    ),
+    "alloc_gpus": (lambda job: job.gpus, [{"AllocTRES"}]),
+    "req_mem_bytes": (lambda job: job.mem, [{"ReqTRES"}, *({"ReqMem"} | cpus for cpus in CPUS)]),
+    "alloc_mem_bytes": (
+        lambda job: job.mem,
+        [{"AllocTRES"}, *({"ReqMem"} | cpus | ran for cpus in CPUS for ran in RAN)],
+    ),
+    "max_rss_bytes": (lambda job: largest(job, lambda step: step[4] * 1024), RSS),
+    "mem_used_bytes": (
+        lambda job: largest(job, lambda step: step[1] * step[4] * 1024),
+        [{"TRESUsageInTot"}, *({"NTasks"} | rss for rss in RSS)],
+    ),
+    "max_disk_read_bytes": (lambda job: largest(job, lambda s: s[4] * 3), [{"TRESUsageInMax"}]),
+    "max_disk_write_bytes": (lambda job: largest(job, lambda s: s[4] * 5), [{"TRESUsageOutMax"}]),
+}
+
+SONAR = {
+    "User",
+    "State",
+    "Start",
+    "End",
+    "AllocTRES",
+    "ElapsedRaw",
+    "UserCPU",
+    "SystemCPU",
+    "MaxRSS",
+}
+SEFF = {"User", "State", "AllocCPUS", "ReqMem", "TotalCPU", "Elapsed", "MaxRSS", "NNodes", "NTasks"}
+XDMOD = {"Partition", "QOS", "User", "Submit", "Eligible", "Start", "End", "Elapsed", "State",
+         "NNodes", "NCPUS", "ReqCPUS", "ReqMem", "ReqTRES", "AllocTRES", "Timelimit"}  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(st.sets(st.sampled_from(EVERY)), st.sets(st.sampled_from(EVERY), max_size=4)))
+@example(SONAR)
+@example(SEFF)
+@example(XDMOD)
+@example(set(EVERY))
+@example({"ReqCPUS", "ElapsedRaw"})
+def test_each_figure_is_the_known_one_or_unknown(names: set[str]) -> None:
+    found = views.jobs(dump(sorted(names))).collect()
+    rows = {row["job_id"]: row for row in found.to_dicts()}
+    for job in JOBS:
+        for column, (known, sources) in KNOWN.items():
+            got = rows[job.id][column]
+            if got is not None or any(source <= names for source in sources):
+                assert got == pytest.approx(known(job), abs=1e-6), (job.id, column)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sets(st.sampled_from(EVERY)))
+def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
+    used = views.jobs(dump(sorted(names))).collect()
+    row = used.row(by_predicate=pl.col("job_id") == WAITING.id, named=True)
+    for column in ("cpu_s", "cpu_time_s", "alloc_mem_bytes", "alloc_nodes", "mem_used_bytes"):
+        assert not row[column], column
+    assert row["alloc_gpus"] is None
+    assert row["wait_s"] is None
+
+
+def test_sonars_fields_give_cpu_hours_and_efficiency() -> None:
+    # given what the monitoring tool Sonar asks of sacct: no AllocCPUS, Elapsed or TotalCPU
+    found = views.efficiency(dump(sorted(SONAR))).collect().to_dicts()
+    one = next(row for row in found if row["job_id"] == "1")
+    assert one["cpu_hours"] == 4.0
+    assert one["cpu_eff"] == pytest.approx((3_600_500 + 250) / 1000 / (4 * 3600))
+    assert one["mem_eff"] is None  # a step of unknown many tasks was sampled
+    assert "0.0 CPU hours" not in reports.summary(dump(sorted(SONAR))).text()
+
+
+def test_end_minus_start_leaves_out_the_time_of_suspension() -> None:
+    header = "JobID|State|Start|End|Suspended\n"
+    row = "1|COMPLETED|2024-01-01T10:00:00|2024-01-01T11:00:00|00:10:00\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.txt"
+        path.write_text(header + row)
+        (found,) = views.jobs(Reader(path)).collect().to_dicts()
+    assert found["elapsed_s"] == 3000.0
+
+
+def test_gpus_are_unknown_where_the_cluster_does_not_account_for_them() -> None:
+    header = "JobID|State|AllocTRES\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.txt"
+        path.write_text(header + "1|COMPLETED|cpu=4,mem=1G,node=1\n")
+        assert views.jobs(Reader(path)).collect()["alloc_gpus"].to_list() == [None]
+
+
+# --- the numbers on the pages, with each field missing in turn --------------------------------
+
+WITHOUT = [
+    set(),
+    *({name} for name in EVERY),
+    {"Start", "End"},
+    {"Submit", "Eligible"},
+    {"Submit", "Start", "Planned"},
+    {"Elapsed", "ElapsedRaw", "CPUTime", "CPUTimeRAW"},
+    {"AllocCPUS", "NCPUS", "AllocTRES", "CPUTime", "CPUTimeRAW"},
+    {"TotalCPU", "UserCPU"},
+    {"User", "State", "Partition", "QOS"},
+    set(EVERY),
+]
+IDS = [" ".join(sorted(names)) or "nothing" for names in WITHOUT[:-1]] + ["all"]
+
+
+def table(report: Report, name: str) -> pl.DataFrame:
+    (found,) = (item for item in report.sections if isinstance(item, Table) and item.name == name)
+    return found.data
+
+
+@pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
+def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -> None:
+    names = set(EVERY) - missing
+    report = reports.summary(dump(sorted(names)), top=1)
+    (text,) = report.intro
+    jobs = len(JOBS) + 1
+    assert text.startswith(f"{jobs} jobs")
+    # a job that waits has used no CPU hours, where it is known that it did not run
+    expected = sum(job.seconds * job.cpus for job in JOBS) / 3600
+    is_known = any(source <= names for source in CPU_TIME)
+    assert ("CPU hours not known" in text) is not is_known
+    if is_known:
+        assert f"{expected:,.1f} CPU hours" in text
+    for name in ("user", "partition", "state", "month"):
+        rows = table(report, name)
+        assert rows["jobs"].sum() == jobs
+        assert rows["cpu_hours"].count() > 0 if is_known else rows["cpu_hours"].count() == 0
+        assert rows["cpu_hours"].sum() == pytest.approx(expected if is_known else 0)
+        used = any(source <= names for source in USED)
+        assert (rows["cpu_eff"].count() > 0) is (is_known and used)
+    done = re.search(r"(\d+)% completed", text)
+    assert (done is not None) is ("State" in names)
+    assert done is None or int(done[1]) == round(200 / jobs)
+
+
+@pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
+def test_totals_of_the_waits_equal_the_sums_of_its_tables(missing: set[str]) -> None:
+    names = set(EVERY) - missing
+    report = reports.queue_time(dump(sorted(names)), top=0)
+    is_known = "Start" in names and bool(names & {"Submit", "Planned", "Eligible"})
+    statistics, days = table(report, "statistics"), table(report, "worst-days")
+    count = len(JOBS) if is_known else 0
+    assert days["jobs"].sum() == count
+    assert report.intro[0].startswith(f"{count} jobs" if is_known else "Of no job")
+    for by in statistics["by"].unique():
+        mine = statistics.filter(pl.col("by") == by)
+        assert mine["jobs"].sum() == count
+        mean = (mine["mean_wait_s"] * mine["jobs"]).sum() / max(count, 1)
+        assert mean == pytest.approx(sum(job.waits for job in JOBS) / len(JOBS))
+    # and every job is either in the tables or said to be left out, with the reason
+    left_out = {
+        reason: int(number)
+        for number, reason in re.findall(r"(\d+) of 5 jobs (.*) and are left out", report.text())
+    }
+    assert sum(left_out.values()) + count == len(JOBS) + 1
+    waits = bool(names & {"State", "Elapsed", "ElapsedRaw"})
+    assert left_out.get("had not started", 0) == (1 if waits else 0)
