@@ -21,7 +21,10 @@ from hypothesis import strategies as st
 from slurm_reader import Reader
 
 from harvest.report import Report, Table
+from harvest.testing import collect
 from harvest_slurm import reports, views
+from harvest_slurm.config import SlurmConfig
+from harvest_slurm.source import SlurmSource
 
 GIB = 2**30
 BEGIN = datetime(2023, 12, 30, 22, tzinfo=UTC)
@@ -252,6 +255,18 @@ def test_end_minus_start_leaves_out_the_time_of_suspension() -> None:
         path.write_text(header + row)
         (found,) = views.jobs(Reader(path)).collect().to_dicts()
     assert found["elapsed_s"] == 3000.0
+
+
+def test_end_minus_start_without_suspensions_is_noted() -> None:
+    # given a dump of jobs alone, without Elapsed and Suspended
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.txt"
+        path.write_text("JobID|State|Start|End\n1|FAILED|2024-01-01T10:00:00|2024-01-01T11:00:00\n")
+        found = collect(SlurmSource(str(path), SlurmConfig(timezone="UTC")))
+    assert [row["elapsed_s"] for row in found.rows("slurm.job")] == [3600.0]
+    assert found.notes == [
+        "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
+    ]
 
 
 def test_gpus_are_unknown_where_the_cluster_does_not_account_for_them() -> None:

@@ -93,7 +93,7 @@ class _Columns:
         """Which rows of a column are empty; None where none is."""
         first = self.ready.get(column)
         if first is None:
-            return pa.array([True] * self.rows)
+            return pa.array([True] * self.rows, pa.bool_())
         return first.is_null() if first.null_count else None
 
     def _fill(self, column: str, values: Any) -> None:
