@@ -160,7 +160,9 @@ def largest(job: Job, amount: Callable[[Any], int]) -> int:
 # column of the view slurm.jobs -> what it must be, and the sets of fields each of which suffices
 RAN: list[set[str]] = [{"Start"}, {"Elapsed"}, {"ElapsedRaw"}]
 ELAPSED = [{"Elapsed"}, {"ElapsedRaw"}, {"Start", "End"}]
-CPUS = [{"AllocCPUS"}, {"AllocTRES"}, {"NCPUS"}]
+GIVEN = [{"AllocCPUS"}, {"AllocTRES"}, {"NCPUS"}]
+ASKED: list[set[str]] = [a | b for a in ELAPSED for b in ({"ReqCPUS"}, {"ReqTRES"})]
+CPUS = [*GIVEN, *ASKED]
 RSS = [{"MaxRSS"}, {"TRESUsageInMax"}]
 CPU_TIME = [{"CPUTime"}, {"CPUTimeRAW"}, *(a | b for a in ELAPSED for b in CPUS)]
 USED = [{"TotalCPU"}, {"UserCPU", "SystemCPU"}]
@@ -182,7 +184,7 @@ KNOWN: dict[str, tuple[Callable[[Job], float], list[set[str]]]] = {
     "req_mem_bytes": (lambda job: job.mem, [{"ReqTRES"}, *({"ReqMem"} | cpus for cpus in CPUS)]),
     "alloc_mem_bytes": (
         lambda job: job.mem,
-        [{"AllocTRES"}, *({"ReqMem"} | cpus | ran for cpus in CPUS for ran in RAN)],
+        [{"AllocTRES"}, *({"ReqMem"} | cpus | ran for cpus in GIVEN for ran in RAN)],
     ),
     "max_rss_bytes": (lambda job: largest(job, lambda step: step[4] * 1024), RSS),
     "mem_used_bytes": (
@@ -266,6 +268,19 @@ def test_end_minus_start_without_suspensions_is_noted() -> None:
     assert [row["elapsed_s"] for row in found.rows("slurm.job")] == [3600.0]
     assert found.notes == [
         "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
+    ]
+
+
+def test_cpus_that_were_asked_for_are_noted_and_only_of_jobs_that_ran() -> None:
+    # given neither AllocCPUS, AllocTRES nor NCPUS
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.txt"
+        path.write_text("JobID|State|ElapsedRaw|ReqCPUS\n1|COMPLETED|60|4\n2|PENDING|0|8\n")
+        found = collect(SlurmSource(str(path), SlurmConfig(timezone="UTC")))
+    assert [row["alloc_cpus"] for row in found.rows("slurm.job")] == [4, None]
+    assert found.notes == [
+        "CPUs of jobs are those they asked for (ReqCPUS), since those allocated are not in the "
+        "dump; ask sacct for AllocCPUS"
     ]
 
 

@@ -38,12 +38,14 @@ class Context:
     cut: values may be cut to the width of their column, which a final ``+`` shows.
     naive_times: set when a time without zone was met.
     elapsed_from_times: set when End minus Start was taken for want of Elapsed and Suspended.
+    cpus_from_request: set when CPUs asked for were taken for want of those allocated.
     """
 
     zone: ZoneInfo
     cut: bool = False
     naive_times: bool = False
     elapsed_from_times: bool = False
+    cpus_from_request: bool = False
 
 
 @attrs.frozen

@@ -129,8 +129,8 @@ AMOUNTS: Final[dict[str, dict[str, str]]] = {
 }
 """Amounts that fill the gaps of a column: resource -> column, by the field that lists them.
 
-sacct prints the same numbers under both names.  A requested amount is never taken for an
-allocated one.
+sacct prints the same numbers under both names.  A requested amount is not taken for an allocated
+one, but for the CPUs of jobs that ran, at last (see ``rows``).
 """
 
 # Fields that become no column, but whose names tell a header of sacct.

@@ -54,6 +54,7 @@ class _Columns:
 
     def __init__(self, step: bool, rows: int, ctx: Context):
         self.ctx = ctx
+        self.step = step
         self.rows = rows
         self.kinds = _kinds(step)
         self.ready: dict[str, Any] = {}
@@ -124,6 +125,19 @@ class _Columns:
             if column == "elapsed_s" and "suspended_s" not in self.ready:
                 filled = pc.any(pc.and_(gap, values.is_valid())).as_py()
                 self.ctx.elapsed_from_times |= bool(filled)
+        self._requested_cpus()
+
+    def _requested_cpus(self) -> None:
+        """Fill the allocated CPUs of jobs that ran, at last, with those that they asked for."""
+        gap = None if self.step else self._gap("alloc_cpus")
+        asked, elapsed = self.ready.get("req_cpus"), self.ready.get("elapsed_s")
+        if gap is None or asked is None or elapsed is None:
+            return
+        ran = pc.fill_null(pc.greater(elapsed, 0.0), False)
+        values = pc.if_else(ran, asked, pa.scalar(None, asked.type))
+        self._fill("alloc_cpus", values)
+        filled = pc.any(pc.and_(gap, values.is_valid())).as_py()
+        self.ctx.cpus_from_request |= bool(filled)
 
     def _targets(self, column: str, read: Converted) -> Iterable[tuple[str, Any]]:
         stem = column.removesuffix("_code").removesuffix("_bytes")

@@ -129,3 +129,8 @@ def _read_dump(
         ctx.note(
             "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
         )
+    if convert.cpus_from_request:
+        ctx.note(
+            "CPUs of jobs are those they asked for (ReqCPUS), since those allocated are not in the "
+            "dump; ask sacct for AllocCPUS"
+        )
