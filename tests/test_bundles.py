@@ -18,7 +18,6 @@ import harvest
 from harvest.engines.local import LocalEngine
 from harvest.plugins.manager import manager
 from harvest.run import plan
-from harvest.run.durable import checksum
 from harvest.run.fingerprint import fingerprint
 from harvest.run.manifest import Part, part_key, part_stem
 from harvest.run.plan import Planned, bundled
@@ -31,6 +30,7 @@ from harvest.run.work import (
     harvest_bundle,
     harvest_partition,
 )
+from harvest.toolkit.files import checksum
 
 # --- which partitions are taken together ----------------------------------------------------------
 

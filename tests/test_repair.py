@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from harvest.cli.app import app
 from harvest.dataset.repair import repair
 from harvest.errors import DatasetError
-from harvest.run.durable import checksum
+from harvest.toolkit.files import checksum
 
 
 @pytest.fixture(params=sorted(FORMS))

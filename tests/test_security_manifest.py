@@ -16,9 +16,9 @@ import harvest
 from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.dataset.verify import verify
 from harvest.plugins.sink import PartFile
-from harvest.run.durable import checksum
 from harvest.run.manifest import HISTORY, NAME, Manifest, Part, write_part
 from harvest.run.rollback import roll_back
+from harvest.toolkit.files import checksum
 
 SECRET = b"a secret of somebody\n"
 

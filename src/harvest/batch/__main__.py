@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from harvest.errors import HarvestError
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 
 def main() -> int:

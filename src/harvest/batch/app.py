@@ -65,7 +65,7 @@ def _document(job: JobStatus) -> dict[str, Any]:
 
 
 def _print(job: JobStatus) -> None:
-    from harvest.run.text import printable_line
+    from harvest.toolkit.texts import printable_line
 
     counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
     ids = ", ".join(map(str, job.job_ids))

@@ -15,7 +15,7 @@ import attrs
 
 from harvest import interrupt
 from harvest.errors import UsageError
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from . import slurm
 from .files import JOB, LOG, SCRIPT, STATE, SUBMITTED, Submission, write

@@ -20,7 +20,7 @@ from typing import Any, Final
 import attrs
 
 from harvest.errors import DatasetError
-from harvest.run.durable import write_atomically
+from harvest.toolkit.files import write_atomically
 
 __all__ = ["JOB", "LOG", "SCRIPT", "STATE", "SUBMITTED", "Submission", "read", "write"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harvest.errors import UsageError
 from harvest.plugins.manager import resolve
-from harvest.run.durable import fsync_directory, fsync_file
+from harvest.toolkit.files import replacing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,15 +39,9 @@ def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | 
         )
     if not path.parent.is_dir():
         raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
-    temporary = path.with_name(f".{path.name}.tmp")
     table = frame.collect()
-    try:
+    with replacing(path) as temporary:
         _WRITERS[suffix](table, temporary, text)
-        fsync_file(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    fsync_directory(path.absolute().parent)
     return int(table.height)
 
 
@@ -107,7 +101,7 @@ def _defused(column: pl.Series) -> pl.Series:
 
 def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:
     """Each row as lines of name and value, nulls left out; nested values as JSON."""
-    from harvest.run.text import printable_line
+    from harvest.toolkit.texts import printable_line
 
     plain = csv_columns(table, defuse=False)
     indent = max(map(len, plain.columns), default=0) + 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +13,9 @@ from harvest.errors import DatasetError, UnknownTypeError
 from harvest.plugins.inside import link_on_the_way
 from harvest.plugins.sink import PartFile
 from harvest.run.again import read_record
-from harvest.run.durable import checksum
 from harvest.run.kept import KEPT, contents, read_state
 from harvest.run.manifest import Part
+from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -89,14 +88,7 @@ def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
 
 
 def _check_range(path: Path, offset: int, file: PartFile) -> str | None:
-    digest = hashlib.sha256()
-    left = file.size_bytes
-    with path.open("rb") as stream:
-        stream.seek(offset)
-        while left and (block := stream.read(min(left, 1 << 20))):
-            digest.update(block)
-            left -= len(block)
-    if left or digest.hexdigest() != file.sha256:
+    if checksum_range(path, offset, file.size_bytes) != file.sha256:
         return f"{path}: bytes {offset} to {offset + file.size_bytes} have changed (checksum)"
     return None
 

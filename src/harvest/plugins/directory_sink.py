@@ -8,7 +8,6 @@ written (``writer``) and how files are read (``scan``).
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import attrs
 
 from harvest.errors import DatasetError, UsageError
 from harvest.toolkit import fault
+from harvest.toolkit.files import checksum, fsync_directory
 
 from .sink import PartFile, Publication, Sink
 
@@ -102,7 +102,7 @@ class DirectorySink(Sink):
                     placed[directory, file.path] = moved.path
             final[key] = [attrs.evolve(f, path=placed[directory, f.path]) for f in files]
         for path in sorted(touched):
-            _fsync_directory(path)
+            fsync_directory(path)
         return final
 
     def _publish(
@@ -152,10 +152,10 @@ class DirectorySink(Sink):
             if not directory.is_dir():
                 continue
             if any(os.scandir(directory)):
-                _fsync_directory(directory)
+                fsync_directory(directory)
             else:
                 directory.rmdir()
-                _fsync_directory(directory.parent)
+                fsync_directory(directory.parent)
 
     def paths(self, files: Iterable[PartFile]) -> list[Path]:
         """Where committed files lie; raises DatasetError for a path that leads out of root."""
@@ -203,15 +203,9 @@ def _leads_elsewhere(link: Path) -> DatasetError:
 
 def _is_content(path: Path, file: PartFile) -> bool:
     """Whether ``path`` is a file with the size and checksum of ``file``."""
-    if path.is_symlink():
+    if path.is_symlink() or not path.is_file() or path.stat().st_size != file.size_bytes:
         return False
-    try:
-        with path.open("rb") as stream:
-            if os.fstat(stream.fileno()).st_size != file.size_bytes:
-                return False
-            return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-    except FileNotFoundError:
-        return False
+    return checksum(path) == file.sha256
 
 
 def _remove(path: Path) -> set[Path]:
@@ -222,11 +216,3 @@ def _remove(path: Path) -> set[Path]:
     except FileNotFoundError:
         return set()
     return {path.parent}
-
-
-def _fsync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -16,6 +16,7 @@ import attrs
 
 from harvest.errors import SourceError
 from harvest.model import Record
+from harvest.toolkit.files import input_path, list_files
 
 from .context import ReadContext
 
@@ -110,12 +111,8 @@ class Source(abc.ABC):
         By default the location itself, or each file directly below it, is one partition.
         Raises SourceError when there is nothing to read.
         """
-        path = Path(self.location).expanduser().absolute()
-        if not path.exists():
-            raise SourceError(
-                "no such file or directory", where=str(path), remedy="check the location"
-            )
-        files = sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+        path = input_path(self.location)
+        files = list_files(path) if path.is_dir() else [path]
         if not files:
             raise SourceError(
                 "the directory holds no file", where=str(path), remedy="check the location"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 if TYPE_CHECKING:
     import polars as pl

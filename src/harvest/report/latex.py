@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from .cells import MISSING, group_starts, numeric, rows_of_text
 from .model import Notes, Report, Table

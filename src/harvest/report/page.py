@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
 from .draw import COLOURS, to_inline_svg, to_png

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
 from .model import Column, Notes, Plot, Report, Table

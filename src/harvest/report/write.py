@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harvest.errors import UsageError
-from harvest.run.durable import write_atomically
+from harvest.toolkit.files import write_atomically
 
 from .model import Plot, Report
 

@@ -15,6 +15,7 @@ import orjson
 from harvest.errors import DatasetError, SourceError
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
+from harvest.toolkit.texts import printable
 
 from .commit import RUNS
 from .manifest import Part, part_key
@@ -23,7 +24,6 @@ from .prepare import prepare_sinks, prepare_sources
 from .recipe import Endpoint, Recipe
 from .record import recipe_of
 from .runner import Job, RunResult, carry_out
-from .text import printable
 
 __all__ = ["Again", "read_again", "read_record"]
 

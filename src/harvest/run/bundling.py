@@ -14,8 +14,8 @@ import attrs
 
 from harvest.plugins.sink import PartFile, Sink
 from harvest.toolkit import fault
+from harvest.toolkit.files import flush
 
-from .durable import flushed
 from .manifest import Part, write_parts
 from .reading import Reading, Small, make_attempt, put_in_place, result_of
 from .staged import BUNDLED, STAGING, bundle_name
@@ -67,7 +67,7 @@ def _stage_bundle(
         whole = {}
         if tables:
             path = sink.write_bundle(attempt, tables)
-            size, digest = flushed(attempt / path)
+            size, digest = flush(attempt / path)
             for record_type, pieces in tables.items():
                 whole[record_type] = PartFile(
                     path=path,

@@ -16,8 +16,8 @@ import attrs
 
 from harvest.plugins.sink import PartFile, Publication, Sink
 from harvest.toolkit import fault
+from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
-from .durable import checksum, fsync_directory, write_atomically
 from .kept import forget, keep, remember
 from .manifest import Manifest, Schema
 from .staged import STAGING, Staged, finished, parts_in

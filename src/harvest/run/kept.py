@@ -8,7 +8,6 @@ still has is shared and costs nothing.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +17,8 @@ from harvest.errors import DatasetError
 from harvest.plugins.inside import link_on_the_way
 from harvest.plugins.sink import PartFile, Sink
 from harvest.toolkit import fault
+from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
 
-from .durable import fsync_directory, fsync_file, write_atomically
 from .manifest import HISTORY, NAME, Manifest, Part
 
 __all__ = [
@@ -39,8 +38,6 @@ KEPT = "kept"
 
 Content: TypeAlias = tuple[str, str]
 """Tells whether two manifests name the same bytes: place (none for a piece) and checksum."""
-
-_BLOCK = 1 << 20
 
 
 def content_of(file: PartFile) -> Content:
@@ -177,19 +174,12 @@ def _copy(
         else:
             return True
     temporary = target.with_name(f".{target.name}.tmp")
-    digest = hashlib.sha256()
-    left = file.size_bytes
     try:
-        given = source.open("rb")
+        with temporary.open("wb") as copy:
+            digest = checksum_range(source, offset or 0, file.size_bytes, copy)
     except FileNotFoundError:
-        return False
-    with given, temporary.open("wb") as taken:
-        given.seek(offset or 0)
-        while left and (block := given.read(min(left, _BLOCK))):
-            digest.update(block)
-            taken.write(block)
-            left -= len(block)
-    if left or digest.hexdigest() != file.sha256:
+        digest = ""
+    if digest != file.sha256:
         temporary.unlink()
         return False
     fsync_file(temporary)

@@ -22,8 +22,9 @@ from harvest.plugins.inside import is_digest, is_inside, is_name
 from harvest.plugins.sink import PartFile
 from harvest.plugins.source import Partition
 from harvest.toolkit import fault
+from harvest.toolkit.files import write_atomically
 
-from .durable import write_atomically, write_durably
+from .durable import write_durably
 
 __all__ = [
     "FORMAT",

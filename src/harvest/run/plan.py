@@ -16,12 +16,12 @@ from harvest import interrupt
 from harvest.errors import SourceError
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
+from harvest.toolkit.files import checksum
+from harvest.toolkit.texts import printable
 
-from .durable import checksum
 from .fingerprint import fingerprint
 from .manifest import Manifest, Part, part_key, part_stem
 from .staged import Staged, staged_parts
-from .text import printable
 
 __all__ = [
     "Listed",

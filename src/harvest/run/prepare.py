@@ -8,10 +8,10 @@ from harvest.errors import ConfigError, UsageError
 from harvest.plugins.manager import PluginManager, suggestion
 from harvest.plugins.settings import structure
 from harvest.plugins.sink import Sink
+from harvest.toolkit.texts import printable_line
 
 from .plan import SourceUse
 from .recipe import Endpoint, Recipe
-from .text import printable_line
 
 __all__ = ["prepare_sinks", "prepare_sources"]
 

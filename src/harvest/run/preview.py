@@ -12,9 +12,9 @@ from harvest.errors import SourceError
 from harvest.model import RecordType, record_type
 from harvest.plugins.context import ReadContext
 from harvest.plugins.source import Partition, Source
+from harvest.toolkit.texts import printable, printable_line
 
 from .rows import typed_tables
-from .text import printable, printable_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

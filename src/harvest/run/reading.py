@@ -25,15 +25,15 @@ from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.sink import PartFile, PartWriter
 from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
+from harvest.toolkit.files import flush
+from harvest.toolkit.texts import printable
 
-from .durable import flushed
 from .fingerprint import fingerprint
 from .freeze import freezing
 from .manifest import Part, write_part
 from .rejects import RejectWriter
 from .rows import typed_tables
 from .staged import DONE, STAGING, parts_in
-from .text import printable
 from .work import (
     ATTEMPTS,
     REJECTS,
@@ -341,7 +341,7 @@ def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> t
 
 
 def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
-    size, digest = flushed(directory / path)
+    size, digest = flush(directory / path)
     return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
 
 

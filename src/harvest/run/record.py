@@ -24,12 +24,12 @@ from harvest.errors import DatasetError
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Source
+from harvest.toolkit.texts import printable
 
 from .account import account_of
 from .manifest import Part, plain
 from .plan import SourceUse
 from .recipe import Endpoint, Recipe
-from .text import printable
 
 __all__ = ["HIDDEN", "describe_rollback", "describe_run", "recipe_of", "without_secrets"]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from harvest.plugins.context import Reject
-
-from .text import printable
+from harvest.toolkit.texts import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,8 +14,7 @@ from harvest.model import BatchError, Record, RecordType, RecordTypeError, recor
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.plugins.context import ReadContext
 from harvest.plugins.source import Partition, Source
-
-from .text import printable
+from harvest.toolkit.texts import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,6 +15,7 @@ from harvest.plugins.engine import Engine
 from harvest.plugins.manager import PluginManager
 from harvest.plugins.sink import Sink
 from harvest.toolkit import fault
+from harvest.toolkit.texts import printable
 
 from .account import Account, account_of
 from .choose import name_sources
@@ -27,7 +28,6 @@ from .recipe import Recipe
 from .record import describe_run
 from .staged import Staged
 from .target import Target, manifest_of, new_run_id, storage_errors, writing
-from .text import printable
 from .work import (
     Progress,
     Task,

@@ -13,13 +13,13 @@ import attrs
 from harvest import interrupt
 from harvest.errors import DatasetError, HarvestError, UsageError
 from harvest.plugins.sink import Sink
+from harvest.toolkit.texts import printable
 
 from .commit import Commit, drop_unfinished, recover
 from .durable import make_directories
 from .lock import Lock, locked
 from .manifest import Manifest
 from .staged import STAGING
-from .text import printable
 
 __all__ = ["Target", "manifest_of", "new_run_id", "storage_errors", "writing"]
 

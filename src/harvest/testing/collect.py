@@ -14,7 +14,7 @@ from harvest.model import record_type
 from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.source import Partition, Source
 from harvest.run.rows import typed_tables
-from harvest.run.text import printable
+from harvest.toolkit.texts import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa

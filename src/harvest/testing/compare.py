@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from harvest.run.text import printable
+from harvest.toolkit.texts import printable
 
 from .collect import Collected
 

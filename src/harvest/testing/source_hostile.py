@@ -12,7 +12,7 @@ from harvest.errors import HarvestError, SourceError
 from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.source import Detection, Partition, Source
 from harvest.run.rows import typed_tables
-from harvest.run.text import printable
+from harvest.toolkit.texts import printable
 
 from .compare import difference
 from .names import odd_names

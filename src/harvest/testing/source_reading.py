@@ -15,7 +15,7 @@ from unittest import mock
 from harvest.plugins.context import ReadContext
 from harvest.plugins.settings import structure
 from harvest.run.rows import typed_tables
-from harvest.run.text import printable
+from harvest.toolkit.texts import printable
 
 from .compare import difference
 from .golden import check_schemas

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from .bell import Bell, Notifications, notifying
 from .inputs import Inputs

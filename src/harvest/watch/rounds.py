@@ -19,7 +19,7 @@ from harvest.run.manifest import part_key
 from harvest.run.plan import Listed, SourceUse
 from harvest.run.recipe import Recipe
 from harvest.run.runner import Job, RunResult, carry_out
-from harvest.run.text import printable, printable_line
+from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs
 

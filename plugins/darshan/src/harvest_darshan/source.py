@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
@@ -18,6 +17,8 @@ from harvest import (
     SourceError,
     file_partition,
 )
+from harvest.toolkit.files import input_path, walk_files
+from harvest.toolkit.settings import positive, setting
 
 from . import records
 from .container import HEADER_BYTES, has_magic
@@ -31,29 +32,18 @@ __all__ = ["DarshanConfig", "DarshanSource"]
 SUFFIXES = (".darshan", ".darshan_partial")
 
 
-def _positive(instance: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-    if value <= 0:
-        raise ValueError(f"{attribute.name} must be greater than 0, not {value}")
-
-
 @attrs.frozen(kw_only=True)
 class DarshanConfig:
     """Settings of the source ``darshan``."""
 
-    max_inflated_bytes: int = attrs.field(
-        default=16 << 30,
-        validator=_positive,
-        metadata={"doc": "Bytes that the regions of one log may inflate to; beyond, a reject."},
+    max_inflated_bytes: int = setting(
+        "Bytes that the regions of one log may inflate to; beyond, a reject.", 16 << 30, positive
     )
-    max_ratio: int = attrs.field(
-        default=500,
-        validator=_positive,
-        metadata={"doc": "How many times its size a region over 64 MiB may inflate to."},
+    max_ratio: int = setting(
+        "How many times its size a region over 64 MiB may inflate to.", 500, positive
     )
-    max_seconds: float = attrs.field(
-        default=600.0,
-        validator=_positive,
-        metadata={"doc": "Seconds that checking one log may take; beyond, a reject."},
+    max_seconds: float = setting(
+        "Seconds that checking one log may take; beyond, a reject.", 600.0, positive
     )
 
 
@@ -79,11 +69,7 @@ class DarshanSource(Source):
 
         A file is taken for a log by its ending or by its magic number.
         """
-        path = Path(self.location).expanduser().absolute()
-        if not path.exists():
-            raise SourceError(
-                "no such file or directory", where=str(path), remedy="check the location"
-            )
+        path = input_path(self.location)
         if not path.is_dir():
             yield file_partition(path, id=path.name)
             return
@@ -134,18 +120,14 @@ def _head(path: Path) -> bytes:
 
 def _logs(folder: Path) -> Iterator[Path]:
     """Logs below a directory, in the order of their names."""
-    for root, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            path = Path(root, name)
-            if name.endswith(SUFFIXES) or _is_log(path):
+    for _, files in walk_files(folder):
+        for path in files:
+            if path.name.endswith(SUFFIXES) or _is_log(path):
                 yield path
 
 
 def _is_log(path: Path) -> bool:
     try:
-        if not path.is_file():
-            return False
         with path.open("rb") as file:
             return has_magic(file.read(16))
     except OSError:

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
+from harvest.toolkit.files import list_files
+from harvest.toolkit.settings import at_least, matches, setting
 
 from .records import DistillerJob
 from .uri import is_database, is_uri, redacted
@@ -19,34 +21,21 @@ __all__ = ["DistillerConfig", "DistillerSource"]
 OTHER = "not an export of Distiller with the columns id, slurm_id, elapsed"
 
 
-def _positive(instance: object, attribute: attrs.Attribute[int], value: int) -> None:
-    if value < 1:
-        raise ValueError(f"connect_timeout must be at least 1 second, not {value}")
-
-
 def _spelt(value: Any) -> Any:
     return re.sub(r"\s*[_x×]\s*", "x", value.strip()) if isinstance(value, str) else value
-
-
-def _size(instance: object, attribute: attrs.Attribute[Any], value: str | None) -> None:
-    if value is not None and not re.fullmatch(r"\d{1,6}x\d{1,6}", _spelt(value)):
-        raise ValueError(f"scan_size {value!r} is no size; write it like 128x128")
 
 
 @attrs.frozen(kw_only=True)
 class DistillerConfig:
     """Settings of the source."""
 
-    scan_size: str | None = attrs.field(
-        default=None,
+    scan_size: str | None = setting(
+        "size of all scans of a CSV export, as 128x128; default: by file name",
+        check=matches(r"\s*\d{1,6}\s*[_x×]\s*\d{1,6}\s*", "write it like 128x128"),
         converter=_spelt,
-        validator=_size,
-        metadata={"doc": "size of all scans of a CSV export, as 128x128; default: by file name"},
     )
-    connect_timeout: int = attrs.field(
-        default=10,
-        validator=_positive,
-        metadata={"doc": "seconds to wait for the database, where its URI says nothing"},
+    connect_timeout: int = setting(
+        "seconds to wait for the database, where its URI says nothing", 10, at_least(1)
     )
 
 
@@ -94,7 +83,7 @@ class DistillerSource(Source):
             )
         if not path.is_dir():
             return [file_partition(path, id=path.name)]
-        files = sorted(p for p in path.iterdir() if p.is_file())
+        files = list_files(path)
         exports = [p for p in files if p.suffix.lower() == ".csv" and recognise(p)]
         if not exports:
             raise SourceError(

@@ -7,7 +7,6 @@ from staging, unchanged ones as byte ranges of the present file.  Its rename fin
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,14 +18,14 @@ import polars as pl
 
 from harvest import DatasetError, PartFile, PartWriter, Publication, RecordType, Sink, UsageError
 from harvest.toolkit import fault
+from harvest.toolkit.files import checksum_range, fsync_directory
+from harvest.toolkit.texts import printable
 
 from .codecs import codec_of
 from .pieces import PieceWriter
 from .reading import Stretch, identity_of, scan_events
 
 __all__ = ["JsonlFile"]
-
-_BLOCK = 4 * 1024 * 1024
 
 
 class JsonlFile(Sink):
@@ -57,7 +56,7 @@ class JsonlFile(Sink):
                 where=str(self.path),
                 remedy="give the path of a file, or of a directory without this ending",
             )
-        shown = os.fsencode(self.path.name).decode("utf-8", "backslashreplace")
+        shown = printable(self.path.name)
         if shown != self.path.name:
             raise UsageError(
                 "the manifest, which is JSON, cannot hold a file's name that is not UTF-8",
@@ -92,7 +91,7 @@ class JsonlFile(Sink):
                 fault.point("file.spliced")
             out.flush()
             os.fsync(out.fileno())
-        _fsync_directory(self.state)
+        fsync_directory(self.state)
         return final
 
     def _append(self, out: IO[bytes], file: PartFile, staged: Path | None) -> PartFile:
@@ -112,7 +111,7 @@ class JsonlFile(Sink):
         fault.point("file.before_rename")
         if following.exists():
             following.replace(self.path)
-            _fsync_directory(self.root)
+            fsync_directory(self.root)
         fault.point("file.after_rename")
         for left in self.state.glob("next-*"):
             fault.point("file.remove")
@@ -149,25 +148,7 @@ class JsonlFile(Sink):
 
 def _copy(source: Path, start: int, file: PartFile, out: IO[bytes] | None) -> bool:
     """Copy a piece, or only look at it; whether it has its checksum."""
-    digest = hashlib.sha256()
-    left = file.size_bytes
     try:
-        stream = source.open("rb", buffering=0)
+        return checksum_range(source, start, file.size_bytes, out) == file.sha256
     except FileNotFoundError:
         return False
-    with stream:
-        stream.seek(start)
-        while left and (block := stream.read(min(left, _BLOCK))):
-            digest.update(block)
-            left -= len(block)
-            if out is not None:
-                out.write(block)
-    return not left and digest.hexdigest() == file.sha256
-
-
-def _fsync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

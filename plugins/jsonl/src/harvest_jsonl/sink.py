@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
+from harvest.toolkit.settings import setting, within
 
 from .codecs import codec_of
 from .directory import JsonlDirectory
@@ -27,15 +28,10 @@ _LEVELS = {"gz": (1, 9), "zst": (1, 22)}
 class Config:
     """Settings of the sink ``jsonl``."""
 
-    level: int | None = attrs.field(
-        default=None,
-        metadata={"doc": "Compression level of .gz (1 to 9, else 6) or .zst (1 to 22, else 3)."},
+    level: int | None = setting(
+        "Compression level of .gz (1 to 9, else 6) or .zst (1 to 22, else 3).",
+        check=within(1, 22),
     )
-
-    @level.validator
-    def _positive(self, _: attrs.Attribute[Any], value: int | None) -> None:
-        if value is not None and not 1 <= value <= 22:
-            raise ValueError(f"level must be 1 to 22, not {value}")
 
 
 class JsonlSink(Sink):

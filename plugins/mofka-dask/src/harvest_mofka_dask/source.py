@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import zoneinfo
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
+from harvest.toolkit.settings import setting, time_zone
 
 from . import layout
 from .records import RECORD_TYPES
@@ -38,27 +38,15 @@ READERS = {
 """Reader of each kind of file, as ``module:function`` of this package, imported when needed."""
 
 
-def _zone(instance: Any, attribute: Any, value: str) -> None:
-    try:
-        zoneinfo.ZoneInfo(value)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            f"timezone {value!r} is not a known IANA zone; use a name such as UTC, "
-            "America/Chicago or Europe/Berlin"
-        ) from error
-
-
 @attrs.frozen(kw_only=True)
 class Config:
     """Settings of the source ``mofka-dask``."""
 
-    timezone: str = attrs.field(
-        default="UTC",
-        validator=_zone,
-        metadata={
-            "doc": "IANA zone of the clock that Dask's logs (scheduler.e, worker.e) were written "
-            "by; the CSVs hold epoch times and need none."
-        },
+    timezone: str = setting(
+        "IANA zone of the clock that Dask's logs (scheduler.e, worker.e) were written by; the "
+        "CSVs hold epoch times and need none.",
+        "UTC",
+        time_zone,
     )
 
 

@@ -10,7 +10,6 @@ the dataset, the rows of the others are carried over into a new file.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from harvest import DatasetError, PartFile
 from harvest.plugins.sink import Publication
+from harvest.toolkit.files import flush
 
 from .pieces import ROWS, broken_files, small_parts
 from .staged import joined, read_staged, size_of
@@ -251,10 +251,7 @@ def _stem(members: Sequence[_Member], content: str) -> str:
 
 def _describe(path: Path, record_type: str, rows: int) -> PartFile:
     """Flush a file to disk and describe it."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        size = file.tell()
+    size, digest = flush(path)
     return PartFile(
         path=path.name, record_type=record_type, rows=rows, size_bytes=size, sha256=digest
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,8 @@ import attrs
 
 from harvest import DirectorySink, PartFile, PartWriter, RecordType, UsageError
 from harvest.plugins.sink import Publication
+from harvest.toolkit.settings import at_least, one_of, setting
+from harvest.toolkit.texts import printable
 
 from .pieces import ROWS, broken_files, small_parts
 
@@ -24,33 +25,16 @@ __all__ = ["Config", "ParquetSink"]
 _LEVELS = {"zstd": (1, 22), "gzip": (1, 9), "snappy": None, "none": None}
 
 
-def _known(_: Any, attribute: attrs.Attribute[Any], value: str) -> None:
-    if value not in _LEVELS:
-        raise ValueError(f"{attribute.name} must be one of {', '.join(_LEVELS)}, not {value!r}")
-
-
-def _positive(_: Any, attribute: attrs.Attribute[Any], value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{attribute.name} must be at least 1, not {value}")
-
-
 @attrs.frozen(kw_only=True)
 class Config:
     """Settings of the sink ``parquet``."""
 
-    compression: str = attrs.field(
-        default="zstd",
-        validator=_known,
-        metadata={"doc": "Compression of column chunks: zstd, gzip, snappy or none."},
+    compression: str = setting(
+        "Compression of column chunks: zstd, gzip, snappy or none.", "zstd", one_of(_LEVELS)
     )
-    level: int = attrs.field(
-        default=1,
-        metadata={"doc": "Compression level of zstd (1 to 22) or gzip (1 to 9)."},
-    )
-    row_group_rows: int = attrs.field(
-        default=262_144,
-        validator=_positive,
-        metadata={"doc": "Rows of a row group; fewer where they take more than 64 MiB."},
+    level: int = setting("Compression level of zstd (1 to 22) or gzip (1 to 9).", 1)
+    row_group_rows: int = setting(
+        "Rows of a row group; fewer where they take more than 64 MiB.", 262_144, at_least(1)
     )
 
     @level.validator
@@ -89,7 +73,7 @@ class ParquetSink(DirectorySink):
     def check(self) -> None:
         """Raise UsageError when the location cannot be a dataset of this sink."""
         super().check()
-        shown = os.fsencode(self.root).decode("utf-8", "backslashreplace")
+        shown = printable(str(self.root))
         if shown != str(self.root):
             raise UsageError(
                 "Arrow and polars take no path that is not UTF-8",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +18,8 @@ from harvest import (
     SourceError,
     file_partition,
 )
+from harvest.toolkit.files import input_path, walk_files
+from harvest.toolkit.settings import positive, setting
 
 from .callgrind import parse_callgrind
 from .coroutines import kind_of
@@ -33,30 +34,18 @@ PICKLE = "a pickle, Yappi's own format ystat: reading it would run whatever code
 REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path, type='pstat')"
 
 
-def _positive(instance: Any, attribute: attrs.Attribute[Any], value: int) -> None:
-    if value <= 0:
-        raise ValueError(f"{attribute.name} must be greater than 0, not {value}")
-
-
 @attrs.frozen(kw_only=True)
 class YappiConfig:
     """Settings of the source ``yappi``."""
 
-    look_up_kinds: bool = attrs.field(
-        default=False,
-        metadata={
-            "doc": "Tell coroutines from functions by the source files, where they are here."
-        },
+    look_up_kinds: bool = setting(
+        "Tell coroutines from functions by the source files, where they are here.", False
     )
-    max_memory_bytes: int = attrs.field(
-        default=2 << 30,
-        validator=_positive,
-        metadata={"doc": "Memory that reading one pstat file may take; beyond, a reject."},
+    max_memory_bytes: int = setting(
+        "Memory that reading one pstat file may take; beyond, a reject.", 2 << 30, positive
     )
-    max_seconds: int = attrs.field(
-        default=120,
-        validator=_positive,
-        metadata={"doc": "Seconds that reading one pstat file may take; beyond, a reject."},
+    max_seconds: int = setting(
+        "Seconds that reading one pstat file may take; beyond, a reject.", 120, positive
     )
 
 
@@ -75,11 +64,7 @@ class YappiSource(Source):
 
     def plan(self) -> Iterable[Partition]:
         """One partition per save."""
-        path = Path(self.location).expanduser().absolute()
-        if not path.exists():
-            raise SourceError(
-                "no such file or directory", where=str(path), remedy="check the location"
-            )
+        path = input_path(self.location)
         if path.is_dir():
             saves = list(_saves(path))
             if not saves:
@@ -252,12 +237,10 @@ def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:
 
 def _saves(folder: Path) -> Iterator[Path]:
     """Saves below a directory, in the order of their names; a pickle is one, to be refused."""
-    for root, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            path = Path(root, name)
+    for _, files in walk_files(folder):
+        for path in files:
             try:
-                if path.is_file() and format_of(path):
+                if format_of(path):
                     yield path
             except OSError:
                 # a file of another kind that may not be read is not ours to complain about

@@ -1,0 +1,151 @@
+"""Listing inputs, replacing a file as a whole, and checksums.
+
+Writing so that a reader, or a power cut, finds the old file or the new one and never a part::
+
+    with replacing(path) as temporary:
+        table.write_parquet(temporary)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from harvest.errors import SourceError
+
+__all__ = [
+    "checksum",
+    "checksum_range",
+    "flush",
+    "fsync_directory",
+    "fsync_file",
+    "input_path",
+    "list_files",
+    "replacing",
+    "walk_files",
+    "write_atomically",
+]
+
+_BLOCK = 1 << 20
+
+
+def input_path(location: str) -> Path:
+    """The absolute path of an input that a user named, ``~`` included.
+
+    Raises SourceError where there is nothing.
+    """
+    path = Path(location).expanduser().absolute()
+    if not path.exists():
+        raise SourceError("no such file or directory", where=str(path), remedy="check the location")
+    return path
+
+
+def list_files(directory: Path) -> list[Path]:
+    """The files directly in a directory, as ``walk_files`` lists them."""
+    return next(walk_files(directory))[1]
+
+
+def walk_files(
+    directory: Path, *, depth: int | None = None, hidden: bool = True
+) -> Iterator[tuple[Path, list[Path]]]:
+    """A directory and all those below it, each with its files; all in the order of names.
+
+    depth: levels below ``directory`` that are entered; None for all.
+    hidden: whether to enter directories whose names begin with a dot.
+
+    A link to a file is a file; a link to a directory is not followed, and one that leads nowhere
+    is left out.  Raises OSError where a directory cannot be listed, for its files would be
+    missing from the dataset.
+    """
+    pending = [(directory, 0)]
+    while pending:
+        folder, level = pending.pop()
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
+        yield folder, [Path(entry.path) for entry in entries if _is_file(entry)]
+        if depth is None or level < depth:
+            pending += [
+                (Path(entry.path), level + 1)
+                for entry in reversed(entries)
+                if entry.is_dir(follow_symlinks=False)
+                and (hidden or not entry.name.startswith("."))
+            ]
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    if entry.is_symlink():
+        return os.path.isfile(entry.path)  # noqa: PTH113 - False for a circle of links, too
+    return entry.is_file()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to; what was written takes the place of ``path`` when the block ends.
+
+    Durable then.  After an error ``path`` is as it was, and the temporary file is gone.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        yield temporary
+        fsync_file(temporary)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    fsync_directory(path.absolute().parent)
+
+
+def write_atomically(path: Path, data: bytes | bytearray) -> None:
+    """Replace ``path`` by ``data``, durably: readers see the old content or the new one."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def fsync_file(path: Path) -> None:
+    """Flush a file's content to its device."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def fsync_directory(path: Path) -> None:
+    """Flush a directory's entries to its device, so that names in it survive a power cut."""
+    fsync_file(path)
+
+
+def flush(path: Path) -> tuple[int, str]:
+    """Flush a file's content to its device; its size in bytes, and its SHA-256 as hex."""
+    with path.open("rb", buffering=0) as file:
+        digest = hashlib.file_digest(file, "sha256")
+        os.fsync(file.fileno())
+        return file.tell(), digest.hexdigest()
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, as hex."""
+    with path.open("rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checksum_range(
+    path: Path, start: int, size_bytes: int, copy_to: IO[bytes] | None = None
+) -> str:
+    """SHA-256 of the bytes from ``start`` on, as hex; of fewer where the file ends before.
+
+    copy_to: an open file that these bytes are appended to.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        file.seek(start)
+        while size_bytes and (block := file.read(min(size_bytes, _BLOCK))):
+            digest.update(block)
+            size_bytes -= len(block)
+            if copy_to is not None:
+                copy_to.write(block)
+    return digest.hexdigest()

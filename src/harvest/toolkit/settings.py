@@ -1,0 +1,106 @@
+"""Declaring the settings of a plugin: one line each, with what they mean and what they may be.
+
+A setting is a field of the attrs class ``Config``.  A check takes the value and raises ValueError
+with words that follow the setting's name (``must be at least 1, not 0``)::
+
+    @attrs.frozen(kw_only=True)
+    class Config:
+        batch_rows: int = setting("Rows written at a time.", 1000, at_least(1))
+        timezone: str = setting("IANA zone of times that carry none.", "UTC", time_zone)
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+__all__ = ["at_least", "matches", "one_of", "positive", "setting", "time_zone", "within"]
+
+Check = Callable[[Any], None]
+
+
+def setting(doc: str, default: Any = None, check: Check | None = None, **more: Any) -> Any:
+    """A field of a plugin's ``Config``, to be given to ``attrs.field``.
+
+    doc: what the setting means; the reference and error messages show it.
+    default: its value unless set; ``attrs.Factory(dict)`` for a mapping.
+    check: raises ValueError for a value that is not allowed; None is not checked.
+    more: passed to ``attrs.field`` (``converter``).
+    """
+
+    def validate(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if check is not None and value is not None:
+            try:
+                check(value)
+            except ValueError as error:
+                raise ValueError(f"{attribute.name} {error}") from error
+
+    return attrs.field(default=default, validator=validate, metadata={"doc": doc}, **more)
+
+
+def positive(value: float) -> None:
+    """Check that a number is greater than 0."""
+    if not value > 0:
+        raise ValueError(f"must be greater than 0, not {value}")
+
+
+def at_least(lowest: float) -> Check:
+    """A check that a number is not below ``lowest``."""
+
+    def check(value: float) -> None:
+        if not value >= lowest:
+            raise ValueError(f"must be at least {lowest}, not {value}")
+
+    return check
+
+
+def within(lowest: float, highest: float) -> Check:
+    """A check that a number is one from ``lowest`` to ``highest``, both included."""
+
+    def check(value: float) -> None:
+        if not lowest <= value <= highest:
+            raise ValueError(f"must be {lowest} to {highest}, not {value}")
+
+    return check
+
+
+def one_of(choices: Iterable[str]) -> Check:
+    """A check that a text is one of some words."""
+    words = tuple(choices)
+
+    def check(value: str) -> None:
+        if value not in words:
+            raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
+
+    return check
+
+
+def matches(pattern: str, remedy: str) -> Check:
+    """A check that a text, or each text of a tuple, has a form.
+
+    pattern: regular expression for the whole text.  remedy: how to write it (``write it like
+    128x128``).
+    """
+    form = re.compile(pattern)
+
+    def check(value: str | tuple[str, ...]) -> None:
+        for text in (value,) if isinstance(value, str) else value:
+            if not form.fullmatch(text):
+                raise ValueError(f"{text!r} is not valid; {remedy}")
+
+    return check
+
+
+def time_zone(value: str) -> None:
+    """Check that a text is an IANA time zone."""
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"{value!r} is not a known IANA zone; use a name such as UTC, America/Chicago or "
+            "Europe/Berlin"
+        ) from None

@@ -1,0 +1,51 @@
+"""Text that may be printed or stored, made from input that may hold any bytes.
+
+Names and values come from the input: they may hold escape codes that steer a terminal, characters
+that hide or reorder text, and bytes that UTF-8 does not have::
+
+    print(printable_line(path.name))
+    raise ValueError(f"column 'time' is {excerpt(text)!r}, not a time")
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["excerpt", "not_utf8", "printable", "printable_line"]
+
+_NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte of a name."""
+
+
+def printable(text: str) -> str:
+    """The text with what UTF-8 does not have written as escapes.
+
+    A lone surrogate stands for a byte of a name, ``\\xNN``, or else for itself, ``\\uNNNN``.
+    """
+    known = _NO_BYTE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return known.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def printable_line(text: str) -> str:
+    """One line for a terminal: control characters, escape codes among them, made visible."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in printable(text)
+    )
+
+
+def excerpt(text: str, limit: int = 80) -> str:
+    """The first ``limit`` characters, and ``...`` where there are more."""
+    return text if len(text) <= limit else text[:limit] + "..."
+
+
+def not_utf8(raw: bytes) -> str | None:
+    """Why bytes are not UTF-8: ``not UTF-8: byte 0xff at byte 3``; None where they are."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1}"
+    return None
