@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import marshal
 import os
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from harvest.testing import Collected, collect
-from harvest_mofka_dask import csv_blocks
+from harvest.toolkit import delimited
 from harvest_mofka_dask.source import MofkaDaskSource
 from harvest_ncem.source import NcemSource
 from harvest_yappi.source import YappiSource
@@ -89,10 +90,10 @@ def test_a_damaged_line_across_the_border_of_blocks_is_one_reject(tmp_path: Path
     for size in (3, 8, 12, 1000):
         told = [
             (damage.number, damage.raw, damage.reason)
-            for block in csv_blocks.blocks(path, block_bytes=size)
+            for block in delimited.blocks(io.BytesIO(path.read_bytes()), block_bytes=size)
             for damage in block.damages
         ]
-        assert told == [(1, b'1,a"b,cccccccccccc', csv_blocks.MISPLACED)]
+        assert told == [(1, b'1,a"b,cccccccccccc', delimited.MISPLACED)]
 
 
 @pytest.mark.parametrize(

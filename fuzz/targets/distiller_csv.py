@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from harvest.toolkit import csv_lines
+from harvest.toolkit import delimited
 from harvest_distiller.source import DistillerSource
 
 from .. import seeds
@@ -22,11 +22,11 @@ def run(data: bytes) -> None:
         return
     lines = data.count(b"\n") + (not data.endswith(b"\n")) - 1
     require((found.units or 0) >= lines, f"{lines} lines, {found.units} units")
-    usual, csv_lines.BLOCK_BYTES = csv_lines.BLOCK_BYTES, 20 + data[-1]
+    usual, delimited.BLOCK_BYTES = delimited.BLOCK_BYTES, 20 + data[-1]
     try:
         cut = check_source(source)
     finally:
-        csv_lines.BLOCK_BYTES = usual
+        delimited.BLOCK_BYTES = usual
     require(cut is not None and cut.written == found.written, "other rows in small blocks")
 
 

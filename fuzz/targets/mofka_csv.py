@@ -8,11 +8,11 @@ rest is the whole file, header included.
 from __future__ import annotations
 
 import csv
-import functools
 import io
+from pathlib import Path
 from random import Random
 
-from harvest_mofka_dask import csv_blocks, csv_tables
+from harvest.toolkit import delimited
 from harvest_mofka_dask.layout import CSV_KINDS
 from harvest_mofka_dask.source import MofkaDaskSource
 
@@ -53,22 +53,24 @@ def run(data: bytes) -> None:
         _same_in_small_blocks(path, SMALL[first // 4 % len(SMALL)])
 
 
-def _same_in_small_blocks(path: object, size: int) -> None:
-    whole = csv_blocks.blocks
-    told = [_of(block) for block in whole(path)]
-    cut = [_of(block) for block in whole(path, block_bytes=size)]
-    records = [record for block in told for record in block]
-    require(records == [r for block in cut for r in block], f"other records in blocks of {size}")
-    csv_tables.blocks = functools.partial(whole, block_bytes=size)
+def _same_in_small_blocks(path: Path, size: int) -> None:
+    usual = delimited.BLOCK_BYTES
+    records = _records(path)
+    delimited.BLOCK_BYTES = size
     try:
+        require(records == _records(path), f"other records in blocks of {size}")
         check_source(MofkaDaskSource(str(path)))
     finally:
-        csv_tables.blocks = whole
+        delimited.BLOCK_BYTES = usual
 
 
-def _of(block: csv_blocks.Block) -> list[tuple[int, bytes, str]]:
-    rows = [(int(n), block.raw(i), "") for i, n in enumerate(block.numbers)]
-    return sorted(rows + [(d.number, d.raw, d.reason) for d in block.damages])
+def _records(path: Path) -> list[tuple[int, bytes, str]]:
+    found = []
+    with path.open("rb") as stream:
+        for block in delimited.blocks(stream):
+            found += [(int(n), block.raw(i), "") for i, n in enumerate(block.numbers)]
+            found += [(d.number, d.raw, d.reason) for d in block.damages]
+    return sorted(found)
 
 
 def _row(kind: str, number: int | None) -> bytes:

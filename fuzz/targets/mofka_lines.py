@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from random import Random
 
-from harvest_mofka_dask import log_lines
-from harvest_mofka_dask.lines import line_blocks
+from harvest.toolkit import lines as toolkit_lines
 from harvest_mofka_dask.source import Config, MofkaDaskSource
 
 from .. import seeds
@@ -35,14 +34,12 @@ def run(data: bytes) -> None:
     lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
     require((found.units or 0) >= lines, f"{lines} lines, {found.units} units")
     if first % 3 == 0 and name in FILES[:3]:
-        log_lines.line_blocks = lambda path: line_blocks(path, 400)
+        usual, toolkit_lines.BLOCK_BYTES = toolkit_lines.BLOCK_BYTES, 400
         try:
             cut = check_source(MofkaDaskSource(str(path), config))
         finally:
-            log_lines.line_blocks = line_blocks
-        # a line longer than eight blocks is cut on purpose
-        # a line longer than a block is cut on purpose
-        if cut is not None and all(len(line) < 400 for line in body.split(b"\n")):
+            toolkit_lines.BLOCK_BYTES = usual
+        if cut is not None:
             require(cut.units == found.units, f"{cut.units} units in blocks, {found.units} whole")
 
 

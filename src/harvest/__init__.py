@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .plugins.view import DatasetReader, View
     from .run import RunResult, run
+    from .run.collect import Collected, collect, collect_partition
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
@@ -88,12 +89,14 @@ _HOMES = {
     ),
     ".plugins.view": ("DatasetReader", "View"),
     ".run": ("RunResult", "run"),
+    ".run.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "API_VERSION",
     "BatchError",
+    "Collected",
     "CommandGroup",
     "ConfigError",
     "Dataset",
@@ -126,6 +129,8 @@ __all__ = [
     "UInt64",
     "UsageError",
     "View",
+    "collect",
+    "collect_partition",
     "conform",
     "field",
     "file_partition",

@@ -13,7 +13,7 @@ class TestDistiller(SourceConformance):
     source = DistillerSource
     units = 5
     names_matter = True  # a file's name tells the scan size
-    blocks: ClassVar = {"harvest.toolkit.csv_lines:BLOCK_BYTES": (1, 7, 40)}
+    blocks: ClassVar = {"harvest.toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 
     def sample(self, directory: Path) -> Path:
         path = directory / "128_128.csv"

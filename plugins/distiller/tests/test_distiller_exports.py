@@ -76,7 +76,7 @@ def test_the_size_is_a_setting_too(tmp_path):
     table = tmp_path / "jobs.csv"
     table.write_text("id,slurm_id,elapsed\n1,2,\n")
     assert read(table, scan_size="256_256").rows("distiller.job")[0]["scan_size"] == "256x256"
-    with pytest.raises(ValueError, match="scan_size 'big' is no size"):
+    with pytest.raises(ValueError, match="scan_size 'big' is not valid"):
         DistillerConfig(scan_size="big")
 
 

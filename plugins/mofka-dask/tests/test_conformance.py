@@ -18,8 +18,8 @@ class TestMofkaDask(SourceConformance):
     source = MofkaDaskSource
     names_matter = True
     blocks: ClassVar = {
-        "harvest_mofka_dask.csv_blocks:blocks.block_bytes": (64, 500),
-        "harvest_mofka_dask.lines:line_blocks.block_bytes": (64, 500),
+        "harvest.toolkit.delimited:BLOCK_BYTES": (64, 500),
+        "harvest.toolkit.lines:BLOCK_BYTES": (64, 500),
     }
 
     def sample(self, directory: Path) -> Path:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import pickle
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harvest.testing import Collected, collect
-from harvest_mofka_dask.csv_blocks import CUT, blocks
+from harvest.toolkit.delimited import CUT
 from harvest_mofka_dask.source import MofkaDaskSource
 
 HEADER = ",key,start,finish,called_from,time"
@@ -212,41 +208,3 @@ def test_the_source_and_its_partitions_can_be_sent_to_another_process(tmp_path):
     source = MofkaDaskSource(str(tmp_path))
     (partition,) = source.plan()
     assert pickle.loads(pickle.dumps(partition)) == partition
-
-
-CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=12)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.lists(CELLS, min_size=2, max_size=4), max_size=12), st.integers(1, 40))
-def test_records_are_cut_as_the_csv_module_reads_them(tmp_path_factory, rows, block_bytes):
-    """Given rows of any texts, when cut in blocks of any size, then no record changes."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([["a", "b"], *rows])
-    path = tmp_path_factory.mktemp("cut") / "x.csv"
-    path.write_bytes(stream.getvalue().encode())
-    found = []
-    for block in blocks(path, block_bytes=block_bytes):
-        assert not block.damages
-        assert block.data == b"".join(block.raw(i) + b"\n" for i in range(len(block)))
-        found += [
-            next(csv.reader([block.raw(i).decode()]))
-            if b"\n" not in block.raw(i)
-            else next(csv.reader(io.StringIO(block.raw(i).decode(), newline="")))
-            for i in range(len(block))
-        ]
-    assert found == [["a", "b"], *rows]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=200), st.integers(1, 30))
-def test_any_bytes_are_cut_into_records_and_damages_without_loss(tmp_path_factory, data, size):
-    path = tmp_path_factory.mktemp("any") / "x.csv"
-    path.write_bytes(data)
-    numbers, kept = [], 0
-    for block in blocks(path, block_bytes=size):
-        numbers += [*block.numbers.tolist(), *(d.number for d in block.damages)]
-        kept += len(block.data) + sum(len(d.raw) for d in block.damages)
-    assert sorted(numbers) == list(range(len(numbers)))
-    # all that may be missing is line ends and the byte order mark
-    assert kept >= len(data.removeprefix(b"\xef\xbb\xbf")) - data.count(b"\n") - data.count(b"\r")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from harvest.testing import collect
-from harvest_mofka_dask import csv_tables, transfers
-from harvest_mofka_dask.csv_blocks import blocks
+from harvest_mofka_dask import transfers
 from harvest_mofka_dask.source import MofkaDaskSource
 
 COLUMNS = [
@@ -120,7 +119,7 @@ def test_what_is_wrong_with_a_row_is_wrong_with_its_repeats(tmp_path):
 
 def test_repeats_are_found_across_blocks(tmp_path, monkeypatch):
     """Given many small blocks, when rows repeat far away, then counts equal those of a dict."""
-    monkeypatch.setattr(csv_tables, "blocks", lambda path: blocks(path, block_bytes=1000))
+    monkeypatch.setattr("harvest.toolkit.delimited.BLOCK_BYTES", 1000)
     rng = random.Random(3)
     rows = [transfer(rng.randrange(120), time=1713553306.5 + i / 8) for i in range(700)]
     expected: dict[str, list[int]] = {}

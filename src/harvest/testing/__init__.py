@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .collect import Collected, collect, collect_partition
+from harvest.run.collect import Collected, collect, collect_partition
 
 if TYPE_CHECKING:
     from .golden import check_golden, check_schemas

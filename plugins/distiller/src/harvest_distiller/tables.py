@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext
-from harvest.toolkit.csv_lines import blocks, header
+from harvest.toolkit.csv_header import column_names, header_line
+from harvest.toolkit.delimited import Block, blocks, columns
 from harvest.toolkit.frames import TEXT_MAP
 
 from .records import DistillerJob
@@ -18,16 +19,19 @@ from .rows import parsed
 
 __all__ = ["read_table", "recognise", "size_of_name"]
 
+LONGEST = 1024 * 1024
+"""Bytes of a line; a longer one is rejected by its beginning."""
+
 NEEDED = ("id", "slurm_id", "elapsed")
 _SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
 
 
 def recognise(path: Path) -> list[str] | None:
     """The columns of an export, by its header; None where the file is another."""
-    columns = header(path)
-    if columns is None or not set(NEEDED) <= set(columns) or len(set(columns)) != len(columns):
+    names = column_names(header_line(path))
+    if not set(NEEDED) <= set(names) or len(set(names)) != len(names):
         return None
-    return None if {"", "line", "extra", "scan_id", "reason"} & set(columns) else columns
+    return None if {"", "line", "extra", "scan_id", "reason"} & set(names) else names
 
 
 def size_of_name(path: Path) -> str | None:
@@ -37,12 +41,12 @@ def size_of_name(path: Path) -> str | None:
 
 
 def read_table(
-    path: Path, columns: Sequence[str], size: str | None, ctx: ReadContext
+    path: Path, names: Sequence[str], size: str | None, ctx: ReadContext
 ) -> Iterator[tuple[type[DistillerJob], pa.Table]]:
     """The rows of an export; a unit of input is a line."""
     if size is None:
         ctx.note("the file name tells no scan size such as 128_128; set distiller.scan_size")
-    other = [name for name in columns if name not in NEEDED]
+    other = [name for name in names if name not in NEEDED]
     extra = (
         pl.concat_list(
             pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in other
@@ -50,12 +54,18 @@ def read_table(
         if other
         else pl.lit(None, dtype=TEXT_MAP)
     )
-    for block in blocks(path, columns):
-        ctx.read(block.frame.height + len(block.bad) + block.blank)
+    for table, block in _blocks(path, names):
+        ctx.advance(block.read_bytes)
+        ctx.read(len(block) + len(block.damages) + block.blank)
         ctx.filtered(block.blank, "blank line")
-        for line, raw, reason in block.bad:
-            ctx.reject(raw, reason, position=line, record_type="distiller.job")
-        texts = block.frame.with_columns(pl.concat_str(columns, separator=",").alias("raw"))
+        for damage in block.damages:
+            ctx.reject(
+                damage.raw, damage.reason, position=damage.number, record_type="distiller.job"
+            )
+        texts = table.with_columns(
+            pl.concat_str(names, separator=",").alias("raw"),
+            pl.Series("line", block.numbers, pl.Int64),
+        )
         rows = parsed(texts.with_columns(extra.alias("extra")).rename({"id": "scan_id"}))
         for line, raw, reason in (
             rows.filter(pl.col("reason").is_not_null()).select("line", "raw", "reason").iter_rows()
@@ -74,4 +84,13 @@ def read_table(
                     pl.col("line").alias("position"),
                 ),
             )
-        ctx.advance(block.size)
+
+
+def _blocks(path: Path, names: Sequence[str]) -> Iterator[tuple[pl.DataFrame, Block]]:
+    """The lines below the header as texts without blanks around them, block by block."""
+    with path.open("rb") as stream:
+        found = blocks(stream, record_limit=LONGEST, count_lines=True, require_final_newline=False)
+        for number, block in enumerate(found):
+            table, rows = columns(block if number else block.split_first()[1], names)
+            frame = pl.DataFrame(table).with_columns(pl.all().fill_null("").str.strip_chars())
+            yield frame, rows

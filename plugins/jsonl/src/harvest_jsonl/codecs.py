@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,10 +15,7 @@ import zstandard
 
 from harvest import DatasetError
 
-__all__ = ["BLOCK_BYTES", "Output", "blocks", "codec_of", "open_range"]
-
-BLOCK_BYTES = 8 * 1024 * 1024
-"""Bytes of text taken at a time."""
+__all__ = ["Output", "codec_of", "open_range"]
 
 DEFAULT_LEVELS = {"gz": 6, "zst": 3}
 
@@ -94,17 +90,3 @@ def open_range(path: Path, start: int, size: int, codec: str) -> IO[bytes]:
     if codec == "zst":
         return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
     return raw
-
-
-def blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Whole lines of a text, some megabytes at a time."""
-    rest = b""
-    while block := stream.read(BLOCK_BYTES):
-        end = block.rfind(b"\n") + 1
-        if not end:
-            rest += block
-            continue
-        yield rest + block[:end]
-        rest = block[end:]
-    if rest:
-        yield rest

@@ -14,8 +14,9 @@ import attrs
 import polars as pl
 
 from harvest.model.json import lines_of
+from harvest.toolkit.lines import blocks
 
-from .codecs import blocks, open_range
+from .codecs import open_range
 
 __all__ = ["Spool", "merged"]
 

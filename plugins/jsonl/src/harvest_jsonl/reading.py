@@ -13,8 +13,9 @@ from polars.io.plugins import register_io_source
 from harvest import DatasetError, RecordType
 from harvest.model.frames import polars_schema
 from harvest.model.json import decode
+from harvest.toolkit.lines import blocks
 
-from .codecs import blocks, open_range
+from .codecs import open_range
 
 __all__ = ["Stretch", "scan_events", "scan_rows"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harvest import UsageError
+from harvest.toolkit.texts import printable_line
 
 if TYPE_CHECKING:
     from .memory import Harvested, RunFiles
@@ -140,7 +141,7 @@ def capture(
     write_tasks(tasks, output, _preamble(files, account))
     for line in account:
         typer.echo(line)
-    typer.echo(f"written to {_shown(str(output))}")
+    typer.echo(f"written to {printable_line(str(output))}")
     if found.rejects:
         raise typer.Exit(EXIT_REJECTS)
 
@@ -190,7 +191,7 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
             lines.append(f"{row['workers']} workers registered, {row['workers_reported']} reported")
             lines += [f"note: {note}" for note in row["completeness_notes"]]
     lines += [f"note: {note}" for note in found.notes]
-    return [_shown(line) for line in lines]
+    return [printable_line(line) for line in lines]
 
 
 def _rejects(found: Harvested) -> list[str]:
@@ -203,15 +204,9 @@ def _rejects(found: Harvested) -> list[str]:
         lines.append(f"  {reject.origin}{place}: {reject.reason}")
     if len(found.rejects) > REJECTS_SHOWN:
         lines.append(f"  and {len(found.rejects) - REJECTS_SHOWN:,} more")
-    return [_shown(line) for line in lines]
+    return [printable_line(line) for line in lines]
 
 
 def _preamble(files: RunFiles, account: list[str]) -> str:
     names = [f"  {path}" for path in files.by_kind().values()]
-    return "\n".join(["Compiled tasks", *map(_shown, names), *account]) + "\n"
-
-
-def _shown(text: str) -> str:
-    from .text import printable
-
-    return printable(text)
+    return "\n".join(["Compiled tasks", *map(printable_line, names), *account]) + "\n"

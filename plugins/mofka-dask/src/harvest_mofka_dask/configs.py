@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
+from harvest.toolkit.lines import numbered
 
-from .jobfiles import BLANK
-from .lines import numbered_lines
+from .jobfiles import BLANK, LINE_LIMIT
 from .pairs import Pairs
 from .records import RunConfig
 
@@ -42,14 +42,19 @@ def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Ru
 def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """Darshan's ``config.txt``: a directive and its values a line; ``position`` is the line."""
     name = _file_name(partition)
-    for number, raw in numbered_lines(partition.path):
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
         ctx.read(1)
         line = raw.decode("utf-8", "backslashreplace").strip()
         match = _DARSHAN.fullmatch(line)
         if not line or line.startswith("#"):
             ctx.filtered(1, BLANK)
         elif match is None:
-            ctx.reject(raw, "is no directive of Darshan", position=number, record_type="run.config")
+            ctx.reject(
+                raw.rstrip(b"\r"),
+                "is no directive of Darshan",
+                position=number,
+                record_type="run.config",
+            )
         else:
             value = " ".join(match[2].split()) if match[2] else None
             yield RunConfig(file=name, key=match[1], value=value, position=number)

@@ -15,9 +15,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harvest.toolkit.spans import epoch_microseconds, spans
+
 from .arrays import flags
 from .csv_tables import Chunk
-from .times import epoch_microseconds, microseconds_of
+from .times import microseconds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,8 +39,9 @@ SPELLED_NULLS: Final = frozenset({"None", "nan", "NaN", "null", "<NA>"})
 def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
     """A column of epoch seconds as timestamps, exact to the microsecond."""
     texts = chunk.require(name) if required else chunk.texts(name)
-    values, odd = epoch_microseconds(texts)
+    values, good = epoch_microseconds(spans(texts))
     null = flags(texts.is_null())
+    odd = np.flatnonzero(~good & ~null)
     _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required)
     return pa.array(values, pa.timestamp("us", tz="UTC"), mask=null)
 

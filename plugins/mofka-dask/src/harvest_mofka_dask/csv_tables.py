@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 
-from harvest import Partition, ReadContext, Record, SourceError, record_type
+from harvest import Partition, ReadContext, Record, record_type
+from harvest.toolkit.delimited import CUT, Block, blocks, columns
+from harvest.toolkit.texts import excerpt
 
 from .arrays import flags, text_map
-from .csv_blocks import CUT, Block, Damage, blocks, count_fields
 from .layout import CSV_KINDS, CsvKind, parse_header
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "chunks"]
 
-SHOWN: Final = 80
-"""Characters of a bad value that a reason quotes."""
+SHOWN: Final = 800
+"""Characters of the header that a reason quotes."""
 
 
 class Chunk:
@@ -63,8 +63,7 @@ class Chunk:
 
     def refuse(self, row: int, name: str, text: str, expected: str) -> None:
         """Mark a row as bad because a column's text is not what is expected there."""
-        shown = text if len(text) <= SHOWN else text[:SHOWN] + "..."
-        self.fault(row, f"column {name!r} is {shown!r}, not {expected}")
+        self.fault(row, f"column {name!r} is {excerpt(text)!r}, not {expected}")
 
     def require(self, name: str) -> pa.StringArray:
         """A column as texts; its empty fields are faults."""
@@ -142,39 +141,24 @@ def chunks(
     kind = CSV_KINDS[partition.options["kind"]]
     header: list[str] | None = None
     records = 0
-    for block in blocks(partition.path):
-        ctx.advance(block.read_bytes)
-        if header is None and not len(block) and not block.damages:
-            _account(block, ctx, cls, count)  # blank lines, and the header still to come
-            continue
-        if header is None:
-            first = _header_of(block)
-            header = parse_header(first)
-            if not _check_header(first, header, kind, ctx, cls):
-                return
-            block = _without_header(block, ctx)
-        _account(block, ctx, cls, count)
-        records += len(block) + len(block.damages)
-        if not len(block):
-            continue
-        chunk = _chunk(block, header, kind, ctx, cls, count)
-        if chunk is not None:
-            yield chunk
+    with partition.path.open("rb") as stream:
+        for block in blocks(stream):
+            ctx.advance(block.read_bytes)
+            if header is None and (len(block) or block.damages):
+                first, block = block.split_first()
+                header = parse_header(first)
+                if not _check_header(first, header, kind, ctx, cls):
+                    return
+            table, block = columns(block, header or (), where=ctx.origin)
+            _account(block, ctx, cls, count)
+            records += len(block) + len(block.damages)
+            if header and len(block):
+                extra_names = [name for name in header if name and name not in kind.known]
+                yield Chunk(table, block, extra_names)
     if header is None:
         ctx.note(f"{partition.path.name} is empty")
     elif not records:
         ctx.note(f"{partition.path.name} has a header and no rows")
-
-
-def _header_of(block: Block) -> bytes:
-    hurt = block.damages[0] if block.damages and block.damages[0].number == 0 else None
-    return hurt.raw if hurt else block.raw(0)
-
-
-def _without_header(block: Block, ctx: ReadContext) -> Block:
-    if block.damages and block.damages[0].number == 0:
-        return attrs.evolve(block, damages=block.damages[1:])
-    return block.after_first()
 
 
 def _check_header(
@@ -184,13 +168,11 @@ def _check_header(
     if not missing:
         return True
     found = ", ".join(name for name in names if name) or "none that can be read"
-    if len(found) > 10 * SHOWN:
-        found = found[: 10 * SHOWN] + "..."
     ctx.read(1)
     ctx.reject(
         line,
-        f"the header lacks {', '.join(missing)} of a {kind.name}.csv (found: {found}); "
-        "the file was not read",
+        f"the header lacks {', '.join(missing)} of a {kind.name}.csv (found: "
+        f"{excerpt(found, SHOWN)}); the file was not read",
         record_type=record_type(cls).name,
     )
     return False
@@ -202,87 +184,9 @@ def _account(block: Block, ctx: ReadContext, cls: type[Record], count: bool) -> 
     for damage in block.damages:
         if damage.reason == CUT:
             ctx.note("the file has no final newline: its last record may be cut off")
-        _reject_damage(damage, ctx, cls)
-
-
-def _reject_damage(damage: Damage, ctx: ReadContext, cls: type[Record]) -> None:
-    ctx.reject(damage.raw, damage.reason, position=damage.number, record_type=record_type(cls).name)
-
-
-def _chunk(
-    block: Block,
-    header: list[str],
-    kind: CsvKind,
-    ctx: ReadContext,
-    cls: type[Record],
-    count: bool,
-) -> Chunk | None:
-    """The block as a chunk, its misshapen records rejected; None when no record is left."""
-    extra_names = [name for name in header if name and name not in kind.known]
-    table = _table(block, header)
-    if table is None:
-        faults = _misshapen(block, len(header))
-        bad = np.zeros(len(block), bool)
-        for row, reason in faults.items():
-            bad[row] = True
-            damage = Damage(int(block.numbers[row]), block.raw(row), reason)
-            _reject_damage(damage, ctx, cls)
-        if not count:
-            ctx.read(len(faults))
-        if bad.all():
-            return None
-        block = block.only(~bad)
-        table = _table(block, header)
-    if table is None:
-        raise SourceError(
-            f"records {block.numbers[0]} to {block.numbers[-1]} cannot be told apart",
-            where=ctx.origin,
-            remedy="look for odd control characters there, and report the file",
+        ctx.reject(
+            damage.raw,
+            damage.reason,
+            position=damage.number,
+            record_type=record_type(cls).name,
         )
-    return Chunk(table, block, extra_names)
-
-
-def _table(block: Block, header: list[str]) -> pa.Table | None:
-    """The block as columns of texts; None when some record has no place in them."""
-    inner = [str(number) for number in range(len(header))]
-    wanted = [(mark, name) for mark, name in zip(inner, header, strict=True) if name]
-    try:
-        table = pa.csv.read_csv(
-            pa.BufferReader(block.data),
-            pa.csv.ReadOptions(
-                use_threads=False,
-                column_names=inner,
-                block_size=max(len(block.data) + 1, 1 << 16),
-            ),
-            pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(inner, pa.string()),
-                include_columns=[mark for mark, _ in wanted],
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        )
-    except pa.ArrowInvalid:  # not UTF-8, or a wrong number of fields: each record is looked at
-        return None
-    if table.num_rows != len(block):
-        return None
-    return table.rename_columns([name for _, name in wanted])
-
-
-def _misshapen(block: Block, width: int) -> dict[int, str]:
-    """What is wrong with each record that does not fit ``width`` columns of texts."""
-    faults = {}
-    for row in range(len(block)):
-        raw = block.raw(row)
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError as error:
-            faults[row] = f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1}"
-            continue
-        fields = count_fields(raw)
-        if fields != width:
-            faults[row] = f"{fields} fields where the header has {width}"
-        elif "\r" in text:
-            faults[row] = "a carriage return within the record"
-    return faults

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
+from harvest.toolkit.lines import numbered
 
-from .lines import numbered_lines
 from .records import RunDirective, RunNode
 
 __all__ = ["directives", "nodes"]
 
 BLANK: Final = "blank or comment line"
+LINE_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes that are read of a line of a job's small files."""
 LONGEST: Final = 64 * 1024
 """Characters of a directive; splitting one into words takes a time that grows with its square."""
 
@@ -47,7 +49,7 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
     role = role_of(partition.path.name)
     seen: dict[str, RunNode] = {}
     copies: dict[str, int] = {}
-    for number, raw in numbered_lines(partition.path):
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
         ctx.read(1)
         line = raw.decode("utf-8", "backslashreplace").strip()
         if not line or line.startswith("#"):
@@ -55,7 +57,9 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
             continue
         host, *more = line.split()
         if not _HOST.fullmatch(host):
-            ctx.reject(raw, "is no host name", position=number, record_type="run.node")
+            ctx.reject(
+                raw.rstrip(b"\r"), "is no host name", position=number, record_type="run.node"
+            )
             continue
         if line in seen:
             copies[line] += 1
@@ -80,7 +84,7 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
     the batch system ignores them.
     """
     commands, position = False, 0
-    for number, raw in numbered_lines(partition.path):
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
         line = raw.decode("utf-8", "backslashreplace").strip()
         match = _DIRECTIVE.fullmatch(line)
         if match is None or commands:
@@ -100,7 +104,7 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
             options = _pbs(_words(match[2])) if manager == "pbs" else _slurm(_words(match[2]))
         except ValueError as error:
             ctx.read(1)
-            ctx.reject(raw, str(error), position=number, record_type="run.directive")
+            ctx.reject(raw.rstrip(b"\r"), str(error), position=number, record_type="run.directive")
             continue
         if not options:
             ctx.read(1)

@@ -7,14 +7,15 @@ A directory is a *run* when it holds a file that only a Dask run leaves.
 
 from __future__ import annotations
 
-import csv
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import attrs
+
+from harvest.toolkit.csv_header import column_names, header_line
+from harvest.toolkit.files import list_files, walk_files
 
 __all__ = [
     "CSV_KINDS",
@@ -23,7 +24,6 @@ __all__ = [
     "RunFile",
     "csv_kind_of_header",
     "files_of",
-    "header_line",
     "kind_of",
     "parse_header",
     "walk",
@@ -146,25 +146,13 @@ class RunFile:
     by_header: bool = False
 
 
-def header_line(path: Path) -> bytes:
-    """The first line of a file, without its end; at most 64 KiB of it."""
-    with path.open("rb") as file:
-        return file.readline(HEAD_BYTES).rstrip(b"\r\n")
-
-
 def parse_header(line: bytes) -> list[str]:
     """Names of the columns in a CSV's header line; none where it is no text.
 
     A name that repeats gets a number, as pandas does: ``action``, ``action.1``.
     """
-    try:
-        text = line.removeprefix(b"\xef\xbb\xbf").decode()
-        row = next(csv.reader([text], strict=True), [])
-    except (UnicodeDecodeError, csv.Error):
-        return []
     names: list[str] = []
-    for name in row:
-        word = name.strip()
+    for word in column_names(line):
         unique, count = word, 1
         while unique and unique in names:
             unique, count = f"{word}.{count}", count + 1
@@ -230,8 +218,10 @@ def kind_of(path: Path) -> RunFile | None:
 
 def files_of(directory: Path) -> list[RunFile]:
     """The files directly in ``directory`` that are read, sorted by name."""
-    with os.scandir(directory) as entries:
-        paths = sorted(Path(entry.path) for entry in entries if entry.is_file())
+    return _known(list_files(directory))
+
+
+def _known(paths: list[Path]) -> list[RunFile]:
     return [found for path in paths if (found := kind_of(path)) is not None]
 
 
@@ -245,14 +235,7 @@ def walk(location: Path, depth: int = DEPTH) -> Iterator[tuple[Path, list[RunFil
 
     Hidden directories and links to directories are not entered.
     """
-    for folder, names, _ in os.walk(location, onerror=_raise):
-        path = Path(folder)
-        level = len(path.relative_to(location).parts)
-        names[:] = sorted(n for n in names if not n.startswith(".")) if level < depth else []
-        files = files_of(path)
+    for folder, paths in walk_files(location, depth=depth, hidden=False):
+        files = _known(paths)
         if is_run(files):
-            yield path, files
-
-
-def _raise(error: OSError) -> None:
-    raise error
+            yield folder, files

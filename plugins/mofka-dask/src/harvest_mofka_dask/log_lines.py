@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from harvest import Partition, ReadContext
-
-from .lines import line_blocks
+from harvest.toolkit.lines import BLOCK_BYTES, LongLine, blocks, decode
 
 __all__ = ["EVENT_BYTES", "EVENT_LINES", "log_events"]
 
@@ -31,14 +29,8 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
     as folded, and blank ones before the first event as filtered; lines that are not UTF-8 are
     rejected.
     """
-    held = _frame([], [])
-    number, last = 1, b""
-    for data, size in line_blocks(partition.path):
-        ctx.advance(size)
-        lines, count = _decode(data, number, ctx)
-        ctx.read(count)
-        number += count
-        last = data[-1:]
+    held = pl.DataFrame(schema={"position": pl.Int64, "line": pl.String})
+    for lines in _lines(partition, ctx):
         lines = pl.concat([held, lines]).with_columns(begins=begins.fill_null(value=False))
         marks = lines["begins"].arg_true()
         # the last event may go on in the next block
@@ -49,48 +41,32 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
         yield from _events(lines.slice(0, keep), ctx)
     if held.height:
         yield from _events(held.with_columns(begins=begins.fill_null(value=False)), ctx)
+
+
+def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
+    """The lines of a log as texts, with their numbers; those that cannot be read are rejected."""
+    number, block = 1, None
+    with partition.path.open("rb") as stream:
+        for block in blocks(stream, line_limit=BLOCK_BYTES):
+            if isinstance(block, LongLine):
+                ctx.advance(block.size_bytes)
+                rejects, count = [(number, block.raw, block.reason)], 1
+            else:
+                ctx.advance(len(block))
+                lines = decode(block, number)
+                rejects, count = lines.invalid, lines.count
+                # polars' own split would set aside sixteen bytes for each byte of the text
+                texts = pl.Series(lines.texts, dtype=pl.String).str.strip_chars_end("\r")
+                yield pl.DataFrame({"position": pl.Series(lines.numbers, dtype=pl.Int64),
+                                    "line": texts})  # fmt: skip
+            ctx.read(count)
+            number += count
+            for position, raw, reason in rejects:
+                ctx.reject(raw, reason, position=position, record_type="dask.log_event")
     if number == 1:
         ctx.note(f"{partition.path.name} is empty")
-    elif last != b"\n":
+    elif isinstance(block, bytes) and not block.endswith(b"\n"):
         ctx.note("the file has no final newline: its last line may be cut off")
-
-
-def _frame(positions: list[int] | np.ndarray, lines: list[str] | pl.Series) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"position": positions, "line": lines}, schema={"position": pl.Int64, "line": pl.String}
-    )
-
-
-def _decode(data: bytes, first: int, ctx: ReadContext) -> tuple[pl.DataFrame, int]:
-    """The lines of a block as texts with their numbers, and how many lines the block has."""
-    body = data.removesuffix(b"\n")
-    if first == 1:
-        body = body.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        return _decode_each(body, first, ctx)
-    # polars' own split would set aside sixteen bytes for each byte of the text
-    lines = pl.Series(text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
-    return _frame(np.arange(first, first + len(lines)), lines), len(lines)
-
-
-def _decode_each(body: bytes, first: int, ctx: ReadContext) -> tuple[pl.DataFrame, int]:
-    positions, texts = [], []
-    raws = body.split(b"\n")
-    for number, raw in enumerate(raws, first):
-        try:
-            texts.append(raw.rstrip(b"\r").decode())
-        except UnicodeDecodeError as error:
-            ctx.reject(
-                raw,
-                f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1}",
-                position=number,
-                record_type="dask.log_event",
-            )
-            continue
-        positions.append(number)
-    return _frame(positions, texts), len(raws)
 
 
 def _events(lines: pl.DataFrame, ctx: ReadContext) -> Iterator[pl.DataFrame]:

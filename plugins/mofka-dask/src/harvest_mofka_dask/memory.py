@@ -13,10 +13,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import polars as pl
 
-from harvest import RecordType, Reject, SourceError, file_partition, record_type
-from harvest.testing import Collected, collect, collect_partition
+from harvest import (
+    Collected,
+    RecordType,
+    Reject,
+    SourceError,
+    collect,
+    collect_partition,
+    file_partition,
+    record_type,
+)
+from harvest.toolkit.csv_header import header_line
 
-from .layout import CSV_KINDS, csv_kind_of_header, header_line, parse_header
+from .layout import CSV_KINDS, csv_kind_of_header, parse_header
 from .records import RECORD_TYPES
 from .source import MofkaDaskSource
 from .views_frames import DASK_TYPES, JOB_TYPES, Frames, load

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harvest import UsageError
+from harvest.toolkit.files import replacing
 
 from .text import tasks_text
 
 if TYPE_CHECKING:
     from .objects import TaskHandler
 
-__all__ = ["SUFFIXES", "check_suffix", "replacing", "write_tasks"]
+__all__ = ["SUFFIXES", "check_suffix", "write_tasks"]
 
 SUFFIXES = (".txt", ".jsonl", ".parquet")
 
@@ -38,7 +35,7 @@ def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
     preamble: text before the tasks, in ``.txt`` only.
     """
     suffix = check_suffix(path)
-    with replacing(path) as file:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         if suffix == ".parquet":
             tasks.frame.write_parquet(file)
         elif suffix == ".jsonl":
@@ -49,18 +46,3 @@ def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
             for number, block in enumerate(tasks_text(tasks.frame)):
                 separator = "\n" if number or preamble else ""
                 file.write((separator + block).encode("utf-8", "backslashreplace"))
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Any]:
-    """A binary file that takes the place of ``path`` when the block ends without an error."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

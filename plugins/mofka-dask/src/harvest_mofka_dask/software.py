@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
+from harvest.toolkit.lines import numbered
 
-from .lines import numbered_lines
+from .jobfiles import LINE_LIMIT
 from .records import RunSoftware
 
 __all__ = ["installed"]
@@ -43,7 +44,7 @@ def installed(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSof
     unit is a package on a line of a list, and any other line.
     """
     reader, position = _Lists(), 0
-    for number, raw in numbered_lines(partition.path):
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
         line = _ANSI.sub("", raw.decode("utf-8", "backslashreplace")).rstrip()
         found = reader.packages(line) if len(raw) <= LONGEST else []
         ctx.read(max(len(found), 1))

@@ -8,10 +8,11 @@ escapes.
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+
+from harvest.toolkit.texts import printable_line
 
 from .task_events import GraphEvent, SchedulerEvent, TaskEvent, TransferEvent, WorkerEvent
 
@@ -20,14 +21,12 @@ if TYPE_CHECKING:
 
     from .objects import Task
 
-__all__ = ["printable", "task_text", "tasks_text"]
+__all__ = ["task_text", "tasks_text"]
 
 WIDTH: Final = 100
 LABEL: Final = 14
 SHOWN: Final = 12
 """Dependencies that are listed; of more, the number is told."""
-
-_UNSAFE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
 def tasks_text(frame: pl.DataFrame) -> Iterator[str]:
@@ -39,23 +38,13 @@ def tasks_text(frame: pl.DataFrame) -> Iterator[str]:
 
 def task_text(task: Task) -> str:
     """What is known of a task, then its events, one or two lines each."""
-    lines = [f"Task {printable(task.key)}"]
+    lines = [f"Task {printable_line(task.key)}"]
     for label, value in _facts(task):
         lines += _labelled(label, value)
     lines.append(f"  events ({len(task.events)})")
     for event in task.events:
         lines += _event(event)
     return "\n".join(lines) + "\n"
-
-
-def printable(text: str) -> str:
-    """The text with control, format and other invisible characters as ``\\x1b``-like escapes."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode() if unicodedata.category(char) in _UNSAFE else char
-        for char in text
-    )
 
 
 def _facts(task: Task) -> Iterator[tuple[str, str]]:
@@ -119,8 +108,8 @@ def _spans(spans: Iterable[tuple[str, float]]) -> str:
 def _event(event: TaskEvent) -> list[str]:
     moment = _time(event.time) if event.time is not None else "(no time)"
     head = f"    {moment:<27}  {event.source.value:<9}  {event.what}"
-    details = [printable(detail) for detail in _details(event)]
-    return _wrapped(printable(head), details)
+    details = [printable_line(detail) for detail in _details(event)]
+    return _wrapped(printable_line(head), details)
 
 
 def _details(event: TaskEvent) -> Iterator[str]:
@@ -158,7 +147,7 @@ def _wrapped(head: str, details: list[str]) -> list[str]:
 
 def _labelled(label: str, value: str) -> list[str]:
     first = f"  {label:<{LABEL}}"
-    return _fill(printable(value), first, " " * len(first)) or [first.rstrip()]
+    return _fill(printable_line(value), first, " " * len(first)) or [first.rstrip()]
 
 
 def _fill(text: str, first: str, rest: str) -> list[str]:

@@ -18,9 +18,9 @@ import orjson
 import polars as pl
 
 from harvest import UsageError
+from harvest.toolkit.files import replacing
 
 from .executions import EXECUTION_TYPES, executions
-from .output import replacing
 from .runs import choose_run, choose_runs
 from .trace_io import SEGMENT, IoPlacer, logs
 from .trace_tasks import place_tasks, task_events
@@ -185,7 +185,7 @@ def write_trace(
         raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
     made = RunTrace(dataset, choose_run(dataset, run, "--run"))
     counts: Counter[str] = Counter()
-    with replacing(path) as raw:
+    with replacing(path) as temporary, temporary.open("wb") as raw:
         # no name and no time in the file: the same dataset gives the same bytes
         file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
         file.write(b'{"displayTimeUnit":"ms","traceEvents":[\n')

@@ -8,6 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from harvest.toolkit.lines import numbered
+
 __all__ = ["LONGEST", "Format", "format_of", "text_lines"]
 
 LONGEST: Final = 64 * 1024
@@ -56,12 +58,7 @@ def text_lines(path: Path) -> Iterator[str]:
     One that is too long is cut, and more than LONGEST characters are given of it, to tell.
     Raises OSError.
     """
-    with path.open("rb") as file:
-        while line := file.readline(LONGEST + 2):
-            rest = line
-            while len(rest) == LONGEST + 2 and not rest.endswith(b"\n"):
-                rest = file.readline(LONGEST + 2)
-            whole = rest is line
-            # as ASCII, no two bytes become one character
-            text = line.decode("utf-8" if whole else "ascii", "backslashreplace")
-            yield text.rstrip("\r\n") if whole else text
+    for line in numbered(path, LONGEST + 1):
+        # as ASCII, no two bytes become one character
+        text = line.raw.decode("utf-8" if line.whole else "ascii", "backslashreplace")
+        yield text.rstrip("\r") if line.whole else text

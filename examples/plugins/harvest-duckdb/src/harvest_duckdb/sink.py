@@ -8,7 +8,6 @@ killed after that, the next run renames it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -31,6 +30,8 @@ from harvest import (
 )
 from harvest.model.frames import frame_of, polars_schema
 from harvest.toolkit.deferred import deferred
+from harvest.toolkit.files import checksum, fsync_directory
+from harvest.toolkit.texts import printable
 
 from .database import Piece, build, read
 
@@ -59,7 +60,7 @@ class DuckdbSink(Sink):
 
     def check(self) -> None:
         """Raise UsageError when the location cannot be a database of this sink."""
-        where = self.path.as_posix().encode("utf-8", "backslashreplace").decode()
+        where = printable(str(self.path))
         if self.path.suffix != ".duckdb":
             raise UsageError("this is no FILE.duckdb", where=where, remedy="end it in .duckdb")
         if "?" in where or where != str(self.path):
@@ -109,12 +110,12 @@ class DuckdbSink(Sink):
                 sizes[name] = first + file.rows
                 placed[key].append(attrs.evolve(file, first_row=first))
         build(following, tables, self.path)
-        _fsync(following)
-        _fsync(self.state)
+        fsync_directory(following)
+        fsync_directory(self.state)
         facts = {
             "path": self.path.name,
             "size_bytes": following.stat().st_size,
-            "sha256": _checksum(following),
+            "sha256": checksum(following),
         }
         return {
             key: [attrs.evolve(f, file_rows=sizes[f.record_type], **facts) for f in files]
@@ -126,7 +127,7 @@ class DuckdbSink(Sink):
         following = self._next(publication.token)
         if following.exists():
             following.replace(self.path)
-            _fsync(self.root)
+            fsync_directory(self.root)
         for left in sorted(self.state.glob("next-*")):
             self._remove(left)
 
@@ -209,17 +210,4 @@ def _append(pieces: list[Piece], piece: Piece) -> None:
 
 
 def _is(path: Path, file: PartFile) -> bool:
-    return path.is_file() and _checksum(path) == file.sha256
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    return path.is_file() and checksum(path) == file.sha256

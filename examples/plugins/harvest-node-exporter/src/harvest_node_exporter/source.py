@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Record, Source, field
+from harvest.toolkit.lines import numbered
 
 from .exposition import Comment, Described, ExpositionError, Sample, parse
 
@@ -56,30 +57,26 @@ class NodeExporterSource(Source):
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[NodeSample]:
         """A row per sample; lines that Prometheus would refuse are rejected, one by one."""
         metrics = _Metrics()
-        with partition.path.open("rb") as lines:
-            number = 0
-            while raw := lines.readline(LONGEST):
-                number += 1
-                ctx.read(1)
-                ctx.advance(len(raw))
-                if not raw.endswith(b"\n"):
-                    while (rest := lines.readline(LONGEST)) and not rest.endswith(b"\n"):
-                        ctx.advance(len(rest))
-                    reason = f"longer than {LONGEST} bytes" if rest else "the file ends within it"
-                    ctx.reject(raw, reason, position=number, record_type="node_exporter.sample")
-                    continue
-                try:
-                    row = metrics.take(parse(raw[:-1].decode("utf-8")))
-                except (ExpositionError, UnicodeDecodeError, OverflowError) as error:
-                    ctx.reject(raw, str(error), position=number, record_type="node_exporter.sample")
-                    continue
-                if isinstance(row, NodeSample):
-                    row.position = number
-                    yield row
-                elif isinstance(row, Comment):
-                    ctx.filtered(1, "comment or empty line")
-                else:
-                    ctx.folded(1, "HELP or TYPE line")
+        for number, raw, size_bytes, ended in numbered(partition.path, LONGEST):
+            ctx.read(1)
+            ctx.advance(size_bytes + ended)
+            if size_bytes > LONGEST or not ended:
+                long = f"longer than {LONGEST} bytes"
+                reason = long if size_bytes > LONGEST else "the file ends within it"
+                ctx.reject(raw, reason, position=number, record_type="node_exporter.sample")
+                continue
+            try:
+                row = metrics.take(parse(raw.decode("utf-8")))
+            except (ExpositionError, UnicodeDecodeError, OverflowError) as error:
+                ctx.reject(raw, str(error), position=number, record_type="node_exporter.sample")
+                continue
+            if isinstance(row, NodeSample):
+                row.position = number
+                yield row
+            elif isinstance(row, Comment):
+                ctx.filtered(1, "comment or empty line")
+            else:
+                ctx.folded(1, "HELP or TYPE line")
         if metrics.unused:
             ctx.note(f"described, but without samples: {', '.join(sorted(metrics.unused))}")
 

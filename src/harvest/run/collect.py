@@ -1,4 +1,4 @@
-"""Run a source in this process and look at what it gave."""
+"""Run a source in this process, without a dataset, and look at what it gave."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import attrs
 from harvest.model import record_type
 from harvest.plugins.context import ReadContext, Reject
 from harvest.plugins.source import Partition, Source
-from harvest.run.rows import typed_tables
 from harvest.toolkit.texts import printable
+
+from .rows import typed_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,0 +1,365 @@
+"""Comma-separated values with quotes (RFC 4180): blocks of whole records, and their columns.
+
+Memory is bounded by the block.  A record ends at a newline outside quotes.  Where quotes come in
+pairs and stand where a writer puts them, that is found for a whole block at once; a block with a
+misplaced quote is cut record by record, and a record whose quotes do not fit costs its first line
+only: reading goes on with the next line::
+
+    names = None
+    with path.open("rb") as stream:
+        for block in blocks(stream):
+            if names is None:
+                header, block = block.split_first()
+                names = column_names(header)
+            table, block = columns(block, names)
+            yield table  # row i is record i of the block
+            for damage in block.damages:
+                ctx.reject(damage.raw, damage.reason, position=damage.number)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import IO, TYPE_CHECKING, Final
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from harvest.errors import SourceError
+
+from .lines import BOM, RAW_BYTES, LongLine, skip_line
+from .texts import not_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BLOCK_BYTES",
+    "CUT",
+    "MISPLACED",
+    "RECORD_LIMIT",
+    "Block",
+    "Damage",
+    "blocks",
+    "columns",
+    "count_fields",
+]
+
+BLOCK_BYTES: Final = 4 * 1024 * 1024
+"""How much is read at a time."""
+
+RECORD_LIMIT: Final = 256 * 1024 * 1024
+"""The longest record; a longer one is taken for a quoted field that is never closed."""
+
+MISPLACED: Final = "a quote is misplaced or never closed"
+CUT: Final = "no newline at its end: the record was cut off or is still being written"
+
+_QUOTE, _COMMA, _LF, _CR = b'",\n\r'
+
+# possessive quantifiers: a record is matched or refused in one pass, without backtracking
+_FIELD: Final = rb'(?:"(?:[^"]++|"")*+"|[^",\n]*+)'
+_RECORD: Final = re.compile(_FIELD + rb"(?:," + _FIELD + rb")*+\r?\n")
+_UNFINISHED: Final = re.compile(
+    rb"(?:" + _FIELD + rb",)*+" + rb'(?:"(?:[^"]++|"")*+"?\r?|[^",\n]*+)\Z'
+)
+
+
+_ONE_FIELD: Final = re.compile(_FIELD + rb"(?:,|\Z)")
+
+
+def count_fields(record: bytes) -> int:
+    """How many fields a record has, given without its newline."""
+    if b'"' not in record:
+        return record.count(b",") + 1
+    count = position = 0
+    while match := _ONE_FIELD.match(record, position):
+        count, position = count + 1, match.end()
+        if not match[0].endswith(b","):
+            break
+    return count
+
+
+@attrs.frozen
+class Damage:
+    """A line that cannot be read: its number, its bytes and what is wrong."""
+
+    number: int
+    raw: bytes
+    reason: str
+
+
+@attrs.frozen(eq=False)
+class Block:
+    """Whole records, each with its newline, one after another.
+
+    data: their bytes.
+    starts, stops: where each begins and ends (newline included) in ``data``.
+    numbers: which record of the file each is, the header being 0; or the number of the line that
+        it begins in, from 1.
+    damages: what lies among them and cannot be read.
+    blank: blank lines among them, which have no number.
+    read_bytes: how much of the file was read for it.
+    """
+
+    data: bytes
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    damages: tuple[Damage, ...] = ()
+    blank: int = 0
+    read_bytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of a record, without its newline."""
+        return self.data[self.starts[index] : self.stops[index]].rstrip(b"\r\n")
+
+    def only(self, keep: NDArray[np.bool_]) -> Block:
+        """The block with just the records that ``keep`` is true for, side by side."""
+        starts, stops = self.starts[keep], self.stops[keep]
+        pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+        ends = np.cumsum(stops - starts)
+        return attrs.evolve(
+            self,
+            data=b"".join(self.data[start:stop] for start, stop in pairs),
+            starts=ends - (stops - starts),
+            stops=ends,
+            numbers=self.numbers[keep],
+        )
+
+    def split_first(self) -> tuple[bytes, Block]:
+        """The first record, damaged or not, which is a file's header; and the block without it."""
+        if self.damages and not (len(self) and self.numbers[0] < self.damages[0].number):
+            return self.damages[0].raw, attrs.evolve(self, damages=self.damages[1:])
+        cut = self.stops[0]
+        rest = attrs.evolve(
+            self,
+            data=self.data[cut:],
+            starts=self.starts[1:] - cut,
+            stops=self.stops[1:] - cut,
+            numbers=self.numbers[1:],
+        )
+        return self.raw(0), rest
+
+
+def blocks(
+    stream: IO[bytes],
+    *,
+    block_bytes: int | None = None,
+    record_limit: int = RECORD_LIMIT,
+    count_lines: bool = False,
+    require_final_newline: bool = True,
+) -> Iterator[Block]:
+    """The records of a CSV file, the header among them; an empty file gives nothing.
+
+    block_bytes: how much is read at a time; ``BLOCK_BYTES`` unless given.
+    record_limit: bytes that are held of a record whose end is not found.  Its first line is then a
+        Damage, and reading goes on behind that.
+    count_lines: whether ``numbers`` are those of lines, from 1, and not of records, from 0.
+    require_final_newline: whether a last record without a newline is a Damage: a program that
+        writes as it goes may have been stopped within it.
+    """
+    size = block_bytes or BLOCK_BYTES
+    begin = stream.read(max(size, len(BOM)))
+    rest, number, want, read = b"", int(count_lines), size, 0
+    while True:
+        piece = begin or stream.read(want)
+        read += len(piece)
+        data = rest + (piece.removeprefix(BOM) if begin else piece)
+        begin = b""
+        if not piece and data and not (require_final_newline or data.endswith(b"\n")):
+            data += b"\n"
+        starts, stops, damages, rest = _split(data, not piece, len(data) > record_limit)
+        if len(starts) or damages:
+            consumed = data[: len(data) - len(rest)]
+            block, number = _numbered(consumed, starts, stops, damages, number, count_lines)
+            yield attrs.evolve(block, read_bytes=read)
+            read, want = 0, size
+        elif len(rest) > record_limit:
+            skipped, behind = skip_line(stream, size)
+            line = LongLine(rest[:RAW_BYTES], len(rest) + skipped, record_limit)
+            damage = Damage(number, line.raw, line.reason)
+            read += skipped + 1 + len(behind)
+            yield attrs.evolve(_EMPTY, damages=(damage,), read_bytes=read)
+            rest, number, read = behind, number + 1, 0
+        else:
+            # one record outgrows the block
+            want = max(size, min(len(rest), record_limit + 1 - len(rest)))
+        if not piece:
+            return
+
+
+_Spans = tuple["NDArray[np.int64]", "NDArray[np.int64]", list[tuple[int, int, str]], bytes]
+
+
+def _split(data: bytes, final: bool, force: bool) -> _Spans:
+    """Spans of the records in ``data``, spans of damaged lines, and the unfinished rest."""
+    buffer = np.frombuffer(data, np.uint8)
+    ends = _ends(buffer)
+    if ends is None:
+        return _split_slowly(data, 0, final, force)
+    cut = int(ends[-1]) if len(ends) else 0
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if len(ends) else ends
+    if cut < len(data) and (final or (force and not cut)):
+        more_starts, more_stops, damages, rest = _split_slowly(data, cut, final, force)
+        starts = np.concatenate([starts, more_starts])
+        ends = np.concatenate([ends, more_stops])
+        return starts, ends, damages, rest
+    return starts, ends, [], data[cut:]
+
+
+def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
+    """Where records end (behind their newlines); None when a quote is misplaced."""
+    newlines = np.flatnonzero(buffer == _LF)
+    quotes = np.flatnonzero(buffer == _QUOTE)
+    if len(quotes):
+        opening, closing = quotes[0::2], quotes[1::2]
+        before = np.where(opening > 0, buffer[np.maximum(opening, 1) - 1], _LF)
+        if not ((before == _COMMA) | (before == _QUOTE) | (before == _LF)).all():
+            return None
+        behind = buffer[np.minimum(closing + 1, len(buffer) - 1)]
+        placed = (behind == _COMMA) | (behind == _QUOTE) | (behind == _LF) | (behind == _CR)
+        if not placed.all():
+            return None
+        newlines = newlines[np.searchsorted(quotes, newlines) % 2 == 0]
+    return newlines + 1
+
+
+def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Spans:
+    starts: list[int] = []
+    stops: list[int] = []
+    damages: list[tuple[int, int, str]] = []
+    while position < len(data):
+        match = _RECORD.match(data, position)
+        if match:
+            starts.append(position)
+            stops.append(match.end())
+            position = match.end()
+            continue
+        outgrown = force and not starts and not damages
+        if not (final or outgrown) and _UNFINISHED.match(data, position):
+            break
+        newline = data.find(b"\n", position)
+        if newline < 0 and not final:
+            break  # a line whose end is not read yet
+        stop = newline + 1 if newline >= 0 else len(data)
+        damages.append((position, stop, MISPLACED if newline >= 0 else CUT))
+        position = stop
+    return np.array(starts, np.int64), np.array(stops, np.int64), damages, data[position:]
+
+
+def _numbered(
+    data: bytes,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    damages: list[tuple[int, int, str]],
+    first: int,
+    count_lines: bool,
+) -> tuple[Block, int]:
+    """The block of these spans, without blank lines, and the number of what follows it."""
+    lengths = stops - starts
+    buffer = np.frombuffer(data, np.uint8)
+    blank = lengths == 1
+    if len(lengths):
+        blank |= (lengths == 2) & (buffer[starts] == _CR)
+    if blank.any():
+        starts, stops = starts[~blank], stops[~blank]
+    places = np.array([place for place, _, _ in damages], np.int64)
+    if count_lines:
+        newlines = np.flatnonzero(buffer == _LF)
+        numbers = first + np.searchsorted(newlines, starts)
+        own = first + np.searchsorted(newlines, places)
+        following = first + len(newlines)
+    else:
+        numbers = first + np.arange(len(starts), dtype=np.int64)
+        numbers += np.searchsorted(places, starts)
+        own = first + np.searchsorted(starts, places) + np.arange(len(places))
+        following = first + len(starts) + len(places)
+    hurt = tuple(
+        Damage(number, data[start:stop].rstrip(b"\r\n"), reason)
+        for number, (start, stop, reason) in zip(own.tolist(), damages, strict=True)
+    )
+    block = Block(data, starts, stops, numbers, hurt, int(blank.sum()))
+    if hurt or block.blank:
+        block = block.only(np.ones(len(block), bool))
+    return block, following
+
+
+_NONE: Final = np.zeros(0, np.int64)
+_EMPTY: Final = Block(b"", _NONE, _NONE, _NONE)
+
+
+def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.Table, Block]:
+    """The records of a block as columns of texts, and the block of these records alone.
+
+    names: of the columns, in order; one without a name (``""``) is left out.
+    where: the file, for an error.
+
+    An empty field is null.  Records that are not UTF-8, or have another number of fields than
+    there are names, become ``damages`` of the block that comes back.
+    """
+    table = _table(block, names)
+    if table is None:
+        faults = [_fault(block.raw(row), len(names)) for row in range(len(block))]
+        own = tuple(
+            Damage(int(block.numbers[row]), block.raw(row), reason)
+            for row, reason in enumerate(faults)
+            if reason is not None
+        )
+        block = block.only(np.array([reason is None for reason in faults], bool))
+        block = attrs.evolve(
+            block, damages=tuple(sorted((*block.damages, *own), key=attrgetter("number")))
+        )
+        table = _table(block, names)
+    if table is None:
+        raise SourceError(
+            f"records {block.numbers[0]} to {block.numbers[-1]} cannot be separated",
+            where=where or None,
+            remedy="look for odd control characters there, and report the file",
+        )
+    return table, block
+
+
+def _table(block: Block, names: Sequence[str]) -> pa.Table | None:
+    """The block as columns of texts; None when some record has no place in them."""
+    marks = [str(number) for number in range(len(names))]
+    wanted = [(mark, name) for mark, name in zip(marks, names, strict=True) if name]
+    if not len(block):
+        return pa.table({name: pa.array([], pa.string()) for _, name in wanted})
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(block.data),
+            pa.csv.ReadOptions(
+                use_threads=False,
+                column_names=marks,
+                block_size=max(len(block.data) + 1, 1 << 16),
+            ),
+            pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(marks, pa.string()),
+                include_columns=[mark for mark, _ in wanted],
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid:  # not UTF-8, or a wrong number of fields: each record is looked at
+        return None
+    if table.num_rows != len(block):
+        return None
+    return table.rename_columns([name for _, name in wanted])
+
+
+def _fault(raw: bytes, width: int) -> str | None:
+    """What is wrong with a record that does not fit ``width`` columns of texts."""
+    if reason := not_utf8(raw):
+        return reason
+    if (fields := count_fields(raw)) != width:
+        return f"{fields} fields where the header has {width}"
+    return "a carriage return within the record" if b"\r" in raw else None

@@ -1,0 +1,220 @@
+"""Numbers and times straight from bytes, for many texts at once, with numpy.
+
+Texts lie in one buffer; a ``Spans`` says where each begins and ends.  Eight bytes of each are
+fetched as one 64-bit word, whose digits are checked and added up together.  Every function gives
+values and where they hold; a text of another form is left to the caller, who reads it slowly or
+rejects it::
+
+    texts = spans(column)
+    values, good = unsigned(texts.data, texts.start, texts.end)
+    odd = np.flatnonzero(~good)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "PAD",
+    "Spans",
+    "clock_seconds",
+    "date_days",
+    "epoch_microseconds",
+    "leading_digits",
+    "padded",
+    "spans",
+    "unsigned",
+    "word_at",
+]
+
+Bytes: TypeAlias = "npt.NDArray[np.uint8]"
+Words: TypeAlias = "npt.NDArray[np.uint64]"
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+Flags: TypeAlias = "npt.NDArray[np.bool_]"
+
+PAD: Final = 32
+"""Zeros before the first text and behind the last one of a buffer."""
+
+_ONES: Final = 0x0101010101010101
+_ZEROS: Final = np.uint64(ord("0") * _ONES)
+_HIGH: Final = np.uint64(0x80 * _ONES)
+_OVER: Final = np.uint64(0x76 * _ONES)  # added to a digit above 9 it sets the high bit
+_LOW: Final = np.uint64(0xFF)
+# masks of the last n bytes of a little-endian word, for n from 0 to 8
+_LAST: Final = np.array([2**64 - 2 ** (8 * (8 - n)) for n in range(9)], np.uint64)
+_TENS: Final = 10 ** np.arange(19, dtype=np.int64)
+
+_FIRST_MONTH: Final = 1900 * 12 + 1
+_MONTHS: Final = np.arange("1900-01", "2100-02", dtype="datetime64[M]").astype("datetime64[D]")
+_MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
+_MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
+
+
+@attrs.frozen
+class Spans:
+    """Texts in one buffer.
+
+    data: bytes, with ``PAD`` of them before the first and behind the last text.
+    start, end: where each text begins and ends.
+    """
+
+    data: Bytes
+    start: Ints
+    end: Ints
+
+    @property
+    def length(self) -> Ints:
+        """Bytes of each text."""
+        return self.end - self.start
+
+
+def padded(data: bytes | memoryview) -> Bytes:
+    """A copy of some bytes with ``PAD`` zeros at both ends."""
+    room = np.zeros(len(data) + 2 * PAD, np.uint8)
+    room[PAD : PAD + len(data)] = np.frombuffer(data, np.uint8)
+    return room
+
+
+def spans(column: Any) -> Spans:
+    """The texts of an Arrow string column; a null is empty."""
+    count = len(column)
+    _, offsets, data = column.buffers()
+    if not count or data is None:
+        return Spans(padded(b""), np.full(count, PAD), np.full(count, PAD))
+    ends = np.frombuffer(offsets, np.int32, count + 1, column.offset * 4).astype(np.int64)
+    first, last = int(ends[0]), int(ends[-1])
+    room = padded(memoryview(data)[first:last])
+    ends += PAD - first
+    return Spans(room, ends[:-1], ends[1:])
+
+
+def word_at(data: Bytes, place: Ints) -> Words:
+    """The eight bytes from each place on, as a number whose lowest byte is the first."""
+    words: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))[place]
+    return words
+
+
+def unsigned(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Flags]:
+    """Whole numbers of 1 to 18 digits between two places, and where there is one.
+
+    Digits alone: no sign, no blanks.  Elsewhere the value means nothing.
+    """
+    length = end - start
+    value, good = _last_digits(data, end, np.clip(length, 0, 8))
+    good &= (length >= 1) & (length <= 18)
+    for done in (8, 16):
+        longer = np.flatnonzero(good & (length > done))
+        if not len(longer):
+            break
+        more, fine = _last_digits(data, end[longer] - done, np.minimum(length[longer] - done, 8))
+        value[longer] += more * _TENS[done]
+        good[longer] = fine
+    return value, good
+
+
+def _last_digits(data: Bytes, end: Ints, count: Ints) -> tuple[Ints, Flags]:
+    """Numbers of the last ``count`` (0 to 8) bytes before ``end``, and where these are digits."""
+    # digits become their values, and the bytes before them 0
+    word = (word_at(data, end - 8) ^ _ZEROS) & _LAST[count]
+    return _sum(word), ((word + _OVER) | word) & _HIGH == 0
+
+
+def _sum(digits: Words) -> Ints:
+    """The number that eight digits make, the first in the lowest byte."""
+    pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
+    ones = np.uint64(0x000000FF000000FF)
+    return (
+        (
+            (pairs & ones) * np.uint64(0x000F424000000064)
+            + ((pairs >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
+        )
+        >> np.uint64(32)
+    ).astype(np.int64)
+
+
+def leading_digits(data: Bytes, place: Ints) -> tuple[Ints, Ints]:
+    """Numbers that begin at places and end where their digits do, and how many digits they have.
+
+    0 digits, or more than 18, have no value.
+    """
+    count = np.zeros(len(place), np.int64)
+    running = np.arange(len(place))
+    for _ in range(3):
+        word = word_at(data, place[running] + count[running]) ^ _ZEROS
+        digits = _leading(((word + _OVER) | word) & _HIGH)
+        count[running] += digits
+        running = running[digits == 8]
+        if not len(running):
+            break
+    return unsigned(data, place, place + np.minimum(count, 18))[0], count
+
+
+def _leading(marks: Words) -> Ints:
+    """How many bytes stand before the first one whose high bit is set; 8 without any."""
+    lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(7)
+    # a power of 256 shifts its own number to the highest byte
+    number = (lowest * np.uint64(0x0001020304050607)) >> np.uint64(56)
+    return np.where(marks == 0, 8, number.astype(np.int64))
+
+
+def _pairs(data: Bytes, place: Ints, form: bytes) -> tuple[list[Ints], Flags]:
+    """Numbers of two digits among eight bytes of a form, where each digit is ``0``.
+
+    form: eight bytes; a zero byte may be anything.  Gives each number, and where the form holds.
+    """
+    digits = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte == ord("0"))
+    asked = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte)
+    word = (word_at(data, place) ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
+    good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(asked & ~digits) == 0)
+    tens = word * np.uint64(10) + (word >> np.uint64(8))
+    places = []
+    at = 0
+    while (at := form.find(b"00", at)) >= 0:
+        places.append(((tens >> np.uint64(8 * at)) & _LOW).astype(np.int64))
+        at += 2
+    return places, good
+
+
+def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
+    """Days since 1970 of ``YYYY-MM-DD`` at places, and where there is such a date.
+
+    Years are 1900 to 2099.
+    """
+    (century, year, month), good = _pairs(data, place, b"0000-00-")
+    (day,), fine = _pairs(data, place + 8, b"00\0\0\0\0\0\0")
+    months = (century * 100 + year) * 12 + month - _FIRST_MONTH
+    good &= fine & (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
+    months = np.clip(months, 0, len(_MONTH_DAYS) - 1)
+    good &= (day >= 1) & (day <= _MONTH_DAYS[months])
+    return _MONTH_STARTS[months] + day, good
+
+
+def clock_seconds(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
+    """Seconds of ``HH:MM:SS`` at places, up to 23:59:59, and where there is such a time."""
+    (hours, minutes, seconds), good = _pairs(data, place, b"00:00:00")
+    good &= (hours < 24) & (minutes < 60) & (seconds < 60)
+    return hours * 3600 + minutes * 60 + seconds, good
+
+
+def epoch_microseconds(texts: Spans) -> tuple[Ints, Flags]:
+    """Microseconds since 1970 of ``1713553304.3746524``, to the nearest, and where there is one.
+
+    The form is ten digits (2001 to 2286), a point, and 1 to 9 digits.  A half is rounded to even.
+    Read as decimal, since a float64 near today is exact to a quarter of a microsecond only.
+    """
+    point = texts.start + 10
+    digits = texts.end - point - 1
+    usual = (digits >= 1) & (digits <= 9)
+    point = np.where(usual, point, PAD)
+    end = np.where(usual, texts.end, PAD)
+    seconds, good = unsigned(texts.data, point - 10, point)
+    fraction, fine = unsigned(texts.data, point + 1, end)
+    good &= fine & usual & (texts.data[point] == ord("."))
+    nanos = fraction * _TENS[np.where(usual, 9 - digits, 0)]
+    micros, rest = nanos // 1000, nanos % 1000
+    micros += (rest > 500) | ((rest == 500) & (micros % 2 == 1))
+    return np.where(good, seconds * 1_000_000 + micros, 0), good
