@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from harvest.run.collect import Collected
 from harvest.toolkit.texts import printable
-
-from .collect import Collected
 
 __all__ = ["difference", "lines_of", "rows_as_lines"]
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from harvest.model import Record, RecordType, record_type
 from harvest.model.json import encode
+from harvest.run.collect import Collected
 from harvest.toolkit.texts import printable
 
-from .collect import Collected
 from .promise import broken, require
 
 __all__ = ["check_golden", "check_schemas", "updating"]

@@ -18,8 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from harvest.plugins.source import Source
-
-    from .collect import Collected
+    from harvest.run.collect import Collected
 
 __all__ = ["Collect", "Golden", "harvest_collect", "harvest_golden"]
 
@@ -50,8 +49,8 @@ def harvest_collect() -> Collect:
 
     def read(cls: type[Source], location: str | os.PathLike[str], **settings: Any) -> Collected:
         from harvest.plugins.settings import structure
+        from harvest.run.collect import collect
 
-        from .collect import collect
         from .promise import require
 
         config = structure(cls.Config, settings, plugin=cls.name)

@@ -12,9 +12,9 @@ import attrs
 from harvest.errors import PluginError, SourceError
 from harvest.plugins.context import Reject
 from harvest.plugins.source import Partition, Source
+from harvest.run.collect import Collected, collect_partition
 from harvest.toolkit.texts import printable
 
-from .collect import Collected, collect_partition
 from .compare import lines_of
 from .promise import BrokenPromise, require
 

@@ -1,0 +1,138 @@
+"""Listing inputs, replacing files, checksums: compared with the system's own tools."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harvest import SourceError
+from harvest.toolkit.files import (
+    checksum,
+    checksum_range,
+    flush,
+    input_path,
+    list_files,
+    replacing,
+    walk_files,
+    write_atomically,
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Files at several levels, links to files, directories and nowhere, and a pipe."""
+    root = tmp_path / "tree"
+    for name in ("b.txt", "a.txt", "sub/deep/c", "sub/d", ".hidden/e", "sub-x/f", "sub/é"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    (root / "linked").symlink_to(root / "a.txt")
+    (root / "sub/folder").symlink_to(root)
+    (root / "nowhere").symlink_to(root / "gone")
+    (root / "circle").symlink_to(root / "circle")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+def test_files_are_those_that_find_lists(tree: Path) -> None:
+    found = subprocess.run(
+        ["find", str(tree), "-xtype", "f"], capture_output=True, text=True, check=False
+    )
+    listed = [path for _, files in walk_files(tree) for path in files]
+    assert sorted(map(str, listed)) == sorted(found.stdout.splitlines())
+
+
+def test_directories_come_in_the_order_of_their_names(tree: Path) -> None:
+    folders = [str(folder.relative_to(tree)) for folder, _ in walk_files(tree)]
+    assert folders == [".", ".hidden", "sub", "sub/deep", "sub-x"]
+    assert [path.name for path in list_files(tree)] == ["a.txt", "b.txt", "linked"]
+
+
+def test_depth_and_hidden_directories_are_the_callers_choice(tree: Path) -> None:
+    shallow = [folder.name for folder, _ in walk_files(tree, depth=1, hidden=False)]
+    assert shallow == ["tree", "sub", "sub-x"]
+    assert len(list(walk_files(tree, depth=0))) == 1
+
+
+def test_a_directory_that_cannot_be_listed_is_an_error(tree: Path, monkeypatch) -> None:
+    """Once two sources passed it by, and its files were missing without a word."""
+    usual = os.scandir
+
+    def refuse(path):
+        if Path(path).name == "deep":
+            raise PermissionError(13, "Permission denied", str(path))
+        return usual(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError, match="deep"):
+        list(walk_files(tree))
+
+
+def test_a_deep_tree_is_walked(tmp_path: Path) -> None:
+    folder = tmp_path
+    for _ in range(300):
+        folder = folder / "d"
+    folder.mkdir(parents=True)
+    assert len(list(walk_files(tmp_path))) == 301
+
+
+def test_an_input_that_is_not_there_is_named(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "here").touch()
+    assert input_path("here") == input_path("~/here") == tmp_path / "here"
+    with pytest.raises(SourceError) as caught:
+        input_path("gone")
+    assert (
+        str(caught.value) == f"{tmp_path / 'gone'}: no such file or directory; check the location"
+    )
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    write_atomically(path, b"old")
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    with pytest.raises(KeyboardInterrupt), replacing(path) as temporary:
+        _stop_within(temporary)
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _stop_within(temporary: Path) -> None:
+    temporary.write_bytes(b"half")
+    raise KeyboardInterrupt
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with replacing(path) as one, replacing(path) as two:
+        one.write_bytes(b"one")
+        two.write_bytes(b"two")
+    assert path.read_bytes() == b"one"  # the block that ended last
+
+
+def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    data = os.urandom(3 * 1024 * 1024 + 17)
+    path.write_bytes(data)
+    said = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True)
+    assert checksum(path) == said.stdout.split()[0]
+    assert flush(path) == (len(data), checksum(path))
+
+
+@pytest.mark.parametrize(("start", "size"), [(0, 0), (5, 2_000_000), (2_999_990, 10), (9, 10**9)])
+def test_a_range_is_copied_and_has_the_checksum_of_its_bytes(tmp_path: Path, start, size) -> None:
+    path = tmp_path / "data"
+    data = os.urandom(3_000_000)
+    path.write_bytes(data)
+    copy = io.BytesIO()
+    expected = hashlib.sha256(data[start : start + size]).hexdigest()
+    assert checksum_range(path, start, size, copy) == checksum_range(path, start, size) == expected
+    assert copy.getvalue() == data[start : start + size]

@@ -1,0 +1,63 @@
+"""Settings that say what is wrong with a value, by the setting's name."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from harvest import ConfigError
+from harvest.plugins.settings import describe, structure
+from harvest.toolkit.settings import at_least, matches, one_of, positive, setting, time_zone, within
+
+
+@attrs.frozen(kw_only=True)
+class Config:
+    rows: int = setting("Rows at a time.", 10, at_least(2))
+    seconds: float = setting("Seconds to wait.", 1.5, positive)
+    level: int | None = setting("Level of compression.", check=within(1, 9))
+    codec: str = setting("Compression.", "none", one_of(["none", "gzip"]))
+    zone: str = setting("Zone of times.", "UTC", time_zone)
+    sizes: tuple[str, ...] = setting(
+        "Sizes.", ("1x1",), matches(r"\d+x\d+", "write it like 128x128"), converter=tuple
+    )
+    plain: dict[str, str] = setting("Anything.", attrs.Factory(dict))  # noqa: RUF009
+
+
+def test_defaults_and_good_values_are_taken():
+    assert attrs.asdict(Config()) == {
+        "rows": 10,
+        "seconds": 1.5,
+        "level": None,
+        "codec": "none",
+        "zone": "UTC",
+        "sizes": ("1x1",),
+        "plain": {},
+    }
+    Config(rows=2, seconds=0.1, level=9, codec="gzip", zone="Europe/Berlin", sizes=["2x3", "4x5"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("rows", 1, "rows must be at least 2, not 1"),
+        ("seconds", 0, "seconds must be greater than 0, not 0"),
+        ("seconds", float("nan"), "seconds must be greater than 0, not nan"),
+        ("level", 10, "level must be 1 to 9, not 10"),
+        ("level", 0, "level must be 1 to 9, not 0"),
+        ("codec", "lzma", "codec must be one of none, gzip, not 'lzma'"),
+        ("zone", "Mars/Olympus", "zone 'Mars/Olympus' is not a known IANA zone"),
+        ("zone", "../etc/passwd", "zone '../etc/passwd' is not a known IANA zone"),
+        ("sizes", ["2x3", "x\n"], r"sizes 'x\n' is not valid; write it like 128x128"),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_name_of_its_setting(name, value, message):
+    with pytest.raises(ValueError) as caught:
+        Config(**{name: value})
+    assert str(caught.value).startswith(message)
+    with pytest.raises(ConfigError) as told:
+        structure(Config, {name: value}, plugin="demo")
+    assert told.value.where == f"demo.{name}"
+
+
+def test_the_meaning_is_shown_to_users():
+    assert ("rows", "int", "10", "Rows at a time.") in describe(Config)
