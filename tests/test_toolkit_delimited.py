@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.toolkit.csv_header import column_names, header_line
-from harvest.toolkit.delimited import CUT, MISPLACED, Damage, blocks, columns, count_fields
+from harvest.toolkit.delimited import CUT, MISPLACED, Damage, blocks, columns, count_fields, tables
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=12)
 ROWS = st.lists(st.lists(CELLS, min_size=2, max_size=4), max_size=12)
@@ -144,3 +144,11 @@ def test_the_header_of_a_file_names_its_columns(tmp_path):
     assert column_names(header_line(path)) == ["id", "a,b"]
     assert column_names(b"\xff,b") == []
     assert column_names(b'"a,b') == []
+
+
+def test_tables_are_what_lies_below_the_header(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"id,name\n1,a\n\n2,\n3")
+    ((table, block),) = [each for each in tables(path, ["id", "name"]) if len(each[1])]
+    assert table.to_pydict() == {"id": ["1", "2"], "name": ["a", None]}
+    assert (block.numbers.tolist(), block.blank) == ([1, 2], 1)

@@ -233,3 +233,14 @@ def test_real_logs_agree_with_a_plain_reading(shared_data, name):
         kinds = Counter(e["kind"] for e in found.rows("dask.log_event"))
         assert kinds["registration"] == 8
         assert kinds["death"] == path.read_text().count("died unexpectedly")
+
+
+def test_a_line_longer_than_can_be_held_is_one_reject_and_counts_once(tmp_path):
+    """Once it was cut into pieces, each a line, and the lines behind it had wrong numbers."""
+    size = 9 * 1024 * 1024
+    found = harvest(tmp_path, line("one") + "x" * size + "\n" + line("two"))
+    (reject,) = found.rejects
+    assert (reject.position, reject.record_type) == (2, "dask.log_event")
+    assert reject.reason.startswith(f"a line of {size} bytes, more than ")
+    events = found.rows("dask.log_event")
+    assert [(event["position"], event["message"]) for event in events] == [(1, "one"), (3, "two")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import os
 import pickle
 import subprocess
 import sys
@@ -307,3 +308,19 @@ def test_thread_tables_with_odd_rows():
     assert found[0] == Row(3, "Dask Worker 1", 3, 140719742790528, 1.5, 4)
     assert (found[1].line, found[1].text) == (4, "garbage")
     assert found[2:] == [Row(8, "green", 1, None, 0.25, 7)]
+
+
+def test_a_directory_that_cannot_be_listed_stops_the_plan(tmp_path, monkeypatch):
+    """Once its saves were left out of the dataset without a word."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "run.callgrind").write_text(CALLGRIND)
+    usual = os.scandir
+
+    def refuse(path):
+        if os.fspath(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return usual(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError, match="closed"):
+        list(YappiSource(str(tmp_path)).plan())

@@ -5,16 +5,11 @@ pairs and stand where a writer puts them, that is found for a whole block at onc
 misplaced quote is cut record by record, and a record whose quotes do not fit costs its first line
 only: reading goes on with the next line::
 
-    names = None
-    with path.open("rb") as stream:
-        for block in blocks(stream):
-            if names is None:
-                header, block = block.split_first()
-                names = column_names(header)
-            table, block = columns(block, names)
-            yield table  # row i is record i of the block
-            for damage in block.damages:
-                ctx.reject(damage.raw, damage.reason, position=damage.number)
+    names = column_names(header_line(path))
+    for table, block in tables(path, names):
+        yield table  # row i is record i of the block
+        for damage in block.damages:
+            ctx.reject(damage.raw, damage.reason, position=damage.number)
 """
 
 from __future__ import annotations
@@ -22,7 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import IO, TYPE_CHECKING, Final
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
@@ -47,6 +43,7 @@ __all__ = [
     "blocks",
     "columns",
     "count_fields",
+    "tables",
 ]
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -293,6 +290,17 @@ def _numbered(
 
 _NONE: Final = np.zeros(0, np.int64)
 _EMPTY: Final = Block(b"", _NONE, _NONE, _NONE)
+
+
+def tables(path: Path, names: Sequence[str], **options: Any) -> Iterator[tuple[pa.Table, Block]]:
+    """The records below the header of a file, as columns of texts, block by block.
+
+    names: of the columns, as ``column_names`` gives them for the header.
+    options: those of ``blocks``.
+    """
+    with path.open("rb") as stream:
+        for number, block in enumerate(blocks(stream, **options)):
+            yield columns(block if number else block.split_first()[1], names, where=str(path))
 
 
 def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.Table, Block]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from harvest import ReadContext
 from harvest.toolkit.csv_header import column_names, header_line
-from harvest.toolkit.delimited import Block, blocks, columns
+from harvest.toolkit.delimited import tables
 from harvest.toolkit.frames import TEXT_MAP
 
 from .records import DistillerJob
@@ -54,7 +54,8 @@ def read_table(
         if other
         else pl.lit(None, dtype=TEXT_MAP)
     )
-    for table, block in _blocks(path, names):
+    found = tables(path, names, record_limit=LONGEST, count_lines=True, require_final_newline=False)
+    for table, block in found:
         ctx.advance(block.read_bytes)
         ctx.read(len(block) + len(block.damages) + block.blank)
         ctx.filtered(block.blank, "blank line")
@@ -62,7 +63,8 @@ def read_table(
             ctx.reject(
                 damage.raw, damage.reason, position=damage.number, record_type="distiller.job"
             )
-        texts = table.with_columns(
+        texts = pl.DataFrame(table).with_columns(pl.all().fill_null("").str.strip_chars())
+        texts = texts.with_columns(
             pl.concat_str(names, separator=",").alias("raw"),
             pl.Series("line", block.numbers, pl.Int64),
         )
@@ -84,13 +86,3 @@ def read_table(
                     pl.col("line").alias("position"),
                 ),
             )
-
-
-def _blocks(path: Path, names: Sequence[str]) -> Iterator[tuple[pl.DataFrame, Block]]:
-    """The lines below the header as texts without blanks around them, block by block."""
-    with path.open("rb") as stream:
-        found = blocks(stream, record_limit=LONGEST, count_lines=True, require_final_newline=False)
-        for number, block in enumerate(found):
-            table, rows = columns(block if number else block.split_first()[1], names)
-            frame = pl.DataFrame(table).with_columns(pl.all().fill_null("").str.strip_chars())
-            yield frame, rows
