@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import SourceError, UsageError
+from harvest.toolkit.texts import printable_line
 from harvest_mofka_dask import (
     EventSource,
     GraphEvent,
@@ -27,7 +28,6 @@ from harvest_mofka_dask import (
     WorkerEvent,
 )
 from harvest_mofka_dask.memory import harvest_directory
-from harvest_mofka_dask.text import printable
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
@@ -273,7 +273,7 @@ def test_terminal_escapes_in_names_are_shown_as_text():
 
 @given(st.text())
 def test_printable_text_has_no_control_characters(text):
-    shown = printable(text)
+    shown = printable_line(text)
     assert not re.search("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
     shown.encode()  # nor anything that is no Unicode text
 
