@@ -68,7 +68,8 @@ class NodeExporterSource(Source):
             try:
                 row = metrics.take(parse(raw.decode("utf-8")))
             except (ExpositionError, UnicodeDecodeError, OverflowError) as error:
-                ctx.reject(raw, str(error), position=number, record_type="node_exporter.sample")
+                line = raw + b"\n"
+                ctx.reject(line, str(error), position=number, record_type="node_exporter.sample")
                 continue
             if isinstance(row, NodeSample):
                 row.position = number
