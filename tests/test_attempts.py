@@ -11,13 +11,18 @@ from clusters import eventually
 from harvest_paced import PacedSource
 
 from harvest.plugins.manager import manager
+from harvest.run import reading
 from harvest.run.manifest import Part, read_part
-from harvest.run.work import DONE, STAGING, Task, clear_places, harvest_partition, remove_tree
+from harvest.run.work import DONE, STAGING, Task, clear_places, harvest_partitions, remove_tree
 
 
 @pytest.fixture
-def task(tmp_path):
-    """A partition whose reading halts until the file ``go`` exists, for two sinks."""
+def task(tmp_path, monkeypatch):
+    """A partition whose reading halts until the file ``go`` exists, for two sinks.
+
+    No row of it counts as few, so that each attempt has a directory from the first one on.
+    """
+    monkeypatch.setattr(reading, "SMALL_BYTES", 0)
     (tmp_path / "a.txt").write_text(f"one\nhold {tmp_path / 'go'}\ntwo\n")
     source = PacedSource(str(tmp_path / "a.txt"))
     (partition,) = source.plan()
@@ -52,13 +57,13 @@ def attempts(task: Task) -> list[Path]:
 def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_path):
     # given an attempt that halts in the middle
     slow_results = []
-    slow = threading.Thread(target=lambda: slow_results.append(harvest_partition(task)))
+    slow = threading.Thread(target=lambda: slow_results.append(harvest_partitions([task])))
     slow.start()
     eventually(lambda: attempts(task), "the first attempt has begun")
 
     # when another one overtakes it: the halt is behind its first line
     quick_thread_results = []
-    quick = threading.Thread(target=lambda: quick_thread_results.append(harvest_partition(task)))
+    quick = threading.Thread(target=lambda: quick_thread_results.append(harvest_partitions([task])))
     quick.start()
     eventually(lambda: len(attempts(task)) == 2, "the second attempt has begun")
     (tmp_path / "go").touch()
@@ -70,21 +75,21 @@ def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_pa
     stem = blank_part().stem
     assert staged(task) == [[stem], [stem]]
     assert attempts(task) == []
-    for (sink, _), part in zip(task.targets, slow_results[0].parts, strict=True):
+    for (sink, _), part in zip(task.targets, slow_results[0][0].parts, strict=True):
         assert read_part(sink.state / STAGING / stem / DONE) == part
         assert part.rows == {"paced.line": 3}
 
 
 def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path):
     (tmp_path / "go").touch()
-    first = harvest_partition(task)
+    (first,) = harvest_partitions([task])
     sink, part = task.targets[0]
     done = sink.state / STAGING / part.stem / DONE
     before = done.stat()
     # as if the input had changed since: the late one read something else
     (tmp_path / "a.txt").write_text("other\n")
 
-    late = harvest_partition(task)
+    (late,) = harvest_partitions([task])
 
     assert late == first
     assert (done.stat().st_ino, done.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
@@ -92,12 +97,12 @@ def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path):
 
 def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path):
     (tmp_path / "go").touch()
-    first = harvest_partition(task)
+    (first,) = harvest_partitions([task])
     broken = attrs.evolve(task, on_error="fail")
     (tmp_path / "a.txt").write_text("bad\n")
 
     with pytest.raises(Exception, match="the line is bad"):
-        harvest_partition(broken)
+        harvest_partitions([broken])
 
     sink, part = task.targets[0]
     assert read_part(sink.state / STAGING / part.stem / DONE) == first.parts[0]
@@ -106,12 +111,12 @@ def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path):
 
 def test_what_is_to_be_read_again_is_cleared_before(task, tmp_path):
     (tmp_path / "go").touch()
-    harvest_partition(task)
+    harvest_partitions([task])
     (tmp_path / "a.txt").write_text("other\n")
     for sink, part in task.targets:
         clear_places(sink.state, {part.stem})
 
-    again = harvest_partition(task)
+    (again,) = harvest_partitions([task])
 
     assert [part.rows for part in again.parts] == [{"paced.line": 1}] * 2
 

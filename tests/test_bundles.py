@@ -15,60 +15,60 @@ import small_inputs
 from crash import Place
 
 import harvest
-from harvest.engines.local import LocalEngine
 from harvest.plugins.manager import manager
-from harvest.run import plan
+from harvest.run import reading, work
 from harvest.run.fingerprint import fingerprint
 from harvest.run.manifest import Part, part_key, part_stem
-from harvest.run.plan import Planned, bundled
 from harvest.run.staged import BUNDLED, finished, is_bundle, staged_parts
 from harvest.run.work import (
     ATTEMPTS,
     STAGING,
     Task,
+    bundles,
     clear_places,
-    harvest_bundle,
-    harvest_partition,
+    harvest_partitions,
 )
 from harvest.toolkit.files import checksum
 
 # --- which partitions are taken together ----------------------------------------------------------
 
 
-def planned(size_bytes: int, *, sinks: tuple[int, ...] = (0,), live: bool = False) -> Planned:
-    """A partition of the plan; of what is planned, only this matters."""
+SINKS: Any = ("one sink", "another")
+
+
+def task(size_bytes: int, *, sinks: tuple[int, ...] = (0,), live: bool = False) -> Task:
+    """A partition to be read; of all that belongs to it, only this matters."""
     partition = harvest.Partition(
         id="p", origin="/p", inputs=() if live else ("/p",), size_bytes=size_bytes
     )
     blank: Any = None
-    return Planned(
-        use=blank, partition=partition, part=blank, read_for=sinks, staged_for={}, held_by=()
-    )
+    targets = tuple((SINKS[number], blank) for number in sinks)
+    return Task(source=blank, partition=partition, targets=targets)
 
 
-def sizes(todo: list[Planned]) -> list[list[int]]:
-    return [[each.partition.size_bytes for each in together] for together in bundled(todo)]
+def sizes(todo: list[Task]) -> list[list[int]]:
+    return [[each.partition.size_bytes for each in together] for together in bundles(todo)]
 
 
 def test_neighbours_that_are_small_are_taken_together_in_their_order():
-    large = plan.SMALL_BYTES + 1
+    large = work.SMALL_INPUT_BYTES + 1
 
-    assert sizes([planned(n) for n in (1, 2, large, 3, large, large, 4, 5)]) == [
+    assert sizes([task(n) for n in (1, 2, large, 3, large, large, 4, 5)]) == [
         [1, 2], [large], [3], [large], [large], [4, 5],
     ]  # fmt: skip
 
 
 def test_not_too_many_nor_too_many_bytes_are_taken_together():
-    most, half = plan.BUNDLE_PARTITIONS, plan.BUNDLE_BYTES // 8
+    most, half = work.BUNDLE_PARTITIONS, work.BUNDLE_BYTES // 8
 
-    assert list(map(len, sizes([planned(1)] * (2 * most + 1)))) == [most, most, 1]
-    assert list(map(len, sizes([planned(half)] * 17))) == [8, 8, 1]
+    assert list(map(len, sizes([task(1)] * (2 * most + 1)))) == [most, most, 1]
+    assert list(map(len, sizes([task(half)] * 17))) == [8, 8, 1]
 
 
 def test_only_partitions_of_files_for_the_same_sinks_are_taken_together():
-    live, other = planned(0, live=True), planned(2, sinks=(0, 1))
+    live, other = task(0, live=True), task(2, sinks=(0, 1))
 
-    assert sizes([planned(1), live, planned(1), other, other]) == [[1], [0], [1], [2, 2]]
+    assert sizes([task(1), live, task(1), other, other]) == [[1], [0], [1], [2, 2]]
 
 
 # --- what is staged -------------------------------------------------------------------------------
@@ -113,40 +113,77 @@ def state_of(tasks: list[Task]) -> Path:
     return tasks[0].targets[0][0].state
 
 
-def test_partitions_of_few_rows_share_a_directory_and_others_have_their_own(tasks):
-    results = harvest_bundle(tasks)
+def test_partitions_of_few_rows_share_a_directory(tasks):
+    results = harvest_partitions(tasks)
 
     # the results come in the order of the tasks
     assert [result.parts[0].partition for result in results] == [*LINES, "e.txt"]
     rows = [sum(result.parts[0].rows.values()) for result in results]
     assert rows == [2, 1, 0, 1, 0]
     assert [result.parts[0].rejected for result in results] == [0, 1, 0, 0, 1]
-    # those with rejects, one of them unreadable as a whole, are by themselves
-    assert [result.bundle is None for result in results] == [False, True, False, False, True]
+    (bundle,) = finished(state_of(tasks))
+    assert is_bundle(bundle)
+    assert {result.directories for result in results} == {(bundle.name,)}
+    check_described(tasks)
+
+
+def test_partitions_of_many_rows_have_directories_of_their_own(tasks, monkeypatch):
+    # given that one row is too many
+    monkeypatch.setattr(reading, "SMALL_BYTES", 0)
+
+    results = harvest_partitions(tasks)
+
     staged = staged_parts(state_of(tasks))
     assert {stem[0]: is_bundle(each.directory) for stem, each in staged.items()} == {
-        "a": True, "b": False, "c": True, "d": True, "e": False,
+        "a": False, "b": False, "c": True, "d": False, "e": True,
     }  # fmt: skip
-    # and everything that is described is there as described
-    for each in staged.values():
-        for file in each.part.files:
+    assert [result.staged([tasks[0].targets[0][0]]) for result in results] == [
+        [staged[task.targets[0][1].stem]] for task in tasks
+    ]
+    check_described(tasks)
+
+
+def check_described(tasks: list[Task]) -> None:
+    """Everything that is described is there as described, and nothing else."""
+    for each in staged_parts(state_of(tasks)).values():
+        rejects = [each.part.rejects] if each.part.rejects else []
+        for file in (*each.part.files, *rejects):
             assert checksum(each.directory / file.path) == file.sha256
+        assert len(rejects) == min(each.part.rejected, 1)
     assert not list((state_of(tasks) / STAGING / ATTEMPTS).iterdir())
 
 
 def test_rows_in_a_bundle_follow_one_another(tasks):
-    parts = [result.parts[0] for result in harvest_bundle(tasks) if result.bundle]
+    parts = [result.parts[0] for result in harvest_partitions(tasks)]
 
     places = [(f.first_row, f.rows, f.file_rows) for part in parts for f in part.files]
-    assert places == [(0, 2, 3), (2, 1, 3)]
+    assert places == [(0, 2, 4), (2, 1, 4), (3, 1, 4)]
+
+
+def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_path):
+    jsonl = manager().sink("jsonl")(str(tmp_path / "lines"))
+    (jsonl.state / STAGING).mkdir(parents=True)
+    for_both = [
+        attrs.evolve(task, targets=(*task.targets, (jsonl, task.targets[0][1]))) for task in tasks
+    ]
+
+    results = harvest_partitions(for_both)
+
+    assert len(list(finished(state_of(tasks)))) == 1
+    assert not any(map(is_bundle, finished(jsonl.state)))
+    assert [result.directories[1] for result in results] == [
+        task.targets[0][1].stem for task in tasks
+    ]
+    in_both = [[sum(part.rows.values()) for part in result.parts] for result in results]
+    assert in_both == [[2, 2], [1, 1], [0, 0], [1, 1], [0, 0]]
 
 
 def test_a_bundle_that_is_read_twice_is_there_once(tasks):
-    first = harvest_bundle(tasks)
+    first = harvest_partitions(tasks)
     (bundle,) = filter(is_bundle, finished(state_of(tasks)))
     before = bundle.stat().st_ino
 
-    late = harvest_bundle(tasks)
+    late = harvest_partitions(tasks)
 
     assert late == first
     assert [bundle.stat().st_ino] == [before]
@@ -154,7 +191,7 @@ def test_a_bundle_that_is_read_twice_is_there_once(tasks):
 
 
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):
-    harvest_bundle(tasks)
+    harvest_partitions(tasks)
     state = state_of(tasks)
     stem = tasks[0].targets[0][1].stem
     (bundle,) = filter(is_bundle, finished(state))
@@ -163,7 +200,7 @@ def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):
     assert bundle.is_dir()
 
     clear_places(state, {stem})
-    assert sorted(name[0] for name in staged_parts(state)) == ["b", "e"]
+    assert not staged_parts(state)
 
 
 def test_of_a_part_that_is_staged_twice_the_one_is_used_that_was_read_in_peace(tasks):
@@ -171,25 +208,25 @@ def test_of_a_part_that_is_staged_twice_the_one_is_used_that_was_read_in_peace(t
     state = state_of(tasks)
     planned_otherwise = attrs.evolve(tasks[0].targets[0][1], fingerprint="of before")
     restless = attrs.evolve(tasks[0], targets=((tasks[0].targets[0][0], planned_otherwise),))
-    harvest_bundle([restless, tasks[2]])
+    harvest_partitions([restless, tasks[2]])
     assert not staged_parts(state)[planned_otherwise.stem].part.settled
 
-    harvest_bundle([tasks[0], tasks[3]])
+    harvest_partitions([tasks[0], tasks[3]])
 
     assert len(list(finished(state))) == 2
     assert staged_parts(state)[planned_otherwise.stem].part.settled
 
 
 def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
-    harvest_bundle(tasks)
+    harvest_partitions(tasks)
     state = state_of(tasks)
     (bundle,) = filter(is_bundle, finished(state))
     described = (bundle / BUNDLED).read_bytes()
     (bundle / BUNDLED).write_bytes(described[: len(described) // 2])
 
-    assert sorted(name[0] for name in staged_parts(state)) == ["b", "e"]
+    assert not staged_parts(state)
     # and it does not stand in the way of another attempt
-    assert sum(result.bundle is not None for result in harvest_bundle(tasks)) == 3
+    harvest_partitions(tasks)
     assert sorted(name[0] for name in staged_parts(state)) == ["a", "b", "c", "d", "e"]
 
 
@@ -205,7 +242,7 @@ def test_a_file_may_be_called_a_bundle(name: str, tmp_path: Path) -> None:
     prints = fingerprint(partition.inputs)
     part = attrs.evolve(BLANK, key=key, stem=part_stem(key, partition, prints), fingerprint=prints)
 
-    harvest_partition(Task(source=source, partition=partition, targets=((sink, part),)))
+    harvest_partitions([Task(source=source, partition=partition, targets=((sink, part),))])
 
     assert [staged.part.rows for staged in staged_parts(sink.state).values()] == [{"paced.line": 1}]
 
@@ -225,7 +262,7 @@ def expected(inputs: Path, tmp_path_factory: Any) -> dict[str, Any]:
     """A Parquet dataset for which every partition was staged by itself."""
     place = parquet(tmp_path_factory.mktemp("apart") / "D", inputs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalEngine, "bundles", False)
+        patch.setattr(work, "BUNDLE_PARTITIONS", 1)
         place.harvest()
     return crash.contents(place)
 
@@ -256,7 +293,7 @@ def test_a_kill_leaves_bundles_whole_or_not_at_all(
 ) -> None:
     place = parquet(tmp_path / "D", inputs)
     if not crash.killed_at(place.start(HARVEST_FAULT=f"{point}:{number}")):
-        assert point.startswith("commit.")  # passed once only
+        assert point != "partition.rows"  # the others are passed once: there is one bundle
         assert number == 2
         return
 

@@ -15,7 +15,7 @@ from harvest import Partition, PluginError, SourceError
 from harvest.engines.slurm_spec import read_tasks, write_tasks
 from harvest.plugins.manager import manager
 from harvest.run.manifest import Part
-from harvest.run.work import STAGING, Task, harvest_partition, prepared
+from harvest.run.work import STAGING, Task, harvest_partitions, prepare_tasks
 from harvest.testing import collect, collect_partition
 
 GPFS_LINE = "{inode} 2 0  -- /a/file of some length {inode}\n"
@@ -55,7 +55,8 @@ def failing(tmp_path: Path) -> Task:
 def test_a_partition_that_cannot_be_prepared_is_one_reject(failing: Task, error: Any) -> None:
     failing.source.error = error  # type: ignore[attr-defined]
 
-    (part,) = harvest_partition(prepared(failing)).parts
+    (result,) = harvest_partitions(prepare_tasks((failing,)))
+    (part,) = result.parts
 
     assert (part.failed, part.rejected, part.rows) == (True, 1, {})
 
@@ -64,7 +65,7 @@ def test_a_defect_in_the_preparation_stops_the_run(failing: Task) -> None:
     failing.source.error = ValueError("no")  # type: ignore[attr-defined]
 
     with pytest.raises(PluginError, match="'paced' failed: ValueError: no"):
-        prepared(failing)
+        prepare_tasks((failing,))
 
 
 # --- ranges of a list -----------------------------------------------------------------------------
@@ -118,7 +119,9 @@ def test_preparation_changes_options_alone_with_plain_values(source: harvest.Sou
 
 
 def test_ranges_can_be_written_down_for_batch_jobs(source: harvest.Source, tmp_path: Path) -> None:
-    tasks = [prepared(task_of(source, partition, tmp_path)) for partition in source.plan()]
+    tasks = list(
+        prepare_tasks(tuple(task_of(source, each, tmp_path) for each in source.plan()))
+    )
 
     write_tasks(tmp_path / "tasks", [tasks])
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .model.arrow import conform
     from .plugins.context import ReadContext, Reject
     from .plugins.directory_sink import DirectorySink
-    from .plugins.sink import PartFile, PartWriter, Publication, Sink
+    from .plugins.sink import PartFile, PartWriter, Publication, Sink, SmallRows
     from .plugins.source import Detection, NoConfig, Partition, Source, file_partition
     from .plugins.spec import (
         API_VERSION,
@@ -76,7 +76,7 @@ _HOMES = {
     ".model.arrow": ("conform",),
     ".plugins.context": ("ReadContext", "Reject"),
     ".plugins.directory_sink": ("DirectorySink",),
-    ".plugins.sink": ("PartFile", "PartWriter", "Publication", "Sink"),
+    ".plugins.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".plugins.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
     ".plugins.spec": (
         "API_VERSION",
@@ -122,6 +122,7 @@ __all__ = [
     "RunResult",
     "Sink",
     "SinkSpec",
+    "SmallRows",
     "Source",
     "SourceError",
     "SourceSpec",

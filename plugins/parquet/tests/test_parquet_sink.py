@@ -160,7 +160,7 @@ def test_columns_that_older_files_lack_are_null_and_newer_ones_are_left_out(
 
 def test_tables_are_gathered_into_row_groups(tmp_path: Path) -> None:
     sink = ParquetSink(str(tmp_path / "out"), Config(row_group_rows=100))
-    driver = SinkDriver(sink)
+    driver = SinkDriver(sink, small_bytes=0)
     driver.commit({"a": [(MOVE, moves(range(start, start + 30))) for start in range(0, 300, 30)]})
     [path] = sink.root.glob("demo.move/*.parquet")
     metadata = pq.read_metadata(path)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
+from harvest.run.small import ROWS, SMALL_BYTES
 from harvest.testing.sinks import SinkDriver
-from harvest_parquet.pieces import ROWS
 from harvest_parquet.sink import ParquetSink
-from harvest_parquet.staged import SMALL_BYTES
 
 
 @record("demo.step", layer="workflow", level="worker")

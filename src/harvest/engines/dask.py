@@ -161,7 +161,8 @@ class _Work:
 
     def _again(self, given: _Given, reason: str) -> None:
         if given.lost >= self.config.retries:
-            origin = getattr(getattr(given.task, "partition", None), "origin", None)
+            first = given.task[0] if isinstance(given.task, tuple) else given.task
+            origin = getattr(getattr(first, "partition", None), "origin", None)
             raise HarvestError(
                 f"its workers were lost again and again: {reason}",
                 where=origin,

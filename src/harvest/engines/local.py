@@ -40,7 +40,6 @@ class LocalEngine(Engine):
     """
 
     name = "local"
-    bundles = True
 
     def map(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -80,8 +80,9 @@ def refusal(worker: str, problems: Sequence[str]) -> UsageError:
 def versions_for(tasks: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     """The core, and the installed plugins whose sources and sinks the tasks use."""
     plugins = manager()
-    sources = {task.source.name for task in tasks if isinstance(task, Task)}
-    sinks = {sink.name for task in tasks if isinstance(task, Task) for sink, _ in task.targets}
+    known = _tasks(tasks)
+    sources = {task.source.name for task in known}
+    sinks = {sink.name for task in known for sink, _ in task.targets}
     specs: list[Any] = [spec for name, spec in plugins.sources.items() if name in sources]
     specs += [spec for name, spec in plugins.sinks.items() if name in sinks]
     owners = [plugins.owner(spec) for spec in specs]
@@ -92,7 +93,7 @@ def versions_for(tasks: Sequence[Any]) -> tuple[tuple[str, str], ...]:
 @contextlib.contextmanager
 def terms_for(tasks: Sequence[Any]) -> Iterator[Terms]:
     """The terms of a run's tasks, in force inside the ``with``."""
-    states = {sink.state for task in tasks if isinstance(task, Task) for sink, _ in task.targets}
+    states = {sink.state for task in _tasks(tasks) for sink, _ in task.targets}
     token = secrets.token_hex(8)
     probes = [state / STAGING / f"probe-{token}" for state in sorted(states)]
     try:
@@ -102,6 +103,18 @@ def terms_for(tasks: Sequence[Any]) -> Iterator[Terms]:
     finally:
         for probe in probes:
             probe.unlink(missing_ok=True)
+
+
+def _tasks(items: Iterable[Any]) -> list[Task]:
+    """The tasks in what an engine is given: bundles of them, or anything else a caller maps."""
+    found: list[Task] = []
+    for item in items:
+        found += [
+            each
+            for each in (item if isinstance(item, tuple) else (item,))
+            if isinstance(each, Task)
+        ]
+    return found
 
 
 class Absolute:
@@ -114,6 +127,8 @@ class Absolute:
         self._made: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, task: Any) -> Any:
+        if isinstance(task, tuple):
+            return tuple(map(self, task))
         if not isinstance(task, Task):
             return task
         return attrs.evolve(

@@ -24,11 +24,12 @@ from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
 from harvest.plugins.engine import Engine, unchanged
-from harvest.run.manifest import Manifest, read_part
+from harvest.run.manifest import Manifest
+from harvest.run.staged import STAGING, Staged, parts_in
 from harvest.run.text import printable
-from harvest.run.work import Progress, Task, TaskResult, harvest_partition
+from harvest.run.work import Progress, Task, TaskResult, harvest_partitions
 
-from .slurm_spec import read_error, staged_paths, write_tasks
+from .slurm_spec import read_error, write_tasks
 
 __all__ = ["SlurmConfig", "SlurmEngine", "Submitted"]
 
@@ -116,9 +117,9 @@ class SlurmEngine(Engine):
 
         Raises Submitted, once all is submitted, when the run is not to wait.
         """
-        if function is not harvest_partition:
-            raise UsageError("the engine slurm runs harvest_partition alone")
-        work: Any = tasks
+        if function is not harvest_partitions:
+            raise UsageError("the engine slurm runs harvest_partitions alone")
+        work = _each(tasks)
         ready: Any = prepare
         if not self.config.wait:
             self._detach(work, ready)
@@ -127,10 +128,11 @@ class SlurmEngine(Engine):
 
     def scripts(self, tasks: Sequence[Any]) -> Sequence[str]:
         """The array's script, and the last job's where the run is not to wait."""
-        if not tasks:
+        work = _each(tasks)
+        if not work:
             return ()
-        directory = self._directory(tasks)
-        lasting = [task for task in tasks if self.config.wait or not task.targets[0][1].live]
+        directory = self._directory(work)
+        lasting = [task for task in work if self.config.wait or not task.targets[0][1].live]
         jobs = []
         if lasting:
             jobs.append(self._job(directory, _chunks(lasting, self.config.tasks_per_job)))
@@ -141,15 +143,17 @@ class SlurmEngine(Engine):
     def _attached(
         self,
         tasks: Sequence[Task],
-        prepare: Callable[[Task], Task],
+        prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]],
         on_progress: Callable[[Any], None] | None,
-    ) -> Iterator[TaskResult]:
+    ) -> Iterator[tuple[TaskResult, ...]]:
         directory = self._directory(tasks)
         chunks = _chunks(_prepared(tasks, prepare), self.config.tasks_per_job)
         write_tasks(directory / "tasks", chunks)
+        watch = _Watch(directory, chunks, self.config.retries, on_progress)
         batch, _ = _submitted(directory, self._job(directory, chunks))
         try:
-            yield from _Watch(batch, chunks, self.config.retries, on_progress).results()
+            for result in watch.results(batch):
+                yield (result,)
         except BaseException:
             # they only stage: a task that cannot be cancelled now does no harm
             with contextlib.suppress(HarvestError):
@@ -161,7 +165,11 @@ class SlurmEngine(Engine):
                 batch.cancel()
         _remove(directory)
 
-    def _detach(self, tasks: Sequence[Task], prepare: Callable[[Task], Task]) -> None:
+    def _detach(
+        self,
+        tasks: Sequence[Task],
+        prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]],
+    ) -> None:
         _refuse_what_cannot_be_left(tasks)
         directory = self._directory(tasks)
         # what has no lasting state is read by the last job
@@ -240,6 +248,11 @@ class SlurmEngine(Engine):
         return self.recipe
 
 
+def _each(tasks: Iterable[Any]) -> list[Task]:
+    """The partitions one by one: each array task bundles its own."""
+    return [task for together in tasks for task in together]
+
+
 def _submitted(directory: Path, *jobs: Job) -> tuple[Batch, list[int]]:
     """The batch of these jobs and their ids; nothing is left of it when submitting fails."""
     batch = Batch(directory)
@@ -272,12 +285,14 @@ def _refuse_what_cannot_be_left(tasks: Sequence[Task]) -> None:
                 )
 
 
-def _prepared(tasks: Sequence[Task], prepare: Callable[[Task], Task]) -> list[Task]:
+def _prepared(
+    tasks: Sequence[Task], prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]]
+) -> list[Task]:
     """The tasks as they are written down for the jobs."""
-    ready = []
+    ready: list[Task] = []
     for task in tasks:
         interrupt.check()
-        ready.append(prepare(task))
+        ready += prepare((task,))
     return ready
 
 
@@ -304,29 +319,35 @@ def _chunks(tasks: Sequence[Task], per_job: int | None) -> list[list[Task]]:
         goal *= 2
 
 
+def _staged_in(state: Path) -> set[Path]:
+    staging = state / STAGING
+    return set(staging.iterdir()) if staging.is_dir() else set()
+
+
 class _Watch:
     """A submitted array, watched until all its partitions are staged."""
 
     def __init__(
         self,
-        batch: Batch,
+        directory: Path,
         chunks: Sequence[Sequence[Task]],
         retries: int,
         on_progress: Callable[[Any], None] | None,
     ):
-        self.batch = batch
-        self.folder = batch.directory / "tasks"
+        self.folder = directory / "tasks"
         self.retries = retries
         self.on_progress = on_progress
         self.waiting = {number: list(chunk) for number, chunk in enumerate(chunks)}
         self.lost = dict.fromkeys(self.waiting, 0)
         self.unseen: set[int] = set()
-        self.states = {
-            path.parent.parent for chunk in chunks for task in chunk for path in staged_paths(task)
-        }
+        self.states = {sink.state for chunk in chunks for task in chunk for sink, _ in task.targets}
+        # what an earlier run left is none of this one's
+        self.seen = {directory for state in self.states for directory in _staged_in(state)}
+        self.staged: dict[tuple[Path, str], Staged] = {}
 
-    def results(self) -> Iterator[TaskResult]:
-        """Results as they are staged, until all are there."""
+    def results(self, batch: Batch) -> Iterator[TaskResult]:
+        """Results as they are staged by the batch's tasks, until all are there."""
+        self.batch = batch
         pause, asked = FIRST_PAUSE_S, time.monotonic()
         answered = asked
         while self.waiting:
@@ -347,28 +368,40 @@ class _Watch:
                 pause = FIRST_PAUSE_S
 
     def _staged(self) -> Iterator[TaskResult]:
-        here = self._names()
+        self._look()
         for number in list(self.waiting):
             left = []
             for task in self.waiting[number]:
-                places = {str(path.parent) for path in staged_paths(task)}
-                parts = [read_part(path) for path in staged_paths(task)] if places <= here else []
-                whole = tuple(part for part in parts if part is not None)
-                if len(whole) < len(places):
+                found = [self.staged.get((sink.state, part.stem)) for sink, part in task.targets]
+                whole = [staged for staged in found if staged is not None]
+                if len(whole) < len(found):
                     left.append(task)
                     continue
                 if self.on_progress is not None:
-                    self.on_progress(Progress(whole[0].written, task.partition.size_bytes))
-                origin = printable(task.partition.origin)
-                yield TaskResult(source=task.source.name, origin=origin, parts=whole)
+                    self.on_progress(Progress(whole[0].part.written, task.partition.size_bytes))
+                yield TaskResult(
+                    source=task.source.name,
+                    origin=printable(task.partition.origin),
+                    parts=tuple(staged.part for staged in whole),
+                    directories=tuple(staged.directory.name for staged in whole),
+                )
             if left:
                 self.waiting[number] = left
             else:
                 del self.waiting[number]
 
-    def _names(self) -> set[str]:
-        """All directories in staging: one listing tells more than a question for each."""
-        return {str(entry) for state in self.states for entry in state.iterdir()}
+    def _look(self) -> None:
+        """Find what was staged since the last look: a listing, and what is new in it."""
+        for state in self.states:
+            for directory in _staged_in(state) - self.seen:
+                for part in parts_in(directory):
+                    self.seen.add(directory)
+                    self.staged[state, part.stem] = Staged(part, directory)
+
+    def _place(self, number: int) -> Path:
+        """Where the first partition that an array task owes is staged, if by itself."""
+        sink, part = self.waiting[number][0].targets[0]
+        return sink.state / STAGING / part.stem
 
     def _judge(self, found: Iterable[CommandStatus]) -> bool:
         """Raise what stopped a task, submit lost ones again; whether any was."""
@@ -400,7 +433,7 @@ class _Watch:
         if command.state == "done":
             return HarvestError(
                 "an array task ended well, but what it staged is not here",
-                where=str(staged_paths(self.waiting[command.number][0])[0].parent),
+                where=str(self._place(command.number)),
                 remedy=f"check that all nodes see the dataset's directory; logs are in {log}",
             )
         return HarvestError(

@@ -22,16 +22,14 @@ from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
 from harvest.run.durable import write_atomically
 from harvest.run.manifest import Part, plain
-from harvest.run.work import DONE, STAGING, SourceRejected, Task
+from harvest.run.work import SourceRejected, Task
 
 from .peers import Terms, versions_for
 from .slurm_plain import from_json, to_json
 
 __all__ = [
-    "is_staged",
     "read_error",
     "read_tasks",
-    "staged_paths",
     "write_error",
     "write_tasks",
 ]
@@ -43,16 +41,6 @@ _ERRORS: Final = {
     for cls in (*vars(errors).values(), SourceRejected)
     if isinstance(cls, type) and issubclass(cls, HarvestError)
 }
-
-
-def staged_paths(task: Task) -> list[Path]:
-    """The files that are there when a task's work is staged, one for each of its sinks."""
-    return [sink.state / STAGING / part.stem / DONE for sink, part in task.targets]
-
-
-def is_staged(task: Task) -> bool:
-    """Whether a task's work is staged."""
-    return all(path.is_file() for path in staged_paths(task))
 
 
 def write_tasks(folder: Path, chunks: Sequence[Sequence[Task]]) -> None:

@@ -31,15 +31,29 @@ def main() -> int:
 
 
 def _work(folder: Path, number: int, cpus: int) -> int:
-    from harvest.run.work import harvest_partition
+    from harvest.run.staged import staged_parts
+    from harvest.run.work import bundles, harvest_partitions
 
     from .local import LocalEngine, WorkerLost
-    from .slurm_spec import is_staged, read_tasks, write_error
+    from .slurm_spec import read_tasks, write_error
 
     try:
-        todo = [task for task in read_tasks(folder, number) if not is_staged(task)]
-        for result in LocalEngine(workers=cpus).map(harvest_partition, todo):
-            print(f"harvest: staged {result.source}: {result.origin}", flush=True)
+        tasks = read_tasks(folder, number)
+        states = {sink.state for task in tasks for sink, _ in task.targets}
+        done = {
+            (state, stem)
+            for state in states
+            for stem, staged in staged_parts(state).items()
+            if staged.part.settled
+        }
+        todo = [
+            task
+            for task in tasks
+            if not all((sink.state, part.stem) in done for sink, part in task.targets)
+        ]
+        for results in LocalEngine(workers=cpus).map(harvest_partitions, list(bundles(todo))):
+            for result in results:
+                print(f"harvest: staged {result.source}: {result.origin}", flush=True)
             interrupt.check()
     except (MemoryError, HarvestError, OSError) as error:
         print(f"harvest: {error}", file=sys.stderr)

@@ -21,10 +21,22 @@ from .errors import BatchError, RecordTypeError
 from .plain import without_none
 from .record import PRIMITIVES, Column, Record, RecordType
 
-__all__ = ["BATCH_ROWS", "arrow_type", "as_maps", "batches", "conform", "schema_of", "table_of"]
+__all__ = [
+    "BATCH_ROWS",
+    "arrow_type",
+    "as_maps",
+    "batches",
+    "concat_tables",
+    "conform",
+    "schema_of",
+    "size_of",
+    "table_of",
+]
 
 BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""
+
+_CHEAP_BYTES = 1 << 20
 
 without_pandas.defer()
 
@@ -185,6 +197,20 @@ def batches(table: pa.Table, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
     """Slices of at most ``rows`` rows, without copying; an empty table gives none."""
     for start in range(0, table.num_rows, rows):
         yield table.slice(start, rows)
+
+
+def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """The rows of tables of one schema, in order; each column in one piece, with one dictionary."""
+    if len(tables) == 1:
+        return tables[0]
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def size_of(table: pa.Table) -> int:
+    """Arrow bytes of a table's rows; of a slice up to 1 MiB, those of what it is cut from."""
+    # cheap, but it counts the whole buffers of a slice; exact is slow for wide tables
+    size: int = table.get_total_buffer_size()
+    return size if size <= _CHEAP_BYTES else table.nbytes
 
 
 def table_of(record_type: RecordType, instances: Sequence[Record]) -> pa.Table:

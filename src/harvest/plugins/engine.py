@@ -27,14 +27,12 @@ class Engine(abc.ABC):
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
     workers: how many at once; None for as many as make sense.
     recipe: the ``Recipe`` of the run that it works for, set by the run; None without one.
-    bundles: whether it may be given several small partitions as one task.
 
     Raises ConfigError for a setting that is unknown or does not fit.
     """
 
     name: ClassVar[str]
     Config: ClassVar[type] = NoConfig
-    bundles: ClassVar[bool] = False
 
     def __init__(self, workers: int | None = None, **settings: Any):
         self.workers = workers

@@ -9,13 +9,12 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from harvest.errors import PluginError
 from harvest.model import RecordType
 
 from .source import NoConfig
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["PartFile", "PartWriter", "Publication", "Sink"]
+__all__ = ["PartFile", "PartWriter", "Publication", "Sink", "SmallRows"]
 
 
 @attrs.frozen(kw_only=True)
@@ -70,12 +69,26 @@ class PartWriter(abc.ABC):
     def abort(self) -> None:
         """Let go of open files; what was written is thrown away."""
 
-    def held(self) -> Mapping[str, pa.Table] | None:
-        """All rows by record type, if they are few and none is in a file; else None.
 
-        Asked for in place of ``close`` where the sink writes bundles.
-        """
-        return None
+@attrs.frozen
+class SmallRows:
+    """The rows of one record type of a small partition: those of ``table`` in this range.
+
+    table: may hold rows of other partitions too, before and behind these.
+    size_bytes: of these rows in Arrow, about; the same whatever else is in ``table``.
+    """
+
+    table: pa.Table
+    start: int
+    stop: int
+    size_bytes: int
+
+    @property
+    def rows(self) -> pa.Table:
+        """These rows as a table."""
+        if self.stop - self.start == self.table.num_rows:
+            return self.table
+        return self.table.slice(self.start, self.stop - self.start)
 
 
 @attrs.frozen(kw_only=True)
@@ -89,6 +102,8 @@ class Publication:
         name of its directory.
     old: the files of the manifest that is in force until the commit.
     token: names this commit; the same in ``publish`` and ``finish``.
+    small: for a sink whose ``shares_files`` is true, partition key -> a function that gives the
+        rows of a staged partition of few rows, by record type; ``publish`` writes them.
     """
 
     parts: Mapping[str, Sequence[PartFile]]
@@ -96,6 +111,7 @@ class Publication:
     old: Mapping[str, Sequence[PartFile]]
     token: str
     stems: Mapping[str, str] = attrs.field(factory=dict)
+    small: Mapping[str, Callable[[], Mapping[str, SmallRows]]] = attrs.field(factory=dict)
 
 
 class Sink(abc.ABC):
@@ -103,14 +119,15 @@ class Sink(abc.ABC):
 
     name: what users type before the location.
     Config: attrs class of its settings.
-    bundles: whether rows of several small partitions may be staged together (``write_bundle``);
-        its writers then get along without a staging directory until they need one.
+    shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets those
+        of small partitions as ``Publication.small`` and writes them together; without it, each
+        partition is written by a ``writer`` of its own.
     """
 
     name: ClassVar[str]
     Config: ClassVar[type] = NoConfig
     api_version: ClassVar[int] = 1
-    bundles: ClassVar[bool] = False
+    shares_files: ClassVar[bool] = False
 
     def __init__(self, location: str, config: Any = None):
         self.location = location
@@ -135,18 +152,6 @@ class Sink(abc.ABC):
 
         Called in the process that reads the partition; staging exists and is empty.
         """
-
-    def write_bundle(self, staging: Path, tables: Mapping[str, Sequence[pa.Table]]) -> str:
-        """Stage the rows of several small partitions, which their writers held.
-
-        tables: of each record type, in the order in which the partitions come.  Gives the path of
-        the file below staging, which ``publish`` is to write anew: each partition's rows of it are
-        told by ``first_row`` and ``file_rows``.
-        """
-        raise PluginError(
-            f"sink {self.name!r} has no write_bundle, though it says that it writes bundles",
-            remedy="report this to the plugin's author",
-        )
 
     @abc.abstractmethod
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:

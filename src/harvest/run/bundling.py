@@ -1,82 +1,71 @@
-"""Reading small partitions one after the other, and staging those of few rows together.
-
-For them, making and describing a directory each would cost as much as reading.
-"""
+"""Reading partitions one after the other, and staging those of few rows together."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import attrs
 
-from harvest.plugins.sink import PartFile, Sink
+from harvest.plugins.sink import Sink
 from harvest.toolkit import fault
-from harvest.toolkit.files import flush
+from harvest.toolkit.texts import printable
 
 from .manifest import Part, write_parts
-from .reading import Reading, Small, make_attempt, put_in_place, result_of
+from .reading import Reading, Small, make_attempt, put_in_place
+from .small import write_small_parts
 from .staged import BUNDLED, STAGING, bundle_name
 from .work import ATTEMPTS, Progress, Task, TaskResult
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["read_bundle"]
+__all__ = ["read_and_stage"]
 
 
-def read_bundle(
+def read_and_stage(
     tasks: Sequence[Task], report: Callable[[Progress], None] | None
 ) -> tuple[TaskResult, ...]:
-    """Read partitions in their order; those of few rows are staged together.
-
-    Raises as ``harvest_partition``.
-    """
-    if len(tasks) == 1:
-        return (Reading(tasks[0], report).run(),)
-    read = [Reading(task, report).run_in_bundle() for task in tasks]
-    small = [each for each in read if isinstance(each, Small)]
-    if not small:
-        return tuple(each for each in read if isinstance(each, TaskResult))
-    name = bundle_name(each.parts[0].stem for each in small)
+    """Read partitions in their order and stage them; raises as ``harvest_partitions``."""
+    read = [Reading(task, report).run() for task in tasks]
     staged = [
-        _stage_bundle(sink, name, [(each.parts[number], each.tables[number]) for each in small])
+        _stage(sink, [each[number] for each in read])
         for number, (sink, _) in enumerate(tasks[0].targets)
     ]
-    together = iter(zip(*staged, strict=True))
     return tuple(
-        result_of(each.task, next(together), name) if isinstance(each, Small) else each
-        for each in read
+        TaskResult(
+            source=task.source.name,
+            origin=printable(task.partition.origin),
+            parts=tuple(part for part, _ in places),
+            directories=tuple(name for _, name in places),
+        )
+        for task, *places in zip(tasks, *staged, strict=True)
     )
 
 
-def _stage_bundle(
-    sink: Sink, name: str, members: Sequence[tuple[Part, Mapping[str, pa.Table]]]
-) -> tuple[Part, ...]:
-    """Stage the rows of several partitions for one sink."""
+def _stage(sink: Sink, read: Sequence[Part | Small]) -> list[tuple[Part, str]]:
+    """The parts of partitions for one sink, with the names of their staging directories."""
+    small = [each for each in read if isinstance(each, Small)]
+    name = bundle_name(each.part.stem for each in small)
+    together = iter(_stage_small(sink, name, small) if small else ())
+    return [
+        (next(together), name) if isinstance(each, Small) else (each, each.stem) for each in read
+    ]
+
+
+def _stage_small(sink: Sink, name: str, small: Sequence[Small]) -> tuple[Part, ...]:
+    """Stage the rows of several partitions in one directory."""
     place = sink.state / STAGING / name
     attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
-    tables: dict[str, list[pa.Table]] = {}
-    for _, rows in members:
-        for record_type, table in rows.items():
-            tables.setdefault(record_type, []).append(table)
     make_attempt(attempt)
     try:
-        whole = {}
-        if tables:
-            path = sink.write_bundle(attempt, tables)
-            size, digest = flush(attempt / path)
-            for record_type, pieces in tables.items():
-                whole[record_type] = PartFile(
-                    path=path,
-                    record_type=record_type,
-                    rows=sum(piece.num_rows for piece in pieces),
-                    size_bytes=size,
-                    sha256=digest,
-                )
-        parts = _rows_of_each(members, whole)
+        files = write_small_parts(attempt, [each.tables for each in small])
+        parts = [
+            attrs.evolve(each.part, files=tuple(mine))
+            for each, mine in zip(small, files, strict=True)
+        ]
+        for each, part in zip(small, parts, strict=True):
+            if each.rejects is not None and part.rejects is not None:
+                each.rejects.rename(attempt / part.rejects.path)
+                each.rejects.parent.rmdir()
         fault.point("partition.staged")
         write_parts(attempt / BUNDLED, parts)
         fault.point("partition.done")
@@ -84,26 +73,3 @@ def _stage_bundle(
     except BaseException:
         shutil.rmtree(attempt, ignore_errors=True)
         raise
-
-
-def _rows_of_each(
-    members: Sequence[tuple[Part, Mapping[str, pa.Table]]], whole: Mapping[str, PartFile]
-) -> list[Part]:
-    """The parts with their rows in the file that holds those of all."""
-    first = dict.fromkeys(whole, 0)
-    parts = []
-    for part, rows in members:
-        files = []
-        for record_type, table in rows.items():
-            file = whole[record_type]
-            files.append(
-                attrs.evolve(
-                    file,
-                    rows=table.num_rows,
-                    first_row=first[record_type],
-                    file_rows=file.rows,
-                )
-            )
-            first[record_type] += table.num_rows
-        parts.append(attrs.evolve(part, files=tuple(files)))
-    return parts

@@ -20,6 +20,7 @@ from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
 from .kept import forget, keep, remember
 from .manifest import Manifest, Schema
+from .small import small_parts
 from .staged import STAGING, Staged, finished, parts_in
 from .work import remove_tree
 
@@ -67,6 +68,7 @@ class Commit:
             old=manifest.files(),
             token=run,
             stems={key: item.part.stem for key, item in staged.items()},
+            small=small_parts(staged),
         )
 
     def prepare(self) -> None:

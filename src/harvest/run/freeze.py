@@ -6,58 +6,42 @@ is new, and one whose type has values that the dataset's has not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harvest.model import RecordType
-from harvest.plugins.sink import PartWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from harvest.model.evolution import Types
 
-__all__ = ["freezing"]
+__all__ = ["FrozenColumns"]
 
 
-def freezing(writer: PartWriter, frozen: Mapping[str, Mapping[str, Any]]) -> PartWriter:
-    """The writer, or one that brings rows to these columns before it gives them to it.
+class FrozenColumns:
+    """Brings rows to the columns that a dataset keeps.
 
     frozen: record type -> column -> type as the manifest has it; other record types stay as they
         are.
     """
-    return _Freezing(writer, frozen) if frozen else writer
 
-
-class _Freezing(PartWriter):
-    """Gives rows on with the dataset's columns."""
-
-    def __init__(self, writer: PartWriter, frozen: Mapping[str, Mapping[str, Any]]):
-        self._writer = writer
+    def __init__(self, frozen: Mapping[str, Mapping[str, Any]]):
         self._frozen = frozen
         self._shapes: dict[str, _Shape] = {}
 
-    def write(self, record_type: RecordType, table: pa.Table) -> None:
+    def fit(self, record_type: RecordType, table: pa.Table) -> tuple[RecordType, pa.Table]:
+        """Rows, and their record type, with the dataset's columns."""
         name = record_type.name
         if name not in self._frozen:
-            self._writer.write(record_type, table)
-            return
+            return record_type, table
         if name not in self._shapes:
             from harvest.model.evolution import from_plain
 
             types = {column: from_plain(kind) for column, kind in self._frozen[name].items()}
             self._shapes[name] = _Shape(record_type, types)
         shape = self._shapes[name]
-        self._writer.write(shape.record_type, shape.of(table))
-
-    def close(self) -> Sequence[tuple[str, str, int]]:
-        return self._writer.close()
-
-    def abort(self) -> None:
-        self._writer.abort()
-
-    def held(self) -> Mapping[str, pa.Table] | None:
-        return self._writer.held()
+        return shape.record_type, shape.of(table)
 
 
 class _Shape:

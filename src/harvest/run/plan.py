@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
 import cattrs
@@ -28,23 +28,12 @@ __all__ = [
     "Plan",
     "Planned",
     "SourceUse",
-    "bundled",
     "list_partitions",
     "make_plan",
 ]
 
 Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
 """Partitions with the source that reads them."""
-
-
-SMALL_BYTES: Final = 1 << 20
-"""Input bytes of a partition that is read together with others, at most."""
-
-BUNDLE_BYTES: Final = 4 << 20
-"""Input bytes of partitions that are read together, at most."""
-
-BUNDLE_PARTITIONS: Final = 16
-"""How many are read together at most: so much is read again when a run is killed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -182,32 +171,6 @@ def make_plan(
         dropped=tuple(dropped),
         frozen=tuple(frozen) or ({},) * len(sinks),
     )
-
-
-def bundled(todo: Iterable[Planned]) -> Iterator[tuple[Planned, ...]]:
-    """Partitions in the same order, neighbours together that are small and for the same sinks.
-
-    It depends on the plan alone, so that every number of workers makes the same of it.
-    """
-    together: list[Planned] = []
-    size = 0
-    for planned in todo:
-        small = bool(planned.partition.inputs) and planned.partition.size_bytes <= SMALL_BYTES
-        fits = (
-            small
-            and len(together) < BUNDLE_PARTITIONS
-            and size + planned.partition.size_bytes <= BUNDLE_BYTES
-        )
-        if together and not (fits and planned.read_for == together[-1].read_for):
-            yield tuple(together)
-            together, size = [], 0
-        together.append(planned)
-        size += planned.partition.size_bytes
-        if not small:
-            yield tuple(together)
-            together, size = [], 0
-    if together:
-        yield tuple(together)
 
 
 def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:

@@ -1,4 +1,4 @@
-"""Reading one partition and staging what it gives, by itself or for a bundle to stage it.
+"""Reading one partition and staging what it gives; few rows are left to be staged with others.
 
 A partition may be attempted twice at a time: a worker that was given up for lost may live on.
 Each attempt therefore works in a directory of its own, and the first that is complete is put in
@@ -7,7 +7,6 @@ place, by one rename; the others are thrown away.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import secrets
 import shutil
@@ -21,18 +20,20 @@ import attrs
 from harvest import interrupt
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.model import RecordType
+from harvest.model.arrow import concat_tables, size_of
 from harvest.plugins.context import ReadContext, Reject
-from harvest.plugins.sink import PartFile, PartWriter
+from harvest.plugins.sink import PartFile, PartWriter, Sink
 from harvest.plugins.source import Partition, Source
 from harvest.toolkit import fault
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import printable
 
 from .fingerprint import fingerprint
-from .freeze import freezing
+from .freeze import FrozenColumns
 from .manifest import Part, write_part
 from .rejects import RejectWriter
 from .rows import typed_tables
+from .small import SMALL_BYTES
 from .staged import DONE, STAGING, parts_in
 from .work import (
     ATTEMPTS,
@@ -40,7 +41,6 @@ from .work import (
     Progress,
     SourceRejected,
     Task,
-    TaskResult,
     remove_tree,
     source_errors,
 )
@@ -48,7 +48,7 @@ from .work import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reading", "Small", "make_attempt", "put_in_place", "result_of"]
+__all__ = ["Reading", "Small", "make_attempt", "put_in_place"]
 
 _REPORT_EVERY_S = 0.2
 
@@ -59,57 +59,20 @@ class Reading:
     def __init__(self, task: Task, report: Callable[[Progress], None] | None):
         self.task = task
         self.meter = _Meter(report)
-        self.places = [sink.state / STAGING / part.stem for sink, part in task.targets]
-        attempt = secrets.token_hex(6)
-        self.directories = [
-            place.parent / ATTEMPTS / f"{place.name}-{attempt}" for place in self.places
-        ]
-        self.scratch = self.directories[0].with_name(f"scratch-{attempt}")
 
-    def run(self) -> TaskResult:
-        """Read it, and stage it by itself."""
-        for directory in self.directories:
-            make_attempt(directory)
-        with self._stage() as stage:
-            return self._alone(stage, self._read(stage))
-
-    def run_in_bundle(self) -> TaskResult | Small:
-        """Read it; unless its rows are few, stage it by itself."""
-        with self._stage() as stage:
-            outcome = self._read(stage)
-            tables = stage.held()
-            if tables is None:
-                for directory in self.directories:
-                    make_attempt(directory)
-                return self._alone(stage, outcome)
-            self.meter.flush()
-            parts = [
-                stage.described(number, outcome, files=(), rejects=None)
-                for number in range(len(tables))
-            ]
-            return Small(self.task, parts, tables)
-
-    @contextlib.contextmanager
-    def _stage(self) -> Iterator[_Stage]:
-        stage = _Stage(self.task, self.directories, self.scratch)
+    def run(self) -> list[Part | Small]:
+        """Read it; for each sink, the part as it is staged or the few rows that are to be."""
+        stage = _Stage(self.task)
         try:
-            yield stage
+            done = stage.finish(self._read(stage))
         except BaseException:
-            stage.abort()
-            for directory in self.directories:
-                shutil.rmtree(directory, ignore_errors=True)
+            stage.discard()
             raise
         finally:
-            if self.scratch.exists():
-                remove_tree(self.scratch)
-
-    def _alone(self, stage: _Stage, outcome: _Outcome) -> TaskResult:
-        staged = stage.finish(outcome)
-        parts: list[Part] = []
-        for part, attempt, place in zip(staged, self.directories, self.places, strict=True):
-            parts += put_in_place([part], attempt, place)
+            if stage.scratch.exists():
+                remove_tree(stage.scratch)
         self.meter.flush()
-        return result_of(self.task, parts)
+        return done
 
     def _read(self, stage: _Stage) -> _Outcome:
         task, ctx = self.task, stage.context(self.meter.bytes)
@@ -184,25 +147,36 @@ class _Outcome:
         return ctx.units
 
 
+@attrs.frozen
+class Small:
+    """A partition of few rows, by record type, that are to be staged for one sink.
+
+    rejects: the file of its rejects, which is to be staged as ``part.rejects`` says.
+    """
+
+    part: Part
+    tables: Mapping[str, pa.Table]
+    rejects: Path | None
+
+
 class _Stage:
-    """The staging directories of a task, one per sink, and their writers."""
+    """What is read of a task, on its way to its sinks.
 
-    def __init__(self, task: Task, directories: list[Path], scratch: Path):
+    As long as the rows are few they are held; then each sink writes them into files of a staging
+    directory.
+    """
+
+    def __init__(self, task: Task):
         self.task = task
-        self.directories = directories
-        self.scratch = scratch
-        self._open()
+        attempt = secrets.token_hex(6)
+        self.sinks = [_SinkStage(sink, part, task, attempt) for sink, part in task.targets]
+        self.scratch = self.sinks[0].directory.with_name(f"scratch-{attempt}")
+        self._begin()
 
-    def _open(self) -> None:
-        targets = zip(self.task.targets, self.directories, strict=True)
-        self.writers: list[PartWriter] = [
-            freezing(sink.writer(directory, part.stem), part.frozen)
-            for (sink, part), directory in targets
-        ]
-        self.rejects = [
-            RejectWriter(directory / REJECTS, self.task.source.name)
-            for directory in self.directories
-        ]
+    def _begin(self) -> None:
+        self.held: list[tuple[RecordType, pa.Table]] | None = []
+        self.held_bytes = 0
+        self.rejected = 0
 
     def context(self, on_bytes: Callable[[int], None]) -> ReadContext:
         return ReadContext(
@@ -221,9 +195,10 @@ class _Stage:
             raise SourceRejected(
                 reject.reason, where=where, remedy="mend the input, or use --on-error reject"
             )
-        for writer in self.rejects:
-            writer.add(reject)
-        if task.max_rejects is not None and self.rejects[0].count > task.max_rejects:
+        self.rejected += 1
+        for each in self.sinks:
+            each.rejects.add(reject)
+        if task.max_rejects is not None and self.rejected > task.max_rejects:
             raise TooManyRejects(
                 f"more than {task.max_rejects} rejects, the last one: {reject.reason}",
                 where=printable(reject.origin),
@@ -231,52 +206,118 @@ class _Stage:
             )
 
     def write(self, kind: RecordType, table: pa.Table) -> None:
-        for writer in self.writers:
-            writer.write(kind, table)
+        if self.held is None:
+            self._pass_on(kind, table)
+            return
+        self.held.append((kind, table))
+        self.held_bytes += size_of(table)
+        if self.held_bytes > SMALL_BYTES:
+            held, self.held = self.held, None
+            for kind, table in held:
+                self._pass_on(kind, table)
+
+    def _pass_on(self, kind: RecordType, table: pa.Table) -> None:
+        for each in self.sinks:
+            each.write(kind, table)
 
     def restart(self, on_bytes: Callable[[int], None]) -> ReadContext:
         """Throw away what was written of a partition that turned out to be unreadable."""
-        self.abort()
-        for directory in self.directories:
-            if directory.exists():
-                shutil.rmtree(directory)
-                directory.mkdir()
-        self._open()
+        for each in self.sinks:
+            each.restart()
+        self._begin()
         return self.context(on_bytes)
 
-    def abort(self) -> None:
-        for writer in self.writers:
-            writer.abort()
-        for rejects in self.rejects:
-            rejects.abort()
+    def discard(self) -> None:
+        """Throw everything away."""
+        for each in self.sinks:
+            each.discard()
 
-    def held(self) -> list[Mapping[str, pa.Table]] | None:
-        """For each sink all rows, if they are few and in no file yet, and there are no rejects."""
-        if self.rejects[0].count:
+    def finish(self, outcome: _Outcome) -> list[Part | Small]:
+        """Give the few rows, or close, flush and describe everything; then the work is safe."""
+        read = outcome.account(self.task)
+        done: list[Part | Small] = []
+        for each in self.sinks:
+            if self.held is not None and each.sink.shares_files:
+                done.append(each.small(self.held, outcome, read))
+                continue
+            for kind, table in self.held or ():
+                each.write(kind, table)
+            done.append(each.finish(outcome, read))
+        return done
+
+
+class _SinkStage:
+    """What is read of a task, on its way to one sink: its staging directory and writers."""
+
+    def __init__(self, sink: Sink, part: Part, task: Task, attempt: str):
+        self.sink = sink
+        self.part = part
+        self.source = task.source.name
+        self.place = sink.state / STAGING / part.stem
+        self.directory = self.place.parent / ATTEMPTS / f"{part.stem}-{attempt}"
+        self._begin()
+
+    def _begin(self) -> None:
+        self.columns = FrozenColumns(self.part.frozen)
+        self.writer: PartWriter | None = None
+        self.rejects = RejectWriter(self.directory / REJECTS, self.source)
+
+    def _opened(self) -> PartWriter:
+        if self.writer is None:
+            make_attempt(self.directory)
+            self.writer = self.sink.writer(self.directory, self.part.stem)
+        return self.writer
+
+    def write(self, kind: RecordType, table: pa.Table) -> None:
+        self._opened().write(*self.columns.fit(kind, table))
+
+    def small(
+        self, held: Iterable[tuple[RecordType, pa.Table]], outcome: _Outcome, read: int
+    ) -> Small:
+        """The rows by record type, in the dataset's columns."""
+        tables: dict[str, list[pa.Table]] = {}
+        for kind, table in held:
+            fitting, rows = self.columns.fit(kind, table)
+            tables.setdefault(fitting.name, []).append(rows)
+        joined = {name: concat_tables(each) for name, each in tables.items()}
+        path = f"{self.part.stem}{REJECTS}"
+        rejects = self._close_rejects(path)
+        part = self._described(outcome, read, files=(), rejects=rejects)
+        return Small(part, joined, self.rejects.path if rejects else None)
+
+    def finish(self, outcome: _Outcome, read: int) -> Part:
+        files = _describe_all(self.directory, self._opened().close())
+        part = self._described(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
+        fault.point("partition.staged")
+        # directories are not flushed: of what a power cut takes out of staging, the next run
+        # finds that it is not there as described, and reads the partition again
+        write_part(self.directory / DONE, part)
+        fault.point("partition.done")
+        (placed,) = put_in_place([part], self.directory, self.place)
+        return placed
+
+    def _close_rejects(self, path: str) -> PartFile | None:
+        """Finish the file of rejects, if there is one; ``path``: where it will be staged."""
+        if not self.rejects.close():
             return None
-        tables = []
-        for writer in self.writers:
-            held = writer.held()
-            if held is None:
-                return None
-            tables.append(held)
-        return tables
+        file = _describe(self.directory, REJECTS, "rejects", self.rejects.count)
+        return attrs.evolve(file, path=path)
 
-    def described(
+    def _described(
         self,
-        index: int,
         outcome: _Outcome,
+        read: int,
         *,
         files: tuple[PartFile, ...],
         rejects: PartFile | None,
     ) -> Part:
-        """A sink's part, with what was read of it."""
+        """The sink's part, with what was read of it."""
         ctx = outcome.ctx
         return attrs.evolve(
-            self.task.targets[index][1],
+            self.part,
             files=files,
             rows=dict(sorted(outcome.rows.items())),
-            read=outcome.account(self.task),
+            read=read,
             filtered=dict(sorted(ctx.filtered_by.items())),
             folded=dict(sorted(ctx.folded_by.items())),
             rejected=ctx.rejected,
@@ -287,33 +328,15 @@ class _Stage:
             changed=outcome.changed,
         )
 
-    def finish(self, outcome: _Outcome) -> tuple[Part, ...]:
-        """Close, flush and describe everything; after this the work is safe."""
-        outcome.account(self.task)
-        parts = []
-        for index, directory in enumerate(self.directories):
-            files = _describe_all(directory, self.writers[index].close())
-            rejects = None
-            if self.rejects[index].close():
-                name = REJECTS
-                rejects = _describe(directory, name, "rejects", self.rejects[index].count)
-            part = self.described(index, outcome, files=files, rejects=rejects)
-            fault.point("partition.staged")
-            # directories are not flushed: of what a power cut takes out of staging, the next run
-            # finds that it is not there as described, and reads the partition again
-            write_part(directory / DONE, part)
-            fault.point("partition.done")
-            parts.append(part)
-        return tuple(parts)
+    def restart(self) -> None:
+        self.discard()
+        self._begin()
 
-
-@attrs.frozen
-class Small:
-    """A partition of few rows that are to be staged; for each of its sinks, part and rows."""
-
-    task: Task
-    parts: Sequence[Part]
-    tables: Sequence[Mapping[str, pa.Table]]
+    def discard(self) -> None:
+        if self.writer is not None:
+            self.writer.abort()
+        self.rejects.abort()
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def _guarded(
@@ -369,16 +392,6 @@ def make_attempt(directory: Path) -> None:
         directory.mkdir(exist_ok=True)
     except FileNotFoundError:  # the first one
         directory.mkdir(parents=True, exist_ok=True)
-
-
-def result_of(task: Task, parts: Sequence[Part], bundle: str | None = None) -> TaskResult:
-    """What became of a task; bundle: the directory that its parts are staged in with others."""
-    return TaskResult(
-        source=task.source.name,
-        origin=printable(task.partition.origin),
-        parts=tuple(parts),
-        bundle=bundle,
-    )
 
 
 class _Meter:

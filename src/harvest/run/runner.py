@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import attrs
 
@@ -22,7 +21,7 @@ from .choose import name_sources
 from .commit import Commit, drop_staged
 from .drift import Drift, declared_kinds
 from .manifest import Manifest, Part
-from .plan import Listed, Plan, Planned, SourceUse, bundled, list_partitions, make_plan
+from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
@@ -32,11 +31,10 @@ from .work import (
     Progress,
     Task,
     TaskResult,
+    bundles,
     clear_places,
-    harvest_bundle,
-    harvest_partition,
-    prepared,
-    prepared_bundle,
+    harvest_partitions,
+    prepare_tasks,
 )
 
 __all__ = ["Observer", "RunResult", "execute"]
@@ -179,7 +177,8 @@ def execute(
     )
     if dry_run:
         plan = job.plan([manifest_of(sink) for sink in sinks], new_run_id())
-        scripts = _engine(job).scripts([_task(job, plan, planned) for planned in plan.to_read])
+        together = list(bundles(_task(job, plan, planned) for planned in plan.to_read))
+        scripts = _engine(job).scripts(together)
         done = RunResult(
             run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
         )
@@ -328,16 +327,14 @@ class _Work:
             return
         engine = _engine(self.job)
         size = sum(p.partition.size_bytes for p in todo)
-        how: dict[str, Any] = {"size_bytes": size, "on_progress": self.observer.progressed}
-        if not (engine.bundles and all(sink.bundles for sink in self.sinks)):
-            tasks = [_task(self.job, self.plan, planned) for planned in todo]
-            yield from engine.map(harvest_partition, tasks, prepare=prepared, **how)
-            return
-        bundles = [
-            tuple(_task(self.job, self.plan, planned) for planned in together)
-            for together in bundled(todo)
-        ]
-        for results in engine.map(harvest_bundle, bundles, prepare=prepared_bundle, **how):
+        together = list(bundles(_task(self.job, self.plan, planned) for planned in todo))
+        for results in engine.map(
+            harvest_partitions,
+            together,
+            prepare=prepare_tasks,
+            size_bytes=size,
+            on_progress=self.observer.progressed,
+        ):
             yield from results
 
     def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
@@ -348,7 +345,7 @@ class _Work:
             if rows <= 0:
                 continue
             task = attrs.evolve(_task(self.job, self.plan, planned), limit=rows)
-            result = harvest_partition(prepared(task), self.observer.progressed)
+            (result,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
             left[planned.part.source] -= result.parts[0].written
             yield result
 

@@ -1,9 +1,9 @@
-"""What engines run: the reading of a partition, or of several small ones.
+"""What engines run: the reading of partitions, several together where they are small.
 
-``harvest_partition`` and ``harvest_bundle`` are plain functions of picklable tasks, so that they
-can run in this process, in another one, or on another machine that sees the same files.  When they
-return, the directory in staging is complete and describes itself (``staged``); a directory without
-a description is unfinished work, whatever else it holds.
+``harvest_partitions`` is a plain function of picklable tasks, so that it can run in this process,
+in another one, or on another machine that sees the same files.  When it returns, the directories in
+staging are complete and describe themselves (``staged``); a directory without a description is
+unfinished work, whatever else it holds.
 
 A run that leaves the reading to workers needs no more than this of it; what reads (``reading``)
 comes with Arrow, which takes its time to import.
@@ -16,8 +16,9 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -38,11 +39,10 @@ __all__ = [
     "SourceRejected",
     "Task",
     "TaskResult",
+    "bundles",
     "clear_places",
-    "harvest_bundle",
-    "harvest_partition",
-    "prepared",
-    "prepared_bundle",
+    "harvest_partitions",
+    "prepare_tasks",
     "remove_tree",
     "source_errors",
 ]
@@ -52,6 +52,15 @@ REJECTS = "_rejects.parquet"
 
 _REMOVALS = 20
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
+
+SMALL_INPUT_BYTES: Final = 1 << 20
+"""Input bytes of a partition that is read together with others, at most."""
+
+BUNDLE_BYTES: Final = 4 << 20
+"""Input bytes of partitions that are read together, at most."""
+
+BUNDLE_PARTITIONS: Final = 16
+"""How many are read together at most: so much is read again when a run is killed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -74,22 +83,49 @@ class Task:
 
 @attrs.frozen(kw_only=True)
 class TaskResult:
-    """What became of a task: for each sink, the staged part.
-
-    bundle: the name of the directory that they are staged in with others; None: their own.
-    """
+    """What became of a task: for each sink, the staged part and its directory's name."""
 
     source: str
     origin: str
     parts: tuple[Part, ...]
-    bundle: str | None = None
+    directories: tuple[str, ...]
 
     def staged(self, sinks: Sequence[Sink]) -> list[Staged]:
         """The parts with their directories; sinks: those of the task."""
         return [
-            Staged(part, sink.state / STAGING / (self.bundle or part.stem))
-            for sink, part in zip(sinks, self.parts, strict=True)
+            Staged(part, sink.state / STAGING / name)
+            for sink, part, name in zip(sinks, self.parts, self.directories, strict=True)
         ]
+
+
+def bundles(tasks: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
+    """Tasks in the same order, neighbours together that are small and for the same sinks.
+
+    It depends on the tasks alone, so that every number of workers makes the same of them.
+    """
+    together: list[Task] = []
+    size = 0
+    for task in tasks:
+        small = bool(task.partition.inputs) and task.partition.size_bytes <= SMALL_INPUT_BYTES
+        fits = (
+            small
+            and len(together) < BUNDLE_PARTITIONS
+            and size + task.partition.size_bytes <= BUNDLE_BYTES
+        )
+        if together and not (fits and _sinks(task) == _sinks(together[-1])):
+            yield tuple(together)
+            together, size = [], 0
+        together.append(task)
+        size += task.partition.size_bytes
+        if not small:
+            yield tuple(together)
+            together, size = [], 0
+    if together:
+        yield tuple(together)
+
+
+def _sinks(task: Task) -> list[int]:
+    return [id(sink) for sink, _ in task.targets]
 
 
 @attrs.frozen
@@ -100,22 +136,21 @@ class Progress:
     size_bytes: int
 
 
-def prepared(task: Task) -> Task:
-    """The task with its partition prepared; called in the process that plans.
+def prepare_tasks(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+    """The tasks with their partitions prepared; called in the process that plans.
 
-    Raises PluginError when the source breaks its contract.
+    Raises PluginError when a source breaks its contract.
     """
+    return tuple(map(_prepare, tasks))
+
+
+def _prepare(task: Task) -> Task:
     try:
         with source_errors(task.source, task.partition):
             partition = task.source.prepare(task.partition)
     except SourceError as error:
         return attrs.evolve(task, unreadable=error.message)
     return attrs.evolve(task, partition=partition)
-
-
-def prepared_bundle(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
-    """The tasks of a bundle, prepared."""
-    return tuple(map(prepared, tasks))
 
 
 @contextlib.contextmanager
@@ -141,29 +176,18 @@ def source_errors(source: Source, partition: Partition) -> Iterator[None]:
         ) from error
 
 
-def harvest_partition(task: Task, report: Callable[[Progress], None] | None = None) -> TaskResult:
-    """Read a partition and stage it for each of its sinks.
-
-    Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when it
-    alone has more than allowed; PluginError when the source breaks its contract; OSError when a
-    sink cannot write.
-    """
-    from .reading import Reading
-
-    return Reading(task, report).run()
-
-
-def harvest_bundle(
+def harvest_partitions(
     tasks: Sequence[Task], report: Callable[[Progress], None] | None = None
 ) -> tuple[TaskResult, ...]:
-    """Read small partitions, for the same sinks, one after the other; those of few rows are staged
-    together.
+    """Read partitions, for the same sinks, one after the other, and stage them for each sink.
 
-    Raises as ``harvest_partition``.
+    Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when one
+    of them alone has more than allowed; PluginError when the source breaks its contract; OSError
+    when a sink cannot write.
     """
-    from .bundling import read_bundle
+    from .bundling import read_and_stage
 
-    return read_bundle(tasks, report)
+    return read_and_stage(tasks, report)
 
 
 class SourceRejected(HarvestError):

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
 from harvest.model import RecordType
-from harvest.plugins.sink import PartFile, Publication, Sink
+from harvest.model.arrow import concat_tables, size_of
+from harvest.plugins.sink import PartFile, PartWriter, Publication, Sink
+from harvest.run.small import SMALL_BYTES, read_small, write_small_parts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +40,14 @@ class SinkDriver:
     """A sink, and the files of its manifest in force.
 
     files: partition key -> committed files.
+    small_bytes: Arrow bytes up to which a sink that shares files is given a partition's rows to
+        write them together with others; 0 has each written by a writer of its own.
     """
 
     sink: Sink
     files: dict[str, tuple[PartFile, ...]] = attrs.field(factory=dict)
     commits: int = 0
+    small_bytes: int = SMALL_BYTES
 
     def commit(
         self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
@@ -59,7 +65,7 @@ class SinkDriver:
         self.commits += 1
         token = f"commit-{self.commits}"
         parts: dict[str, tuple[PartFile, ...]] = dict(self.files)
-        staged = {}
+        staged, small = {}, {}
         for key, tables in partitions.items():
             if tables is None:
                 del parts[key]
@@ -67,20 +73,24 @@ class SinkDriver:
             stem = part_stem(key, token)
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
-            writer = self.sink.writer(staged[key], stem)
-            try:
-                for kind, table in tables:
-                    writer.write(kind, table)
-                written = writer.close()
-            except BaseException:
-                writer.abort()
-                raise
-            parts[key] = tuple(
-                _described(staged[key], path, name, rows) for path, name, rows in written
-            )
+            given = list(tables)
+            if self._is_small(given):
+                parts[key] = _stage_small(staged[key], given)
+                if parts[key]:
+                    small[key] = partial(read_small, staged[key], parts[key])
+            else:
+                parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], given)
         return Publication(
-            parts=dict(sorted(parts.items())), staged=staged, old=dict(self.files), token=token
+            parts=dict(sorted(parts.items())),
+            staged=staged,
+            old=dict(self.files),
+            token=token,
+            small=small,
         )
+
+    def _is_small(self, given: Iterable[tuple[RecordType, pa.Table]]) -> bool:
+        size = sum(size_of(table) for _, table in given)
+        return self.sink.shares_files and size <= self.small_bytes
 
     def publish(self, publication: Publication) -> None:
         """Publish, and put the new manifest in force."""
@@ -106,6 +116,29 @@ class SinkDriver:
             if file.record_type in (kind.name, "events")
         ]
         return self.sink.scan(files, kind)
+
+
+def _stage_small(
+    directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+) -> tuple[PartFile, ...]:
+    tables: dict[str, list[pa.Table]] = {}
+    for kind, table in given:
+        tables.setdefault(kind.name, []).append(table)
+    joined = {name: concat_tables(each) for name, each in tables.items()}
+    return tuple(write_small_parts(directory, [joined])[0])
+
+
+def _stage_files(
+    writer: PartWriter, directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+) -> tuple[PartFile, ...]:
+    try:
+        for kind, table in given:
+            writer.write(kind, table)
+        written = writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+    return tuple(_described(directory, path, name, rows) for path, name, rows in written)
 
 
 def _described(directory: Path, path: str, record_type: str, rows: int) -> PartFile:

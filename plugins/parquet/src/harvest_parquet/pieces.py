@@ -1,4 +1,4 @@
-"""Which rows are to be written together with others: known from the descriptions of parts alone.
+"""Which shared files are to be written anew: known from the descriptions of parts alone.
 
 What writes them (``sharing``) comes with Arrow, which a run without small partitions can spare.
 """
@@ -6,23 +6,10 @@ What writes them (``sharing``) comes with Arrow, which a run without small parti
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 from harvest import Publication
 
-__all__ = ["ROWS", "broken_files", "small_parts"]
-
-ROWS: Final = "rows.arrow"
-"""The file, below a staging directory, that holds rows of small partitions."""
-
-
-def small_parts(publication: Publication) -> set[str]:
-    """Keys of staged parts whose rows are not in Parquet files yet."""
-    return {
-        key
-        for key in publication.staged
-        if any(file.path == ROWS for file in publication.parts.get(key, ()))
-    }
+__all__ = ["broken_files"]
 
 
 def broken_files(publication: Publication) -> set[str]:

@@ -21,12 +21,11 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harvest import DatasetError, PartFile
-from harvest.plugins.sink import Publication
+from harvest import DatasetError, PartFile, Publication, SmallRows
+from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
-from .pieces import ROWS, broken_files, small_parts
-from .staged import joined, read_staged, size_of
+from .pieces import broken_files
 from .writer import ParquetFile
 
 __all__ = ["share"]
@@ -56,35 +55,32 @@ def share(
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     Raises DatasetError when a shared file in force, whose rows must be carried over, is damaged.
     """
-    small, broken = small_parts(publication), broken_files(publication)
+    broken = broken_files(publication)
     if folder.exists():
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
     committed = lru_cache(maxsize=8)(lambda file: _committed(root, file))
-    staged = lru_cache(maxsize=1)(read_staged)  # those in one file follow one another
     carried = set()
     for key, files in publication.parts.items():
-        if key in small:
-            directory = publication.staged[key]
-            member = _Member(key, publication.stems.get(key, directory.name))
-            for file in files:
-                found = staged(directory / ROWS)[file.record_type]
-                first = file.first_row or 0
-                piece = _Piece(found.table, first, first + file.rows)
-                packing.add(member, piece, file.record_type, found.sizes[first, file.rows])
+        if key in publication.small:
+            member = _Member(key, publication.stems.get(key, publication.staged[key].name))
+            for record_type, rows in publication.small[key]().items():
+                packing.add(member, rows, record_type)
         elif key not in publication.staged:
             for file in files:
                 if file.path in broken:
                     carried.add(key)
                     whole = committed(attrs.evolve(file, rows=0, first_row=0))
-                    piece = _Piece(whole, file.first_row, file.first_row + file.rows)
-                    packing.add(_Member(key, None), piece, file.record_type, size_of(piece.rows))
+                    first = file.first_row
+                    size = size_of(whole.slice(first, file.rows))
+                    rows = SmallRows(whole, first, first + file.rows, size)
+                    packing.add(_Member(key, None), rows, file.record_type)
     written = packing.close()
     parts = {
         key: [written.get((key, file.record_type), file) for file in files]
         for key, files in publication.parts.items()
     }
-    moved = {**publication.staged, **dict.fromkeys(small | carried, folder)}
+    moved = {**publication.staged, **dict.fromkeys(carried.union(publication.small), folder)}
     return attrs.evolve(publication, parts=parts, staged=moved)
 
 
@@ -133,8 +129,8 @@ class _Packing:
         self._bytes: Counter[str] = Counter()
         self._written: dict[tuple[str, str], PartFile] = {}
 
-    def add(self, member: _Member, piece: _Piece, record_type: str, size: int) -> None:
-        """Take rows of a partition; ``size``: their Arrow bytes, about."""
+    def add(self, member: _Member, piece: SmallRows, record_type: str) -> None:
+        """Take rows of a partition."""
         held = self._held.get(record_type)
         if held is not None and not held.takes(piece):
             self._flush(record_type)  # of another version of the record type
@@ -142,7 +138,7 @@ class _Packing:
         if held is None:
             held = self._held[record_type] = _Held(piece.table.schema)
         held.add(member, piece)
-        self._bytes[record_type] += size
+        self._bytes[record_type] += piece.size_bytes
         if self._bytes[record_type] >= SHARED_BYTES:
             self._flush(record_type)
         while self._bytes.total() > HELD_BYTES:
@@ -184,22 +180,6 @@ class _Packing:
             first += rows
 
 
-@attrs.frozen
-class _Piece:
-    """Some rows of a table: from ``start`` up to ``stop``."""
-
-    table: pa.Table
-    start: int
-    stop: int
-
-    @property
-    def rows(self) -> pa.Table:
-        """These rows as a table."""
-        if self.stop - self.start == self.table.num_rows:
-            return self.table
-        return self.table.slice(self.start, self.stop - self.start)
-
-
 class _Held:
     """Rows that wait for their shared file, and whose they are, in order."""
 
@@ -207,12 +187,12 @@ class _Held:
         self.schema = schema
         self.members: list[tuple[_Member, int]] = []
         self._joined: list[pa.Table] = []
-        self._pieces: list[_Piece] = []
+        self._pieces: list[SmallRows] = []
 
     @property
     def rows(self) -> pa.Table:
         """All rows, in order; the same table, whatever pieces they came in."""
-        together = joined([*self._joined, *(piece.rows for piece in self._pieces)])
+        together = concat_tables([*self._joined, *(piece.rows for piece in self._pieces)])
         for number, field in enumerate(together.schema):
             if pa.types.is_dictionary(field.type):
                 # a piece has the values of all rows of the table that it is of
@@ -221,22 +201,22 @@ class _Held:
                 together = together.set_column(number, field, used)
         return together
 
-    def takes(self, piece: _Piece) -> bool:
+    def takes(self, piece: SmallRows) -> bool:
         """Whether rows have these columns."""
         if self._pieces and self._pieces[-1].table is piece.table:
             return True
         same: bool = self.schema.equals(piece.table.schema)
         return same
 
-    def add(self, member: _Member, piece: _Piece) -> None:
+    def add(self, member: _Member, piece: SmallRows) -> None:
         self.members.append((member, piece.stop - piece.start))
         last = self._pieces[-1] if self._pieces else None
         if last is not None and last.table is piece.table and last.stop == piece.start:
-            self._pieces[-1] = _Piece(piece.table, last.start, piece.stop)
+            self._pieces[-1] = attrs.evolve(last, stop=piece.stop)
             return
         # a table of few rows takes more memory for its columns than for their values
         if len(self._pieces) >= MANY_TABLES:
-            self._joined.append(joined([each.rows for each in self._pieces]))
+            self._joined.append(concat_tables([each.rows for each in self._pieces]))
             self._pieces.clear()
         self._pieces.append(piece)
 

@@ -14,11 +14,10 @@ from harvest.plugins.sink import Publication
 from harvest.toolkit.settings import at_least, one_of, setting
 from harvest.toolkit.texts import printable
 
-from .pieces import ROWS, broken_files, small_parts
+from .pieces import broken_files
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 __all__ = ["Config", "ParquetSink"]
 
@@ -67,7 +66,7 @@ class ParquetSink(DirectorySink):
 
     name = "parquet"
     Config = Config
-    bundles = True
+    shares_files = True
     suffix: ClassVar[str] = ".parquet"
 
     def check(self) -> None:
@@ -92,16 +91,9 @@ class ParquetSink(DirectorySink):
             options=self.config.options(),
         )
 
-    def write_bundle(self, staging: Path, tables: Mapping[str, Sequence[pa.Table]]) -> str:
-        """Stage the rows of several small partitions in one Arrow file."""
-        from .staged import write_staged
-
-        write_staged(staging / ROWS, tables)
-        return ROWS
-
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their place."""
-        if small_parts(publication) or broken_files(publication):
+        if publication.small or broken_files(publication):
             from .sharing import share
 
             publication = share(

@@ -1,13 +1,9 @@
-"""Writing the rows of one partition as Parquet files, one per record type.
-
-A partition of few rows is left as one Arrow file; the commit writes it together with others (see
-:mod:`.sharing`).
-"""
+"""Writing the rows of one partition as Parquet files, one per record type."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harvest import PartWriter, RecordType
+from harvest.model.arrow import size_of
 
 from .encodings import choose
-from .pieces import ROWS
-from .staged import SMALL_BYTES, size_of, write_staged
 
 __all__ = ["ParquetFile", "ParquetPartWriter"]
 
@@ -71,22 +66,9 @@ class ParquetPartWriter(PartWriter):
 
     def close(self) -> Sequence[tuple[str, str, int]]:
         """Write what waits and finish all files."""
-        tables = self.held()
-        if tables:
-            write_staged(self._staging / ROWS, {name: [each] for name, each in tables.items()})
-            return [(ROWS, name, table.num_rows) for name, table in tables.items()]
         for file in self._files.values():
             file.close()
         return [(self._place(name), name, file.rows) for name, file in self._files.items()]
-
-    def held(self) -> Mapping[str, pa.Table] | None:
-        """All rows, if they still wait and are so few that they are to share files."""
-        files = self._files.values()
-        if any(file.begun for file in files):
-            return None
-        if sum(file.held_bytes for file in files) > SMALL_BYTES:
-            return None
-        return {name: file.held for name, file in self._files.items()}
 
     def abort(self) -> None:
         """Close all files as they are."""
