@@ -128,7 +128,7 @@ def _problems(count: int) -> str:
 
 
 def _print_lines(lines: Any) -> None:
-    from harvest.run.text import printable_line
+    from harvest.toolkit.texts import printable_line
 
     for line in lines:
         print(printable_line(line))

@@ -83,7 +83,7 @@ def _unexpected(error: Exception) -> _End:
 
 
 def _say(text: str) -> None:
-    from harvest.run.text import printable
+    from harvest.toolkit.texts import printable
 
     lines = printable(text).splitlines() or [""]
     shown = "\n".join(

@@ -10,7 +10,7 @@ from harvest.run.manifest import plain
 from harvest.run.plan import Plan
 from harvest.run.recipe import Recipe
 from harvest.run.runner import RunResult
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from .tables import print_json, print_table
 

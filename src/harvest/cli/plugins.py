@@ -191,7 +191,7 @@ def check(
 
 
 def _tell(name: str, finding: Any) -> None:
-    from harvest.run.text import printable_line
+    from harvest.toolkit.texts import printable_line
 
     word = {"kept": "ok", "broken": "FAILED", "warned": "warning"}[finding.result]
     print(printable_line(f"{word:<8} {name}: {finding.about}: {finding.promise}"))
@@ -202,7 +202,7 @@ def _tell(name: str, finding: Any) -> None:
 def _sum_up(name: str, findings: list[Any], *, reasons: bool) -> None:
     from collections import Counter
 
-    from harvest.run.text import printable_line
+    from harvest.toolkit.texts import printable_line
 
     count = Counter(finding.result for finding in findings)
     if reasons:

@@ -12,7 +12,7 @@ import sys
 from datetime import datetime
 from typing import Any
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 from .tables import print_table
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harvest.run.text import printable_line
+from harvest.toolkit.texts import printable_line
 
 __all__ = ["harmless", "print_json", "print_json_line", "print_table"]
 

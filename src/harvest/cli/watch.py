@@ -80,7 +80,7 @@ def watch(
     """
     from harvest.plugins.manager import manager
     from harvest.run.runner import RunResult
-    from harvest.run.text import printable_line
+    from harvest.toolkit.texts import printable_line
     from harvest.watch import Options, Reporter
     from harvest.watch import watch as keep_watching
 

@@ -21,8 +21,8 @@ from harvest.errors import UsageError
 from harvest.plugins.manager import manager
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Source
-from harvest.run.durable import write_atomically
 from harvest.run.work import STAGING, Task
+from harvest.toolkit.files import write_atomically
 
 __all__ = ["Absolute", "Terms", "terms_for", "versions_for"]
 

@@ -26,8 +26,8 @@ from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
 from harvest.plugins.engine import Engine, unchanged
 from harvest.run.manifest import Manifest
 from harvest.run.staged import STAGING, Staged, parts_in
-from harvest.run.text import printable
 from harvest.run.work import Progress, Task, TaskResult, harvest_partitions
+from harvest.toolkit.texts import printable
 
 from .slurm_spec import read_error, write_tasks
 

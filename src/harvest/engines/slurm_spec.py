@@ -20,9 +20,9 @@ from harvest.errors import HarvestError, UsageError
 from harvest.plugins.manager import PluginManager, manager
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
-from harvest.run.durable import write_atomically
 from harvest.run.manifest import Part, plain
 from harvest.run.work import SourceRejected, Task
+from harvest.toolkit.files import write_atomically
 
 from .peers import Terms, versions_for
 from .slurm_plain import from_json, to_json

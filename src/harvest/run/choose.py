@@ -13,9 +13,9 @@ import attrs
 from harvest.errors import SourceError, UsageError
 from harvest.plugins.detect import Candidate, best
 from harvest.plugins.manager import PluginManager
+from harvest.toolkit.texts import printable_line
 
 from .recipe import Endpoint, Recipe
-from .text import printable_line
 
 __all__ = ["SURE", "name_sources"]
 

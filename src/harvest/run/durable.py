@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from harvest.toolkit.files import fsync_directory, write_atomically
+from harvest.toolkit.files import fsync_directory
 
-__all__ = ["make_directories", "write_atomically", "write_durably"]
+__all__ = ["make_directories", "write_durably"]
 
 
 def make_directories(path: Path) -> None:

@@ -25,10 +25,10 @@ import attrs
 from harvest.errors import HarvestError, PluginError, SourceError
 from harvest.plugins.sink import Sink
 from harvest.plugins.source import Partition, Source
+from harvest.toolkit.texts import printable
 
 from .manifest import Part
 from .staged import DONE, STAGING, Staged, finished, is_bundle, parts_in
-from .text import printable
 
 __all__ = [
     "ATTEMPTS",

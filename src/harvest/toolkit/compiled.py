@@ -6,11 +6,9 @@ columnar one that needs nothing, and a kernel in a module of its own that is imp
 ``wanted`` says that the input repays it::
 
     if compiled.wanted(total_bytes, user_choice):
-        from .kernel import parse          # decorated with compiled.kernel
+        from .kernel import parse          # kernels of ``native``
     else:
         from .columnar import parse
-
-``native`` has kernels that a process loads without numba.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final
 
-__all__ = ["CHOICES", "WORTH_BYTES", "available", "inlined", "kernel", "wanted"]
+__all__ = ["CHOICES", "WORTH_BYTES", "available", "inlined", "wanted"]
 
 CHOICES: Final = ("auto", "numba", "arrow")
 """What a setting ``kernel`` may be: chosen by size, always compiled, never compiled."""
@@ -47,21 +45,6 @@ def wanted(size_bytes: int, choice: str = "auto") -> bool:
             "numba is not installed (or NUMBA_DISABLE_JIT is set): pip install 'hpc-harvest[fast]'"
         )
     return choice == "numba" or (choice == "auto" and size_bytes >= WORTH_BYTES and available())
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function when it is first called, outside the interpreter's lock.
-
-    What was compiled is kept on disk (beside the module, or in the user's cache directory), so
-    that it is compiled once per machine; where neither is writable, once per process.
-    """
-    import numba
-
-    try:
-        compiled = numba.njit(function, cache=True, nogil=True)
-    except RuntimeError:  # numba finds no directory for its cache that is writable
-        compiled = numba.njit(function, nogil=True)
-    return compiled  # type: ignore[no-any-return]
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
