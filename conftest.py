@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 
 ROOT = Path(__file__).resolve().parent
 SUPPORT = ROOT / "tests" / "support"
@@ -35,7 +35,7 @@ def demo_plugins() -> PluginManager:
     """A manager that knows the core and the demo plugin alone."""
     return PluginManager(
         [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("demo", "harvest_demo", "harvest"),
         ],
         disabled="",

@@ -36,8 +36,8 @@ import numpy as np
 from scaling import scaling, told
 
 import harvest
-from harvest.plugins.context import ReadContext
-from harvest.run.rows import typed_tables
+from harvest.api.context import ReadContext
+from harvest.pipeline.rows import typed_tables
 from harvest_darshan.source import DarshanSource
 
 

@@ -53,8 +53,8 @@ def harvest_with(kernel: str) -> Callable[[Path, Path], int]:
     """The source and the Parquet writer, as a run uses them."""
 
     def convert(path: Path, out: Path) -> int:
-        from harvest.plugins.context import ReadContext
-        from harvest.run.rows import typed_tables
+        from harvest.api.context import ReadContext
+        from harvest.pipeline.rows import typed_tables
         from harvest_gpfs.config import GpfsConfig
         from harvest_gpfs.source import GpfsSource
         from harvest_parquet.sink import Config

@@ -30,7 +30,7 @@ import pyarrow as pa
 
 import harvest
 from harvest import Partition, ReadContext, Record, Source, field, record
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 
 ManyTypes: type[Source]
 

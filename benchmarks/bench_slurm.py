@@ -67,8 +67,8 @@ def harvest_once(path: str, out: str) -> dict[str, float]:
     import pyarrow.parquet as pq
 
     pa.set_cpu_count(1)
-    from harvest.plugins.context import ReadContext
-    from harvest.run.rows import typed_tables
+    from harvest.api.context import ReadContext
+    from harvest.pipeline.rows import typed_tables
     from harvest_slurm.source import SlurmSource
 
     _warm_up(path, out)

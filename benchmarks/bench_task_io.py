@@ -200,7 +200,7 @@ def main() -> None:
 
 def generate(out: Path, location: str) -> None:
     """Harvest the numbers into a Parquet dataset."""
-    from harvest.plugins.manager import PluginManager
+    from harvest.plugins.registry import PluginManager
 
     sys.path.insert(0, str(Path(__file__).parent))
     point = EntryPoint("task-io-numbers", "bench_task_io:TaskIoNumbers", "harvest")

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harvest import RecordType, Source, SourceError, record_type
+from harvest.api.context import RAW_LIMIT
 from harvest.model.json import encode_lines
-from harvest.plugins.context import RAW_LIMIT
 from harvest.testing import Collected, collect
 
 from .scratch import folder

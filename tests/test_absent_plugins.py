@@ -12,7 +12,7 @@ import small_inputs
 
 import harvest
 from harvest import HarvestError, UsageError
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 
 ABSENT = "slurm"
 

@@ -10,10 +10,10 @@ import pytest
 from clusters import eventually
 from harvest_paced import PacedSource
 
-from harvest.plugins.manager import manager
-from harvest.run import reading
-from harvest.run.manifest import Part, read_part
-from harvest.run.work import DONE, STAGING, Task, clear_places, harvest_partitions, remove_tree
+from harvest.pipeline import reading
+from harvest.pipeline.task import DONE, STAGING, Task, clear_places, harvest_partitions, remove_tree
+from harvest.plugins.registry import manager
+from harvest.storage.manifest import Part, read_part
 
 
 @pytest.fixture

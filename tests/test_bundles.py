@@ -15,19 +15,13 @@ import small_inputs
 from crash import Place
 
 import harvest
-from harvest.plugins.manager import manager
-from harvest.run import reading, work
-from harvest.run.fingerprint import fingerprint
-from harvest.run.manifest import Part, part_key, part_stem
-from harvest.run.staged import BUNDLED, finished, is_bundle, staged_parts
-from harvest.run.work import (
-    ATTEMPTS,
-    STAGING,
-    Task,
-    bundles,
-    clear_places,
-    harvest_partitions,
-)
+from harvest.pipeline import reading
+from harvest.pipeline import task as work
+from harvest.pipeline.task import ATTEMPTS, STAGING, Task, bundles, clear_places, harvest_partitions
+from harvest.plugins.registry import manager
+from harvest.storage.fingerprint import fingerprint
+from harvest.storage.manifest import Part, part_key, part_stem
+from harvest.storage.staging import BUNDLED, finished, is_bundle, staged_parts
 from harvest.toolkit.files import checksum
 
 # --- which partitions are taken together ----------------------------------------------------------

@@ -15,9 +15,9 @@ import small_inputs
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Record, Source, UsageError
-from harvest.plugins.manager import PluginManager
-from harvest.run.choose import name_sources
-from harvest.run.recipe import Endpoint, Recipe
+from harvest.pipeline.choose import name_sources
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins.registry import PluginManager
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -165,7 +165,7 @@ def knowing(*sources: type[Source]) -> PluginManager:
     """A manager of the core and some of the sources above."""
     points = [EntryPoint(s.name, f"{__name__}:{s.__qualname__}", "harvest") for s in sources]
     return PluginManager(
-        [EntryPoint("core", "harvest.plugins.builtin", "harvest"), *points], disabled=""
+        [EntryPoint("core", "harvest.builtin.plugin", "harvest"), *points], disabled=""
     )
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from harvest.api import deprecation
+from harvest.api.deprecation import HarvestDeprecationWarning, deprecated
 from harvest.cli.plugins import check
 from harvest.errors import UsageError
-from harvest.plugins import deprecation
-from harvest.plugins.check import check_promises
-from harvest.plugins.deprecation import HarvestDeprecationWarning, deprecated
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 from harvest.testing import SinkConformance, SourceConformance
+from harvest.testing.check import check_promises
 
 PLUGIN = '''
 import harvest
@@ -43,7 +43,7 @@ def plugins(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(code)
         monkeypatch.syspath_prepend(tmp_path)
         found = PluginManager([EntryPoint("checked", f"{name}:LineSource", "harvest")], disabled="")
-        monkeypatch.setattr("harvest.plugins.manager.manager", lambda: found)
+        monkeypatch.setattr("harvest.plugins.registry.manager", lambda: found)
         return found
 
     return made
@@ -112,10 +112,10 @@ def test_what_is_deprecated_works_and_warns_each_package_once(monkeypatch):
     assert deprecation.used_by("third") == []
 
 
-@pytest.mark.filterwarnings("ignore::harvest.plugins.deprecation.HarvestDeprecationWarning")
+@pytest.mark.filterwarnings("ignore::harvest.api.deprecation.HarvestDeprecationWarning")
 def test_check_shows_what_a_plugin_uses_that_is_deprecated(plugins, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(deprecation, "_told", {})
-    old = "from harvest.plugins.deprecation import deprecated\n"
+    old = "from harvest.api.deprecation import deprecated\n"
     old += "@deprecated(since='1.4', until='2.0', remedy='call new_name()')\ndef old_name(): ...\n"
     (tmp_path / "kit_old.py").write_text(old)
     code = PLUGIN.replace("ERRORS", "'latin-1'")

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pytest
 
 from harvest.testing import BrokenPromise, SinkConformance
-from harvest.testing.runs import ArrowSink
-from harvest.testing.switch import Switch
+from harvest.testing.sink.steps import Switch
+from harvest.testing.source.runs import ArrowSink
 
 
 class TestSoundSink(SinkConformance):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest import SourceError
+from harvest.pipeline.preview import first_rows
 from harvest.plugins.detect import LOOKED_AT, best
-from harvest.plugins.manager import manager
-from harvest.run.preview import first_rows
+from harvest.plugins.registry import manager
 
 PLUGINS = manager()
 SOURCES = sorted(small_inputs.MAKERS)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest import DatasetError, PartFile, Publication, Record, UsageError, record, record_type
-from harvest.plugins.directory_sink import DirectorySink
-from harvest.plugins.sink import PartWriter
-from harvest.testing.sinks import SinkDriver, part_stem
+from harvest.api.directory_sink import DirectorySink
+from harvest.api.sink import PartWriter
+from harvest.testing.sink.driver import SinkDriver, part_stem
 
 
 @record("demo.line", layer="job", level="job")

@@ -10,17 +10,17 @@ from pathlib import Path
 import attrs
 import pytest
 
+from harvest.api.settings import describe
+from harvest.api.spec import Hooks
 from harvest.cli.reference import PAGES
 from harvest.cli.reference.commands import commands
 from harvest.cli.reference.exits import ENVIRONMENT, MEANING
 from harvest.cli.reference.python import MODULES
 from harvest.errors import ExitCode
+from harvest.fault import VARIABLE
 from harvest.model import record_type
-from harvest.plugins.check import check_plugin
-from harvest.plugins.manager import DISABLE_VARIABLE, manager, resolve
-from harvest.plugins.settings import describe
-from harvest.plugins.spec import Hooks
-from harvest.toolkit.fault import VARIABLE
+from harvest.plugins.registry import DISABLE_VARIABLE, manager, resolve
+from harvest.testing.check import check_plugin
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -14,16 +14,16 @@ from pathlib import Path
 import attrs
 import pytest
 from clusters import Harvest, eventually, rows_files
+from harvest.engines.dask.engine.cluster import _binary
+from harvest.engines.dask.engine.engine import DaskEngine
 from harvest_paced import PacedConfig, PacedSource
 from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
-from harvest.engines import dask as engine_module
-from harvest.engines.dask import DaskEngine
-from harvest.engines.dask_cluster import _binary
-from harvest.engines.peers import Absolute, Terms
+from harvest.engines.dask.engine import engine as engine_module
+from harvest.engines.requirements import Absolute, Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
-from harvest.plugins.manager import manager
-from harvest.run.work import Task
+from harvest.pipeline.task import Task
+from harvest.plugins.registry import manager
 
 for package in ("dask", "distributed", "cryptography"):
     pytest.importorskip(package, reason=f"the package {package} is not installed")

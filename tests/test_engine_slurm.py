@@ -13,12 +13,19 @@ from pathlib import Path
 import attrs
 import pytest
 from clusters import eventually, rows_files
+from harvest.engines.slurm.engine.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine, _chunks
+from harvest.engines.slurm.engine.plain import from_json, to_json
+from harvest.engines.slurm.engine.tasks import (
+    is_staged,
+    read_error,
+    read_tasks,
+    write_error,
+    write_tasks,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.engines.slurm import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine, _chunks
-from harvest.engines.slurm_plain import from_json, to_json
-from harvest.engines.slurm_spec import is_staged, read_error, read_tasks, write_error, write_tasks
+from harvest.api.source import Partition
 from harvest.errors import (
     ConfigError,
     DatasetError,
@@ -28,10 +35,9 @@ from harvest.errors import (
     TooManyRejects,
     UsageError,
 )
-from harvest.plugins.manager import manager
-from harvest.plugins.source import Partition
-from harvest.run.manifest import Manifest
-from harvest.run.work import SourceRejected, Task
+from harvest.pipeline.task import SourceRejected, Task
+from harvest.plugins.registry import manager
+from harvest.storage.manifest import Manifest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "dask-run"
@@ -92,9 +98,9 @@ def test_times_and_paths_keep_their_types():
 
 def example_tasks(folder: Path, limit: int = 50) -> list[Task]:
     """Tasks of several sources and sinks, as a run makes them, with settings that are not plain."""
-    from harvest.run.plan import list_partitions, make_plan
-    from harvest.run.prepare import prepare_sinks, prepare_sources
-    from harvest.run.recipe import Endpoint, Recipe
+    from harvest.pipeline.plan import list_partitions, make_plan
+    from harvest.pipeline.prepare import prepare_sinks, prepare_sources
+    from harvest.pipeline.recipe import Endpoint, Recipe
 
     ncem = folder / "ncem"
     ncem.mkdir()
@@ -276,7 +282,7 @@ def test_without_slurm_nothing_happens_but_a_clear_error(tmp_path, anywhere):
 
 
 def test_every_setting_is_in_the_page_on_engines():
-    from harvest.engines.dask_cluster import DaskConfig
+    from harvest.engines.dask.engine.cluster import DaskConfig
 
     page = (ROOT / "docs" / "engines.md").read_text()
     for name, config in (("slurm", SlurmConfig), ("dask", DaskConfig)):

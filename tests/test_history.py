@@ -14,11 +14,11 @@ from datasets import FORMS, Small, dump
 from typer.testing import CliRunner
 
 import harvest
+from harvest import fault
 from harvest.cli.app import app
 from harvest.errors import DatasetError, HarvestError
-from harvest.plugins.manager import PluginManager
-from harvest.run.rollback import keep_runs, roll_back
-from harvest.toolkit import fault
+from harvest.pipeline.rollback import keep_runs, roll_back
+from harvest.plugins.registry import PluginManager
 
 
 @pytest.fixture(params=sorted(FORMS))
@@ -280,7 +280,7 @@ def test_a_run_that_was_cut_short_before_its_commit_is_not_listed(tmp_path: Path
 def test_secrets_are_in_no_file_of_the_dataset(tmp_path: Path) -> None:
     (tmp_path / "x.secret").write_text("row\n")
     points = [
-        EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
         EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
         EntryPoint("secretive", "harvest_secretive", "harvest"),
     ]

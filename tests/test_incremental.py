@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 import harvest
-from harvest.run.rollback import roll_back
+from harvest.pipeline.rollback import roll_back
 
 SETTINGS = {"slurm": {"timezone": "UTC"}}
 SINKS = ("parquet:P", "jsonl:J", "jsonl:F.jsonl")

@@ -288,7 +288,7 @@ def test_importing_harvest_changes_nothing_in_the_process() -> None:
 import signal, sys, threading
 numbers = (signal.SIGINT, signal.SIGTERM)
 before = [signal.getsignal(number) for number in numbers], list(sys.meta_path), sys.unraisablehook
-import harvest.cli.app, harvest.cli.main, harvest.run.runner, harvest.engines.local
+import harvest.cli.app, harvest.cli.main, harvest.pipeline.runner, harvest.engines.local
 after = [signal.getsignal(number) for number in numbers], list(sys.meta_path), sys.unraisablehook
 print(before == after, threading.active_count())
 """

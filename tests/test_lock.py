@@ -19,9 +19,9 @@ import pytest
 from datasets import Small, dump
 
 from harvest.errors import DatasetError
-from harvest.run import holder
-from harvest.run.holder import Holder
-from harvest.run.lock import locked
+from harvest.storage import holder
+from harvest.storage.holder import Holder
+from harvest.storage.lock import locked
 
 
 @pytest.fixture(params=["kernel", "ENOLCK", "EOPNOTSUPP", "ENOSYS"])
@@ -77,7 +77,7 @@ def test_waiting_has_an_end(locks: str, tmp_path: Path) -> None:
 CHILD = """
 import fcntl, errno, os, sys, time
 from pathlib import Path
-from harvest.run.lock import locked
+from harvest.storage.lock import locked
 if sys.argv[2] != "kernel":
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")

@@ -24,7 +24,7 @@ from harvest.model.evolution import (
 )
 from harvest.model.plain import declared_columns, plain_type
 from harvest.model.record import Int32, UInt32, UInt64
-from harvest.plugins.manager import manager
+from harvest.plugins.registry import manager
 
 INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
 SIMPLE = [

@@ -8,14 +8,14 @@ from typing import Any
 
 import attrs
 import pytest
+from harvest.engines.slurm.engine.tasks import read_tasks, write_tasks
 from harvest_paced import PacedSource
 
 import harvest
 from harvest import Partition, PluginError, SourceError
-from harvest.engines.slurm_spec import read_tasks, write_tasks
-from harvest.plugins.manager import manager
-from harvest.run.manifest import Part
-from harvest.run.work import STAGING, Task, harvest_partitions, prepare_tasks
+from harvest.pipeline.task import STAGING, Task, harvest_partitions, prepare_tasks
+from harvest.plugins.registry import manager
+from harvest.storage.manifest import Part
 from harvest.testing import collect, collect_partition
 
 GPFS_LINE = "{inode} 2 0  -- /a/file of some length {inode}\n"

@@ -14,8 +14,8 @@ import harvest
 from harvest import PluginError, ReportSpec, UsageError
 from harvest.cli import main
 from harvest.errors import DatasetError
-from harvest.plugins import manager as managers
-from harvest.plugins.manager import PluginManager
+from harvest.plugins import registry as managers
+from harvest.plugins.registry import PluginManager
 from harvest.report import Notes, Report, Table
 
 
@@ -53,7 +53,7 @@ def plugins(monkeypatch):
     monkeypatch.setitem(sys.modules, "demo_reports", module)
     found = PluginManager(
         [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("demo", "harvest_demo", "harvest"),
             EntryPoint("reports", "demo_reports", "harvest"),
         ],

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import harvest
+from harvest.builtin.run_map_kinds import STEPS, steps_of
+from harvest.builtin.run_map_plot import short
 from harvest.model.vocabulary import LAYERS, LEVELS
-from harvest.plugins.manager import PluginManager
-from harvest.report.run_map_kinds import STEPS, steps_of
-from harvest.report.run_map_plot import short
+from harvest.plugins.registry import PluginManager
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
@@ -119,7 +119,7 @@ def test_a_stranger_s_types_find_their_place(demo_plugins, tmp_path):
 
 def test_a_type_whose_plugin_is_gone_is_still_counted(dataset):
     points = [
-        EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
         EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
     ]
     alone = harvest.open(dataset.sink.location, plugins=PluginManager(points, disabled=""))
@@ -134,7 +134,7 @@ def test_a_type_whose_plugin_is_gone_is_still_counted(dataset):
 
 def test_a_plugin_that_is_broken_is_told(dataset):
     points = [
-        EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
         EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
         EntryPoint("mofka-dask", "harvest_mofka_dask.plugin", "harvest"),
         EntryPoint("lost", "no_such_module", "harvest"),

@@ -10,7 +10,7 @@ import pytest
 
 import harvest
 from harvest.errors import ExitCode, HarvestError, TooManyRejects
-from harvest.run.manifest import Manifest
+from harvest.storage.manifest import Manifest
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ def test_the_number_of_workers_changes_nothing(lines, harvested, tmp_path, demo_
 
 
 def test_a_second_run_at_the_same_time_is_refused(lines, harvested, tmp_path):
-    from harvest.run.lock import locked
+    from harvest.storage.lock import locked
 
     harvested(lines)
     with (

@@ -11,9 +11,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from harvest.errors import UsageError
-from harvest.plugins.check import check_plugin, check_promises
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 from harvest.plugins.scaffold import KINDS, scaffold
+from harvest.testing.check import check_plugin, check_promises
 
 
 @pytest.mark.parametrize("kind", KINDS)

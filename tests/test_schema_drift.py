@@ -18,7 +18,7 @@ import pytest
 import harvest
 from harvest import Record, RecordType, Sink, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.testing.sinks import SinkDriver
+from harvest.testing.sink.driver import SinkDriver
 from harvest_jsonl.sink import JsonlSink
 from harvest_parquet.sink import ParquetSink
 

@@ -24,8 +24,8 @@ import pytest
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
-from harvest.plugins.manager import PluginManager
-from harvest.run.manifest import Manifest
+from harvest.plugins.registry import PluginManager
+from harvest.storage.manifest import Manifest
 
 SINKS = {"parquet": "parquet:{}/out", "jsonl": "jsonl:{}/out", "file": "jsonl:{}/out.jsonl.gz"}
 
@@ -59,7 +59,7 @@ class Lab:
         module.harvest_views = harvest_views  # type: ignore[attr-defined]
         self.monkeypatch.setitem(sys.modules, "lab_plugin", module)
         points = [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("lab", "lab_plugin:Lab", "harvest"),
             EntryPoint("views", "lab_plugin", "harvest"),
             EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
@@ -372,7 +372,7 @@ def test_going_back_brings_the_columns_back(lab: Lab) -> None:
     lab.run(A, a=1)
     first = lab.manifest
     lab.run(AB, a=2, b="x")
-    from harvest.run.rollback import roll_back
+    from harvest.pipeline.rollback import roll_back
 
     roll_back(lab.open(lab.plugins(AB)).opened.sink, first.run)
     assert lab.manifest.schemas == first.schemas
@@ -400,7 +400,7 @@ def test_staged_rows_of_another_policy_are_read_again(
         def fail(*_: object) -> None:
             raise OSError("the disk is gone")
 
-        patch.setattr("harvest.run.commit.Commit.prepare", fail)
+        patch.setattr("harvest.storage.commit.Commit.prepare", fail)
         with pytest.raises(harvest.HarvestError, match="the disk is gone"):
             lab.run(AB, a=2, b="x", at="stopped")
 

@@ -13,11 +13,11 @@ import pytest
 from datasets import FORMS, Small, dump
 
 import harvest
+from harvest.api.sink import PartFile
 from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.dataset.verify import verify
-from harvest.plugins.sink import PartFile
-from harvest.run.manifest import HISTORY, NAME, Manifest, Part, write_part
-from harvest.run.rollback import roll_back
+from harvest.pipeline.rollback import roll_back
+from harvest.storage.manifest import HISTORY, NAME, Manifest, Part, write_part
 from harvest.toolkit.files import checksum
 
 SECRET = b"a secret of somebody\n"

@@ -11,7 +11,7 @@ import pytest
 import harvest
 from harvest import PartFile, Record, field, record, record_type
 from harvest.model import RecordTypeError
-from harvest.plugins.manager import PluginManager, manager
+from harvest.plugins.registry import PluginManager, manager
 
 NAMES = (
     "../../outside", "/etc/outside", "..", ".", "", "a/../../../outside", "nul\0byte", "a\nb",
@@ -48,7 +48,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PluginManager:
     monkeypatch.delitem(sys.modules, "hostile_names", raising=False)
     return PluginManager(
         [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("hostile", "hostile_names:Hostile", "harvest"),
             EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
             EntryPoint("jsonl", "harvest_jsonl.plugin", "harvest"),

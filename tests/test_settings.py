@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import attrs
 import pytest
 
+from harvest.api.settings import describe, structure
 from harvest.errors import ConfigError
-from harvest.plugins.settings import describe, structure
 
 
 def at_least_one(instance, attribute, value):

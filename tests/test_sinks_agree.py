@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from harvest import Record, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of
-from harvest.testing.sinks import SinkDriver
+from harvest.testing.sink.driver import SinkDriver
 
 parquet = pytest.importorskip("harvest_parquet.sink")
 jsonl = pytest.importorskip("harvest_jsonl.sink")

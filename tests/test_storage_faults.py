@@ -18,9 +18,9 @@ from crash import Place
 from datasets import Small, dump
 
 import harvest
+from harvest import fault
 from harvest.errors import HarvestError
-from harvest.plugins.manager import PluginManager
-from harvest.toolkit import fault
+from harvest.plugins.registry import PluginManager
 
 # --- every step at which the storage can fail -----------------------------------------------------
 
@@ -221,7 +221,7 @@ def meddled() -> PluginManager:
     """Plugins with a source that lets a test meddle with its file while it is read."""
     return PluginManager(
         [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
             EntryPoint("meddled", "harvest_meddled", "harvest"),
         ],
@@ -309,12 +309,12 @@ def test_a_file_of_rejects_in_force_is_never_overwritten_before_the_commit(
     small.harvest()
     (path,) = (small.state / "rejects").iterdir()
     data, manifest = path.read_bytes(), small.manifest()
-    monkeypatch.setattr("harvest.run.rejects.RejectWriter.add", _changed_reason())
+    monkeypatch.setattr("harvest.storage.rejects.RejectWriter.add", _changed_reason())
 
     # when a run by force is cut short after it published its rejects
     with monkeypatch.context() as patch:
         patch.setattr(fault, "_fault", fault._Fault("commit.kept:1:EIO"))
-        patch.setattr("harvest.run.target.Target._undo", lambda self: None)
+        patch.setattr("harvest.storage.target.Target._undo", lambda self: None)
         with pytest.raises(HarvestError):
             small.harvest(force=True)
 
@@ -331,7 +331,7 @@ def test_a_file_of_rejects_in_force_is_never_overwritten_before_the_commit(
 def _changed_reason() -> Any:
     import attrs
 
-    from harvest.run.rejects import RejectWriter
+    from harvest.storage.rejects import RejectWriter
 
     ordinary = RejectWriter.add
 

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from harvest import ConfigError
-from harvest.plugins.settings import describe, structure
+from harvest.api.settings import describe, structure
 from harvest.toolkit.settings import at_least, matches, one_of, positive, setting, time_zone, within
 
 

@@ -13,7 +13,7 @@ import small_inputs
 
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 from harvest.report import Notes, Report
 
 MEANING = "how many rows to give"
@@ -56,7 +56,7 @@ def dataset(location):
     """The same, opened with this module's view and report beside those installed."""
     plugins = PluginManager(
         [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
             EntryPoint("test", __name__, "harvest"),
         ],

@@ -14,9 +14,9 @@ from datasets import SETTINGS, Small, dump
 
 import harvest
 from harvest.errors import ExitCode, SourceError, UsageError
-from harvest.plugins.manager import manager
-from harvest.run.lock import locked
-from harvest.run.recipe import Endpoint, Recipe
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins.registry import manager
+from harvest.storage.lock import locked
 from harvest.watch import Options, Reporter, inputs, listening, watch
 from harvest.watch.inputs import Inputs, Ours
 from harvest.watch.mounts import network_file_system

@@ -12,6 +12,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .api.context import ReadContext, Reject
+    from .api.directory_sink import DirectorySink
+    from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
+    from .api.source import Detection, NoConfig, Partition, Source, file_partition
+    from .api.spec import (
+        API_VERSION,
+        CommandGroup,
+        EngineSpec,
+        ReportSpec,
+        SinkSpec,
+        SourceSpec,
+        hookimpl,
+    )
+    from .api.view import DatasetReader, View
     from .dataset import Dataset, open  # noqa: A004
     from .errors import (
         ConfigError,
@@ -34,22 +48,8 @@ if TYPE_CHECKING:
         record_type,
     )
     from .model.arrow import conform
-    from .plugins.context import ReadContext, Reject
-    from .plugins.directory_sink import DirectorySink
-    from .plugins.sink import PartFile, PartWriter, Publication, Sink, SmallRows
-    from .plugins.source import Detection, NoConfig, Partition, Source, file_partition
-    from .plugins.spec import (
-        API_VERSION,
-        CommandGroup,
-        EngineSpec,
-        ReportSpec,
-        SinkSpec,
-        SourceSpec,
-        hookimpl,
-    )
-    from .plugins.view import DatasetReader, View
-    from .run import RunResult, run
-    from .run.collect import Collected, collect, collect_partition
+    from .pipeline import RunResult, run
+    from .pipeline.collect import Collected, collect, collect_partition
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
@@ -74,11 +74,11 @@ _HOMES = {
         "record_type",
     ),
     ".model.arrow": ("conform",),
-    ".plugins.context": ("ReadContext", "Reject"),
-    ".plugins.directory_sink": ("DirectorySink",),
-    ".plugins.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
-    ".plugins.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
-    ".plugins.spec": (
+    ".api.context": ("ReadContext", "Reject"),
+    ".api.directory_sink": ("DirectorySink",),
+    ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
+    ".api.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
+    ".api.spec": (
         "API_VERSION",
         "CommandGroup",
         "EngineSpec",
@@ -87,9 +87,9 @@ _HOMES = {
         "SourceSpec",
         "hookimpl",
     ),
-    ".plugins.view": ("DatasetReader", "View"),
-    ".run": ("RunResult", "run"),
-    ".run.collect": ("Collected", "collect", "collect_partition"),
+    ".api.view": ("DatasetReader", "View"),
+    ".pipeline": ("RunResult", "run"),
+    ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

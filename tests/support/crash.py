@@ -20,8 +20,8 @@ import small_inputs
 
 import harvest
 from harvest.cli.settings import plugin_settings
-from harvest.run.manifest import Manifest
-from harvest.run.staged import staged_parts
+from harvest.storage.manifest import Manifest
+from harvest.storage.staging import staged_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 SINKS = ("parquet:P", "jsonl:J", "jsonl:F.jsonl")

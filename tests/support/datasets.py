@@ -10,7 +10,7 @@ import attrs
 
 import harvest
 from harvest.dataset import Dataset
-from harvest.run.manifest import Manifest
+from harvest.storage.manifest import Manifest
 
 FORMS = {
     "parquet": "parquet:P",

@@ -134,8 +134,8 @@ def test_a_large_log_is_read_in_bounded_memory(log_writer, tmp_path):
     script = """
 import sys
 from pathlib import Path
-from harvest.plugins.context import ReadContext
-from harvest.run.rows import typed_tables
+from harvest.api.context import ReadContext
+from harvest.pipeline.rows import typed_tables
 from harvest_darshan.source import DarshanSource
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024

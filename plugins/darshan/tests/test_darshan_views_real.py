@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import harvest
-from harvest.plugins.manager import manager
+from harvest.plugins.registry import manager
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 DATA = REPOSITORY.parent / "shared/data"

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 
 import harvest
-from harvest.plugins.manager import PluginManager
-from harvest.testing.sinks import SinkDriver
+from harvest.plugins.registry import PluginManager
+from harvest.testing.sink.driver import SinkDriver
 from harvest_gpfs.records import GpfsFile
 from harvest_parquet.sink import ParquetSink
 
@@ -76,7 +76,7 @@ class Dataset:
         return self.driver.scan(KIND)
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
-        from harvest.plugins.manager import resolve
+        from harvest.plugins.registry import resolve
         from harvest_gpfs.declared import VIEWS
 
         (view,) = (view for view in VIEWS if view.name == name)
@@ -115,7 +115,7 @@ def harvested(folder: Path, *parts: Sequence[Mapping[str, Any]]) -> harvest.Data
     folder.mkdir(exist_ok=True)
     plugins = PluginManager(
         [
-            EntryPoint("core", "harvest.plugins.builtin", "harvest"),
+            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
             EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
             EntryPoint("rows", "scan_rows:RowsSource", "harvest"),
         ],

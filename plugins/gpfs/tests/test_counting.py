@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.toolkit import compiled
+from harvest_gpfs import compiled
 from harvest_gpfs.counting import Before, Counter, after, tally
 
 KERNELS = ["arrow", *(["numba"] if compiled.available() else [])]

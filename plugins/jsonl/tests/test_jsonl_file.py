@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
-from harvest.testing.sinks import SinkDriver
+from harvest.testing.sink.driver import SinkDriver
 from harvest_jsonl.sink import JsonlSink
 
 

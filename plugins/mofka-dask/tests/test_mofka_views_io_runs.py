@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import harvest
-from harvest.plugins.manager import manager
+from harvest.plugins.registry import manager
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RUNS = REPOSITORY.parent / "shared/data/mofka-dask"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import harvest
-from harvest.plugins.manager import manager
+from harvest.plugins.registry import manager
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"
 STUDY = str(EXAMPLE / "study.toml")

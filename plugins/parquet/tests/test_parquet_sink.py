@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 from harvest import Record, UInt64, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
-from harvest.testing.sinks import SinkDriver
+from harvest.testing.sink.driver import SinkDriver
 from harvest_parquet.encodings import choose
 from harvest_parquet.sink import Config, ParquetSink
 from harvest_parquet.writer import ParquetPartWriter

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.run.small import ROWS, SMALL_BYTES
-from harvest.testing.sinks import SinkDriver
+from harvest.storage.small import ROWS, SMALL_BYTES
+from harvest.testing.sink.driver import SinkDriver
 from harvest_parquet.sink import ParquetSink
 
 

@@ -19,7 +19,7 @@ class HarvestGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order in which help shows them."""
-        from harvest.plugins.manager import manager
+        from harvest.plugins.registry import manager
 
         own = super().list_commands(ctx)
         return [*own, *(name for name in manager().commands if name not in own)]
@@ -29,7 +29,7 @@ class HarvestGroup(TyperGroup):
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        from harvest.plugins.manager import manager
+        from harvest.plugins.registry import manager
 
         spec = manager().commands.get(cmd_name)
         return None if spec is None else TyperCommand(name=cmd_name, help=spec.doc)
@@ -38,7 +38,7 @@ class HarvestGroup(TyperGroup):
         """The command to be called: here a plugin's group is imported."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and super().get_command(ctx, name) is None:
-            from harvest.plugins.manager import manager
+            from harvest.plugins.registry import manager
 
             plugin_app = manager().load_app(name)
             command = plugin_app
@@ -82,19 +82,10 @@ def harvest(
 
 
 def _add_commands() -> None:
-    from . import (
-        dataset,
-        history,
-        inspect,
-        plugins,
-        query,
-        report,
-        run,
-        schedule,
-        schema,
-        view,
-        watch,
-    )
+    from . import plugins, query, report, run, schedule, schema, view, watch
+    from . import preview as inspect
+    from . import runs as history
+    from . import verify as dataset
 
     app.command("run")(run.run)
     app.command("watch")(watch.watch)

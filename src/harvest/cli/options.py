@@ -12,8 +12,8 @@ from . import complete
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harvest.plugins.manager import PluginManager
-    from harvest.run.recipe import Recipe
+    from harvest.pipeline.recipe import Recipe
+    from harvest.plugins.registry import PluginManager
 
 __all__ = [
     "Deleted",
@@ -115,8 +115,8 @@ def recipe_from(
 
     Raises UsageError for options that are none.
     """
-    from harvest.plugins.manager import split_location
-    from harvest.run.recipe import Endpoint, Recipe, load_recipe
+    from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe
+    from harvest.plugins.registry import split_location
 
     from .settings import plugin_settings
 

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harvest.run.manifest import plain
-from harvest.run.plan import Plan
-from harvest.run.recipe import Recipe
-from harvest.run.runner import RunResult
+from harvest.pipeline.plan import Plan
+from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.runner import RunResult
+from harvest.storage.manifest import plain
 from harvest.toolkit.texts import printable_line
 
 from .tables import print_json, print_table

@@ -29,7 +29,7 @@ def plugins(ctx: typer.Context, json: JsonOption = False) -> int | None:
 @app.command("list")
 def list_plugins(json: JsonOption = False) -> int:
     """List the plugins and what each offers, and those that cannot be used, with the remedy."""
-    from harvest.plugins.manager import manager
+    from harvest.plugins.registry import manager
 
     from .tables import print_json, print_table
 
@@ -95,10 +95,10 @@ def show(
     json: JsonOption = False,
 ) -> int:
     """Show a source or sink: its settings, and the record types it yields."""
+    from harvest.api.settings import describe
     from harvest.errors import UsageError
     from harvest.model import record_type
-    from harvest.plugins.manager import manager, suggestion
-    from harvest.plugins.settings import describe
+    from harvest.plugins.registry import manager, suggestion
 
     from .tables import print_json, print_table
 
@@ -160,8 +160,8 @@ def check(
     It is the quick part of the conformance kit for plugins' own tests, harvest.testing.
     """
     from harvest.errors import UsageError
-    from harvest.plugins.check import check_promises
-    from harvest.plugins.manager import manager, suggestion
+    from harvest.plugins.registry import manager, suggestion
+    from harvest.testing.check import check_promises
 
     from .tables import print_json
 

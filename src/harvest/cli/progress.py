@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from harvest.run.plan import Plan
-from harvest.run.runner import Observer
-from harvest.run.work import Progress, TaskResult
+from harvest.pipeline.plan import Plan
+from harvest.pipeline.runner import Observer
+from harvest.pipeline.task import Progress, TaskResult
 
 __all__ = ["display"]
 

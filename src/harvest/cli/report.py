@@ -41,7 +41,7 @@ def report(
     """List the reports, or show one over a dataset, or write it to a file or directory."""
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError
-    from harvest.plugins.manager import manager
+    from harvest.plugins.registry import manager
 
     from .settings import key_values, print_declared
     from .tables import print_json

@@ -59,8 +59,8 @@ def run(
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
-    from harvest.plugins.manager import manager
-    from harvest.run.runner import execute
+    from harvest.pipeline.runner import execute
+    from harvest.plugins.registry import manager
 
     from .outcome import print_plan, print_result, say
     from .progress import display
@@ -82,8 +82,8 @@ def run(
         schema_drift=schema_drift,
     )
     if print_config:
-        from harvest.run.choose import name_sources
-        from harvest.run.record import without_secrets
+        from harvest.pipeline.choose import name_sources
+        from harvest.pipeline.record import without_secrets
 
         whole, choices = name_sources(whole, plugins, absent=True)
         say(choices)

@@ -62,10 +62,10 @@ def schedule(
     Nothing is installed. The paths are those of this installation and of this directory.
     """
     from harvest.errors import UsageError
-    from harvest.plugins.manager import manager
-    from harvest.run.choose import name_sources
-    from harvest.run.prepare import prepare_sinks, prepare_sources
-    from harvest.run.record import without_secrets
+    from harvest.pipeline.choose import name_sources
+    from harvest.pipeline.prepare import prepare_sinks, prepare_sources
+    from harvest.pipeline.record import without_secrets
+    from harvest.plugins.registry import manager
     from harvest.schedule import FORMS, Entry
     from harvest.schedule.times import Times
 

@@ -29,7 +29,7 @@ def schema(
 ) -> int:
     """Show the record types, or the columns of one."""
     from harvest.errors import UsageError
-    from harvest.plugins.manager import manager, suggestion
+    from harvest.plugins.registry import manager, suggestion
 
     from .tables import print_json, print_table
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harvest.errors import UsageError
-from harvest.run.recipe import parse_setting
+from harvest.pipeline.recipe import parse_setting
 
 from .tables import print_json, print_table
 

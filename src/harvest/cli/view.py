@@ -54,7 +54,7 @@ def view(
     """List the views, or show or export one of a dataset."""
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError
-    from harvest.plugins.manager import manager
+    from harvest.plugins.registry import manager
 
     from .records import how_many, print_records
     from .settings import key_values, print_declared

@@ -78,8 +78,8 @@ def watch(
     Exit codes: 0 done; 1 the last round failed; 2 wrong usage; 3 rejects were committed;
     4 the last round had more rejects than --max-rejects; 130 a round was interrupted.
     """
-    from harvest.plugins.manager import manager
-    from harvest.run.runner import RunResult
+    from harvest.pipeline.runner import RunResult
+    from harvest.plugins.registry import manager
     from harvest.toolkit.texts import printable_line
     from harvest.watch import Options, Reporter
     from harvest.watch import watch as keep_watching

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harvest.api.settings import structure
+from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.model import RecordType
+from harvest.pipeline.drift import recorded_types
 from harvest.plugins.building import build
-from harvest.plugins.inside import link_on_the_way
-from harvest.plugins.manager import DISABLE_VARIABLE, PluginManager, manager, suggestion
-from harvest.plugins.settings import structure
-from harvest.plugins.sink import PartFile, Sink
-from harvest.run.drift import recorded_types
-from harvest.run.manifest import Manifest
+from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager, suggestion
+from harvest.storage.inside import link_on_the_way
+from harvest.storage.manifest import Manifest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -183,7 +183,7 @@ class Dataset:
 
     def rejects_of(self, part: Any) -> Iterator[dict[str, Any]]:
         """The rejects of one of its parts."""
-        from harvest.run.rejects import read_rejects
+        from harvest.storage.rejects import read_rejects
 
         if part.rejects is not None:
             link = link_on_the_way(self.sink.state, part.rejects.path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harvest.errors import UsageError
-from harvest.plugins.manager import resolve
+from harvest.plugins.registry import resolve
 from harvest.toolkit.files import replacing
 
 if TYPE_CHECKING:

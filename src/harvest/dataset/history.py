@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from harvest.api.settings import structure
+from harvest.api.sink import Sink
 from harvest.errors import DatasetError
-from harvest.plugins.settings import structure
-from harvest.plugins.sink import Sink
-from harvest.run.again import read_record
-from harvest.run.manifest import Manifest
+from harvest.pipeline.reread import read_record
+from harvest.storage.manifest import Manifest
 
 __all__ = ["IN_FORCE", "KEPT", "read_runs", "settings_used"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 
 from harvest.errors import DatasetError
-from harvest.plugins.manager import PluginManager, manager
-from harvest.run.again import Again, read_again
-from harvest.run.lock import locked
-from harvest.run.manifest import HISTORY, NAME, Manifest
-from harvest.run.runner import RunResult
-from harvest.run.target import writing
+from harvest.pipeline.reread import Again, read_again
+from harvest.pipeline.runner import RunResult
+from harvest.plugins.registry import PluginManager, manager
+from harvest.storage.lock import locked
+from harvest.storage.manifest import HISTORY, NAME, Manifest
+from harvest.storage.target import writing
 
 from .dataset import Dataset, open, states_of  # noqa: A004
 from .verify import inspect

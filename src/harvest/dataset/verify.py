@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
-from harvest.plugins.inside import link_on_the_way
-from harvest.plugins.sink import PartFile
-from harvest.run.again import read_record
-from harvest.run.kept import KEPT, contents, read_state
-from harvest.run.manifest import Part
+from harvest.pipeline.reread import read_record
+from harvest.storage.history import KEPT, contents, read_state
+from harvest.storage.inside import link_on_the_way
+from harvest.storage.manifest import Part
 from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from multiprocessing.connection import wait
 from typing import Any, Final, TypeVar
 
 from harvest import interrupt
-from harvest.plugins.engine import Engine, unchanged
+from harvest.api.engine import Engine, unchanged
 
 from .worker_process import WorkerLost, WorkerProcess
 
@@ -50,7 +50,7 @@ class LocalEngine(Engine):
         size_bytes: int = 0,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[R]:
-        """Results as they are done; see :class:`harvest.plugins.engine.Engine`."""
+        """Results as they are done; see :class:`harvest.api.engine.Engine`."""
         count = self.workers or min(available_cores(), 1 + size_bytes // BYTES_WORTH_A_WORKER)
         count = min(count, len(tasks))
         if count <= 1:

@@ -22,8 +22,8 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
+from harvest import fault
 from harvest.errors import HarvestError
-from harvest.toolkit import fault
 
 __all__ = ["main"]
 

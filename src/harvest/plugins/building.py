@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harvest.api.spec import ReportSpec
+from harvest.api.view import View
 from harvest.errors import UsageError
 
-from .manager import resolve, suggestion
-from .spec import ReportSpec
-from .view import View
+from .registry import resolve, suggestion
 
 __all__ = ["build", "check_settings"]
 

@@ -12,11 +12,11 @@ from typing import Final
 
 import attrs
 
+from harvest.api.settings import structure
+from harvest.api.source import Detection, Source
 from harvest.errors import HarvestError, PluginError
 
-from .manager import PluginManager
-from .settings import structure
-from .source import Detection, Source
+from .registry import PluginManager
 
 __all__ = ["LOOKED_AT", "Candidate", "best"]
 

@@ -10,7 +10,7 @@ import attrs
 from harvest.errors import DatasetError, PluginError
 from harvest.model import record_type as declared
 from harvest.plugins.building import build, check_settings
-from harvest.plugins.manager import PluginManager
+from harvest.plugins.registry import PluginManager
 
 from .model import Notes, Report
 

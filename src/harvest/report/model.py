@@ -161,7 +161,7 @@ class Report:
         for section in self.sections:
             if section.name == name:
                 return attrs.evolve(self, sections=(section,))
-        from harvest.plugins.manager import suggestion
+        from harvest.plugins.registry import suggestion
 
         raise UsageError(
             f"report {self.name!r} has no section {name!r}",

@@ -12,13 +12,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from harvest.run.collect import Collected, collect, collect_partition
+from harvest.pipeline.collect import Collected, collect, collect_partition
 
 if TYPE_CHECKING:
     from .golden import check_golden, check_schemas
     from .promise import BrokenPromise
     from .sink import SinkConformance
-    from .sinks import SinkDriver
+    from .sink.driver import SinkDriver
     from .source import SourceConformance
 
 _HOMES = {

@@ -18,7 +18,7 @@ from typing import Any
 
 from harvest.model import Record, RecordType, record_type
 from harvest.model.json import encode
-from harvest.run.collect import Collected
+from harvest.pipeline.collect import Collected
 from harvest.toolkit.texts import printable
 
 from .promise import broken, require

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from harvest.plugins.source import Source
-    from harvest.run.collect import Collected
+    from harvest.api.source import Source
+    from harvest.pipeline.collect import Collected
 
 __all__ = ["Collect", "Golden", "harvest_collect", "harvest_golden"]
 
@@ -48,8 +48,8 @@ def harvest_collect() -> Collect:
     """``harvest_collect(Source, location, **settings)``: all that is found there."""
 
     def read(cls: type[Source], location: str | os.PathLike[str], **settings: Any) -> Collected:
-        from harvest.plugins.settings import structure
-        from harvest.run.collect import collect
+        from harvest.api.settings import structure
+        from harvest.pipeline.collect import collect
 
         from .promise import require
 

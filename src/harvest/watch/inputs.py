@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from harvest.plugins.sink import Sink
+from harvest.api.sink import Sink
 
 __all__ = ["Inputs", "Ours", "Stamp", "within"]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from harvest.toolkit.texts import printable_line
 
-from .bell import Bell, Notifications, notifying
 from .inputs import Inputs
 from .mounts import network_file_system
+from .notify import Bell, Notifications, notifying
 
 __all__ = ["Listening"]
 

@@ -10,15 +10,15 @@ import attrs
 
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, UsageError
-from harvest.plugins.manager import PluginManager
-from harvest.run.choose import name_sources
-from harvest.run.prepare import prepare_sinks, prepare_sources
-from harvest.run.recipe import Recipe
-from harvest.run.runner import RunResult
+from harvest.pipeline.choose import name_sources
+from harvest.pipeline.prepare import prepare_sinks, prepare_sources
+from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.runner import RunResult
+from harvest.plugins.registry import PluginManager
 
-from .bell import Bell
 from .inputs import Inputs, Ours
 from .listening import Listening
+from .notify import Bell
 from .rounds import Round, make_round, told
 
 __all__ = ["Options", "Reporter", "watch"]

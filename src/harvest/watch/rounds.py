@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
+from harvest.api.sink import Sink
+from harvest.api.source import Partition
 from harvest.errors import SourceError
-from harvest.plugins.manager import PluginManager
-from harvest.plugins.sink import Sink
-from harvest.plugins.source import Partition
-from harvest.run.manifest import part_key
-from harvest.run.plan import Listed, SourceUse
-from harvest.run.recipe import Recipe
-from harvest.run.runner import Job, RunResult, carry_out
+from harvest.pipeline.plan import Listed, SourceUse
+from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.runner import Job, RunResult, carry_out
+from harvest.plugins.registry import PluginManager
+from harvest.storage.manifest import part_key
 from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from harvest.toolkit import compiled
+from harvest_gpfs import compiled
 
 from .attributes import KNOWN, Attribute
 

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from harvest.toolkit import compiled, native
+from harvest_gpfs import compiled, native
 
 __all__ = ["Before", "Counter", "after", "is_remark", "tally", "trailer_rows"]
 

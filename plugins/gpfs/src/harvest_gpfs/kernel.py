@@ -17,8 +17,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from harvest.toolkit.compiled import inlined
-from harvest.toolkit.native import native
+from harvest_gpfs.compiled import inlined
+from harvest_gpfs.native import native
 
 __all__ = ["walk"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
-from harvest.toolkit import compiled
+from harvest_gpfs import compiled
 
 from .config import GpfsConfig
 from .records import GpfsFile

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.toolkit import native
+from harvest_gpfs import native
 
 from .layout import LONGEST_LINE
 from .program import Odd, Parsed, Program, hard_reals, literals_of

@@ -16,8 +16,16 @@ from typing import IO
 import attrs
 import polars as pl
 
-from harvest import DatasetError, PartFile, PartWriter, Publication, RecordType, Sink, UsageError
-from harvest.toolkit import fault
+from harvest import (
+    DatasetError,
+    PartFile,
+    PartWriter,
+    Publication,
+    RecordType,
+    Sink,
+    UsageError,
+    fault,
+)
 from harvest.toolkit.files import checksum_range, fsync_directory
 from harvest.toolkit.texts import printable
 

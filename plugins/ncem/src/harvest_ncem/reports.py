@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 from harvest.report import Column, Notes, Plot, Report, Table
 
 from .study import Study, load_study

@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from ..app import app
+from harvest.cli.app import app
+
 from .markdown import table
 
 __all__ = ["Command", "commands", "page"]
@@ -37,7 +38,7 @@ class Command:
 
 def commands() -> Iterator[Command]:
     """Every command of the program, those of installed plugins included."""
-    from harvest.plugins.manager import manager
+    from harvest.plugins.registry import manager
 
     top = typer.main.get_command(app)
     yield from _walk(top, ())

@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 
-from harvest.plugins import spec
-from harvest.plugins.manager import manager
-from harvest.plugins.view import View
+from harvest.api import spec
+from harvest.api.view import View
+from harvest.plugins.registry import manager
 
 from .markdown import paragraph, table
 
@@ -41,7 +41,7 @@ def hooks() -> str:
     lines = [
         "# Hooks",
         "",
-        "Generated from `harvest.plugins.spec`. [Writing a plugin](../plugins.md) tells how they "
+        "Generated from `harvest.api.spec`. [Writing a plugin](../plugins.md) tells how they "
         "are used.",
         "",
         f"A plugin is an entry point in the group `{spec.GROUP}`. Its module implements any of "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harvest.errors import ExitCode
-from harvest.plugins.manager import DISABLE_VARIABLE
-from harvest.toolkit.fault import VARIABLE as FAULT
+from harvest.fault import VARIABLE as FAULT
+from harvest.plugins.registry import DISABLE_VARIABLE
 
 from .markdown import table
 

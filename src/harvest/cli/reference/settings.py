@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from harvest.plugins.manager import manager
-from harvest.plugins.settings import describe
-from harvest.run.recipe import Recipe
+from harvest.api.settings import describe
+from harvest.pipeline.recipe import Recipe
+from harvest.plugins.registry import manager
 
 from .commands import commands
 from .markdown import table

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from harvest import UsageError
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 
 from ..durations import seconds
 from ..study import load_study

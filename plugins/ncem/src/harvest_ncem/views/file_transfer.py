@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from harvest import UsageError
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 
 from ..durations import seconds
 from ..study import JobFilter, Study, load_study

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 
 from ..study import Range, load_study
 from .scans import BOGUS, choice, in_ranges, seconds_between, takes

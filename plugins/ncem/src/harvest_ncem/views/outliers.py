@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 
 from ..study import Study, load_study
 

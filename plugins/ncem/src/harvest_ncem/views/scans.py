@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from harvest import UsageError
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 
 from ..study import Method, Study
 from ..times import as_seconds

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.plugins.view import DatasetReader
+from harvest.api.view import DatasetReader
 
 from ..study import load_study
 from .scans import BOGUS, in_ranges, seconds_between, statuses, takes, volume

@@ -1,0 +1,218 @@
+"""Sinks that write a directory of files: ``<record type>/<part><suffix>`` below the location.
+
+A part is written as files of its own, one for each record type in it.  Publishing moves them to
+their place beside the old ones, so that every file that the old manifest names stays as it is;
+finishing removes those that the new manifest does not name.  A subclass says how one file is
+written (``writer``) and how files are read (``scan``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import ClassVar, Final
+
+import attrs
+
+from harvest import fault
+from harvest.errors import DatasetError, UsageError
+from harvest.toolkit.files import checksum, fsync_directory
+
+from .sink import PartFile, Publication, Sink
+
+__all__ = ["DirectorySink"]
+
+_TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+"""A record type's name, and so a directory's."""
+
+_STEM: Final = re.compile(r"[A-Za-z0-9_-]{1,40}-[0-9a-f]{16}-[0-9a-f]{12}(?:-[0-9a-f]{12})?")
+"""A part's stem as the core gives it: words, key, state; and a checksum where ``publish`` adds one.
+
+Only files of such names are ever removed without being named by a manifest.
+"""
+
+_TAG: Final = 12
+"""Digits of the checksum that tell apart two contents of one part."""
+
+
+class DirectorySink(Sink):
+    """Base of sinks whose location is a directory of parts.
+
+    suffix: of the files, with the dot.
+    """
+
+    suffix: ClassVar[str]
+
+    @cached_property
+    def root(self) -> Path:
+        """The directory given as location."""
+        return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100 - keeps links
+
+    def place(self, record_type: str, part: str) -> str:
+        """The path of a part's file of one record type, below staging directory and root."""
+        return f"{record_type}/{part}{self.suffix}"
+
+    def check(self) -> None:
+        """Raise UsageError when the location is a file or holds rows that harvest did not write."""
+        root = self.root
+        if root.exists() and not root.is_dir():
+            raise UsageError(
+                f"sink {self.name!r} writes a directory, and this is a file",
+                where=str(root),
+                remedy="give the path of a directory",
+            )
+        for path in root.iterdir() if root.is_dir() else ():
+            if path.is_symlink() and _TYPE.fullmatch(path.name):
+                raise UsageError(
+                    "this is a symbolic link, through which rows would be written elsewhere",
+                    where=str(path),
+                    remedy="put the directory itself in its place",
+                )
+        known = self.state.is_dir()
+        for path in self._files():
+            if not known or not _STEM.fullmatch(self._stem(path)):
+                raise UsageError(
+                    "this file is not of a harvest dataset, but readers of the directory would "
+                    "take its rows for part of one",
+                    where=str(path),
+                    remedy="write to another directory, or move the file elsewhere",
+                )
+
+    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
+        """Move staged files to their place; durable when it returns.
+
+        May be repeated after it was cut short: what is at its place already is left there.
+        Raises DatasetError for a staged file that is neither in staging nor at its place.
+        """
+        held = {file.path for files in publication.old.values() for file in files}
+        touched: set[Path] = set()
+        placed: dict[tuple[Path, str], str] = {}  # a file may hold rows of several parts
+        final: dict[str, Sequence[PartFile]] = {}
+        for key, files in publication.parts.items():
+            directory = publication.staged.get(key)
+            if directory is None:
+                final[key] = files
+                continue
+            for file in files:
+                if (directory, file.path) not in placed:
+                    moved = self._publish(file, directory, held, touched)
+                    placed[directory, file.path] = moved.path
+            final[key] = [attrs.evolve(f, path=placed[directory, f.path]) for f in files]
+        for path in sorted(touched):
+            fsync_directory(path)
+        return final
+
+    def _publish(
+        self, file: PartFile, directory: Path, held: set[str], touched: set[Path]
+    ) -> PartFile:
+        staged = self._within(directory, file.path)
+        for path in (file.path, self._tagged(file)):
+            place = self._within(self.root, path)
+            moved = attrs.evolve(file, path=path)
+            if _is_content(place, file):
+                # the same content, from a commit cut short or a part read again unchanged
+                staged.unlink(missing_ok=True)
+                return moved
+            if path in held:
+                continue  # another content of the same part, in force until the commit
+            if not staged.is_file():
+                continue
+            if not place.parent.is_dir():
+                place.parent.mkdir(parents=True)
+                touched.add(place.parent.parent)
+            staged.replace(place)
+            fault.point("directory.published")
+            touched.add(place.parent)
+            return moved
+        raise DatasetError(
+            "a staged file is missing",
+            where=str(staged),
+            remedy="run again; its input will be read anew",
+        )
+
+    def _tagged(self, file: PartFile) -> str:
+        path = PurePosixPath(file.path)
+        stem = path.name.removesuffix(self.suffix)
+        return str(path.with_name(f"{stem}-{file.sha256[:_TAG]}{self.suffix}"))
+
+    def finish(self, publication: Publication) -> None:
+        """Remove files that the manifest no longer names, and directories left empty."""
+        named = {file.path for files in publication.parts.values() for file in files}
+        replaced = {file.path for files in publication.old.values() for file in files} - named
+        touched: set[Path] = set()
+        for path in [self._within(self.root, path) for path in replaced]:
+            touched |= _remove(path)
+        for path in list(self._files()):
+            if _STEM.fullmatch(self._stem(path)) and self._relative(path) not in named:
+                touched |= _remove(path)
+        for directory in sorted(touched):
+            if not directory.is_dir():
+                continue
+            if any(os.scandir(directory)):
+                fsync_directory(directory)
+            else:
+                directory.rmdir()
+                fsync_directory(directory.parent)
+
+    def paths(self, files: Iterable[PartFile]) -> list[Path]:
+        """Where committed files lie; raises DatasetError for a path that leads out of root."""
+        paths = [self._within(self.root, file.path) for file in files]
+        for path in paths:
+            if path.is_symlink():
+                raise _leads_elsewhere(path)
+        return paths
+
+    def _within(self, base: Path, path: str) -> Path:
+        """``base / path``, which must be a file in a record type's directory."""
+        parts = PurePosixPath(path).parts
+        if len(parts) != 2 or not _TYPE.fullmatch(parts[0]) or not path.endswith(self.suffix):
+            raise DatasetError(
+                f"{path!r} is not the path of a part",
+                where=str(self.root),
+                remedy="restore the manifest from a backup, or harvest into a new directory",
+            )
+        if (base / parts[0]).is_symlink():
+            raise _leads_elsewhere(base / parts[0])
+        return base.joinpath(*parts)
+
+    def _files(self) -> Iterator[Path]:
+        """All files that a reader's glob over the record types' directories would see."""
+        if not self.root.is_dir():
+            return
+        for directory in sorted(self.root.iterdir()):
+            if _TYPE.fullmatch(directory.name) and directory.is_dir():
+                yield from sorted(directory.glob(f"*{self.suffix}"))
+
+    def _relative(self, path: Path) -> str:
+        return f"{path.parent.name}/{path.name}"
+
+    def _stem(self, path: Path) -> str:
+        return path.name.removesuffix(self.suffix)
+
+
+def _leads_elsewhere(link: Path) -> DatasetError:
+    return DatasetError(
+        "this is a symbolic link, which may lead out of the dataset",
+        where=str(link),
+        remedy="put what it leads to in its place, or harvest into a new directory",
+    )
+
+
+def _is_content(path: Path, file: PartFile) -> bool:
+    """Whether ``path`` is a file with the size and checksum of ``file``."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size != file.size_bytes:
+        return False
+    return checksum(path) == file.sha256
+
+
+def _remove(path: Path) -> set[Path]:
+    """Remove a file if it is there; the directory that changed, if one did."""
+    fault.point("directory.remove")
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return set()
+    return {path.parent}

@@ -1,0 +1,176 @@
+"""From ``NAME.KEY=VALUE`` and TOML to a plugin's settings.
+
+A plugin declares its settings as an attrs class; values from the command line are text, values
+from a recipe are typed.  Both end as an instance of that class, or as a ConfigError that names
+the setting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import typing
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import attrs
+import cattrs
+
+from harvest.errors import ConfigError
+from harvest.plugins.registry import suggestion
+
+__all__ = ["describe", "structure"]
+
+_TRUE = frozenset(("1", "true", "yes", "on"))
+_FALSE = frozenset(("0", "false", "no", "off"))
+
+
+def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
+    """An instance of the settings class ``cls`` from plain values.
+
+    values: key -> text or typed value; a dotted key (``clock_offset.1``) fills a mapping.
+
+    Raises ConfigError naming the setting that is unknown or does not fit.
+    """
+    fields = {a.name: a for a in attrs.fields(cls)}
+    hints = typing.get_type_hints(cls)
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        name, dot, rest = key.replace("-", "_").partition(".")
+        if name not in fields:
+            raise ConfigError(
+                f"{plugin!r} has no setting {key!r}",
+                where=f"{plugin}.{key}",
+                remedy=suggestion(name, fields) if fields else "it has no settings",
+            )
+        if dot:
+            found.setdefault(name, {})[rest] = value
+        elif isinstance(value, Mapping) and isinstance(found.get(name), dict):
+            found[name].update(value)
+        else:
+            found[name] = value
+    made: dict[str, Any] = {}
+    for name, value in found.items():
+        with _told(plugin, fields[name], value):
+            made[name] = _converter().structure(value, hints[name])
+    # validators may compare a setting with others
+    whole = SimpleNamespace(**{name: made.get(name, _default(fields[name])) for name in fields})
+    for name, value in found.items():
+        if (check := fields[name].validator) is not None:
+            with _told(plugin, fields[name], value):
+                check(whole, fields[name], made[name])
+    try:
+        return cls(**made)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(str(error), where=plugin) from error
+
+
+@contextlib.contextmanager
+def _told(plugin: str, field: attrs.Attribute[Any], value: Any) -> Iterator[None]:
+    """Tell of a value that does not fit with the name of its setting."""
+    try:
+        yield
+    except (ValueError, TypeError, cattrs.BaseValidationError) as error:
+        raise ConfigError(
+            f"{value!r} does not fit: {_reason(error)}",
+            where=f"{plugin}.{field.name}",
+            remedy=field.metadata.get("doc") or "see the plugin's documentation",
+        ) from error
+
+
+def _default(field: attrs.Attribute[Any]) -> Any:
+    factory: Any = field.default
+    if isinstance(factory, attrs.Factory):  # type: ignore[arg-type]
+        return None if factory.takes_self else factory.factory()
+    return factory
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return str(error)
+
+
+def describe(cls: type) -> list[tuple[str, str, str, str]]:
+    """The settings of a class as (name, type, default, meaning)."""
+    rows = []
+    for attribute in attrs.fields(cls):
+        default = attribute.default
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+            default = default.factory()
+        kind = str(attribute.type).replace("typing.", "").replace("<class '", "").rstrip("'>")
+        shown = "" if default in (None, (), {}) else str(default)
+        rows.append((attribute.name, kind, shown, attribute.metadata.get("doc", "")))
+    return rows
+
+
+@cache
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter()
+    converter.register_structure_hook(bool, _boolean)
+    converter.register_structure_hook(int, _number(int))
+    converter.register_structure_hook(float, _number(float))
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(Path, lambda value, _: Path(value))
+    converter.register_structure_hook(datetime, _moment)
+
+    def listed(hint: Any) -> Any:
+        inner = typing.get_args(hint)[0]
+
+        def make(value: Any, _: Any) -> tuple[Any, ...]:
+            items = [v.strip() for v in value.split(",")] if isinstance(value, str) else value
+            return tuple(converter.structure(v, inner) for v in items if v != "")
+
+        return make
+
+    converter.register_structure_hook_factory(_is_tuple, listed)
+    return converter
+
+
+def _is_tuple(hint: Any) -> bool:
+    return typing.get_origin(hint) is tuple
+
+
+def _boolean(value: Any, _: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise ValueError("must be true or false")
+
+
+def _number(kind: type) -> Any:
+    def make(value: Any, _: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError("must be a number")
+        if kind is int and isinstance(value, float):
+            raise ValueError("must be a whole number")
+        try:
+            return kind(value)
+        except ValueError:
+            whole = "a whole number" if kind is int else "a number"
+            raise ValueError(f"must be {whole}") from None
+
+    return make
+
+
+def _text(value: Any, _: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if not isinstance(value, (str, int, float)):
+        raise ValueError("must be text")
+    return str(value)
+
+
+def _moment(value: Any, _: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str):
+        return datetime.fromisoformat(value)
+    raise ValueError("must be a date and time such as 2024-04-19T19:01:00")

@@ -1,0 +1,59 @@
+"""What the core itself offers, declared the way any plugin does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest.api.spec import EngineSpec, ReportSpec, hookimpl
+from harvest.api.view import View
+
+__all__ = ["harvest_api"]
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_engines() -> Iterable[EngineSpec]:
+    """This machine, a Dask cluster, or Slurm jobs."""
+    return [
+        EngineSpec(
+            name="local",
+            doc="this process, or worker processes on this machine",
+            factory="harvest.engines.local:LocalEngine",
+        ),
+        EngineSpec(
+            name="dask",
+            doc="a Dask cluster: a running one, one on this machine, or one in Slurm jobs",
+            factory="harvest.engines.dask.engine:DaskEngine",
+        ),
+        EngineSpec(
+            name="slurm",
+            doc="an array of Slurm batch jobs",
+            factory="harvest.engines.slurm.engine:SlurmEngine",
+        ),
+    ]
+
+
+@hookimpl
+def harvest_views() -> Iterable[View]:
+    """Views over every dataset."""
+    return [
+        View(
+            name="events",
+            doc="All rows of all record types in the shape of the common event model.",
+            build="harvest.builtin.events:events",
+        )
+    ]
+
+
+@hookimpl
+def harvest_reports() -> Iterable[ReportSpec]:
+    """Reports over every dataset."""
+    return [
+        ReportSpec(
+            name="run.map",
+            doc="The metadata map: what was harvested of a run's life, from where, by layer, level "
+            "and step; what is missing, and which source would bring it.",
+            build="harvest.builtin.run_map:run_map",
+        )
+    ]

@@ -1,0 +1,343 @@
+"""The report ``run.map``: what was harvested of a run's life, from where, and what is missing.
+
+Every record type states its place: a layer (job, workflow, system) and a level (job, config,
+client, scheduler, worker, process, thread, coroutine).  The map counts what the dataset holds in
+each place, beside what the installed sources could bring there.
+The steps of a run's life follow from the place (see ``run_map_kinds``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harvest.model.vocabulary import LAYERS, LEVELS
+from harvest.report.model import Column, Notes, Report, Table
+
+from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
+from .run_map_plot import map_plot
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harvest.dataset import Dataset
+
+__all__ = ["run_map"]
+
+
+def run_map(dataset: Dataset) -> Report:
+    """The report ``run.map`` over a dataset."""
+    bringers, broken = bringers_of(dataset.plugins)
+    kinds = kinds_of(dataset, bringers)
+    held = [kind for kind in kinds if kind.rows]
+    missing = [kind for kind in kinds if not kind.rows]
+    read = {part.source for part in dataset.parts}
+    return Report(
+        "The metadata map",
+        intro=_intro(dataset, held, missing),
+        sections=[
+            map_plot(_cells(kinds), STEPS),
+            _places(kinds),
+            _steps(kinds),
+            _held(held),
+            _missing(missing, read),
+            _sources(dataset),
+            _notes(kinds, broken),
+        ],
+    )
+
+
+def _cells(kinds: Sequence[Kind]) -> dict[tuple[str, str | int], tuple[int, int, int]]:
+    """Rows, record types held and record types known, by level and (layer or step)."""
+    cells: dict[tuple[str, str | int], tuple[int, int, int]] = {}
+    for kind in kinds:
+        if kind.known is None:
+            continue
+        for column in (kind.known.layer, *kind.steps):
+            rows, held, known = cells.get((kind.known.level, column), (0, 0, 0))
+            cells[kind.known.level, column] = (
+                rows + kind.rows,
+                held + bool(kind.rows),
+                known + 1,
+            )
+    return cells
+
+
+def _intro(dataset: Dataset, held: Sequence[Kind], missing: Sequence[Kind]) -> list[str]:
+    places = {kind.place for kind in held if kind.known}
+    covered = {step for kind in held for step in kind.steps}
+    absent = [f"{number} ({name})" for number, name in STEPS.items() if number not in covered]
+    origins = {part.origin for part in dataset.parts if part.written}
+    rows = sum(kind.rows for kind in held)
+    first = (
+        f"{rows:,} {_plural(rows, 'record')} of {len(held)} {_plural(len(held), 'type')} from "
+        f"{len(origins):,} {_plural(len(origins), 'input')}, in {len(places)} of "
+        f"{len(LAYERS) * len(LEVELS)} places of the map. "
+    )
+    if absent:
+        first += f"Nothing was harvested of {_plural(len(absent), 'step')} {_list(absent)}."
+    else:
+        first += "All five steps of the run's life are represented."
+    sources = sorted({source for kind in missing for source in kind.bringers})
+    second = (
+        f"Of the types that installed sources declare, {len(missing)} are missing "
+        f"(sources: {', '.join(sources)}); the table of missing types says what to do about each."
+        if missing
+        else "Every type that an installed source declares is there."
+    )
+    return [first, second]
+
+
+def _places(kinds: Sequence[Kind]) -> Table:
+    rows = []
+    for place in sorted({kind.place for kind in kinds}):
+        here = [kind for kind in kinds if kind.place == place]
+        held = [kind for kind in here if kind.rows]
+        gone = [kind for kind in here if not kind.rows]
+        rows.append(
+            {
+                "layer": here[0].layer,
+                "level": here[0].level,
+                "steps": _span(here[0].steps),
+                "records": sum(kind.rows for kind in held),
+                "harvested": ", ".join(f"{kind.name} ({kind.rows:,})" for kind in held) or None,
+                "sources": ", ".join(sorted({s for kind in held for s in kind.used})) or None,
+                "missing": _brought(gone) or None,
+            }
+        )
+    return Table(
+        "places",
+        _frame(rows, ("layer", "level", "steps", "harvested", "sources", "missing"), ("records",)),
+        (
+            Column("layer"),
+            Column("level"),
+            Column("steps", doc="of the run's life that the place tells of"),
+            Column("records"),
+            Column("harvested", doc="record types, with their records"),
+            Column("sources", "from", doc="sources that brought them"),
+            Column("missing", doc="record types without records, by the source that brings them"),
+        ),
+        title="Layers and levels",
+        group="layer",
+    )
+
+
+def _brought(gone: Sequence[Kind]) -> str:
+    """``darshan: darshan.h5d, darshan.h5f; slurm: slurm.job``."""
+    by_source: dict[str, list[str]] = {}
+    for kind in gone:
+        by_source.setdefault(" or ".join(kind.bringers), []).append(kind.name)
+    return "; ".join(f"{source}: {', '.join(names)}" for source, names in by_source.items())
+
+
+def _steps(kinds: Sequence[Kind]) -> Table:
+    rows = []
+    for number, name in STEPS.items():
+        here = [kind for kind in kinds if number in kind.steps]
+        held = [kind for kind in here if kind.rows]
+        times = [t for kind in held for t in (kind.first, kind.last) if t is not None]
+        rows.append(
+            {
+                "step": number,
+                "name": name,
+                "types": len(held),
+                "known": len(here),
+                "records": sum(kind.rows for kind in held),
+                "sources": ", ".join(sorted({s for kind in held for s in kind.used})) or None,
+                "first_time": min(times, default=None),
+                "last_time": max(times, default=None),
+            }
+        )
+    return Table(
+        "steps",
+        _frame(rows, ("name", "sources"), ("step", "types", "known", "records"), _TIMES),
+        (
+            Column("step"),
+            Column("name", ""),
+            Column("types", "types held", doc="record types of the step with records"),
+            Column("known", "types known", doc="record types that installed sources declare"),
+            Column("records"),
+            Column("sources", "from"),
+            Column("first_time", "first time"),
+            Column("last_time", "last time"),
+        ),
+        title="Steps of the run's life",
+        note="Client, scheduler and workers tell of steps 3 and 4: their records count in both.",
+    )
+
+
+def _held(held: Sequence[Kind]) -> Table:
+    rows = [
+        {
+            "record_type": kind.name,
+            "layer": kind.layer,
+            "level": kind.level,
+            "records": kind.rows,
+            "sources": ", ".join(kind.used) or None,
+            "origins": kind.origins,
+            "first_time": kind.first,
+            "last_time": kind.last,
+        }
+        for kind in held
+    ]
+    return Table(
+        "harvested",
+        _frame(
+            rows, ("record_type", "layer", "level", "sources"), ("records", "origins"),
+            _TIMES,
+        ),
+        (
+            Column("record_type", "record type"),
+            Column("layer"),
+            Column("level"),
+            Column("records"),
+            Column("sources", "from"),
+            Column("origins", doc="inputs (files, mostly) that held such records"),
+            Column("first_time", "first time"),
+            Column("last_time", "last time", doc="times are UTC; – where the type has none"),
+        ),
+        title="What was harvested",
+        group="layer",
+    )  # fmt: skip
+
+
+def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
+    rows = []
+    for kind in missing:
+        tried = [source for source in kind.bringers if source in read]
+        if tried:
+            todo = f"none in what {' and '.join(tried)} read"
+        else:
+            todo = " or ".join(f"--source {source}:LOCATION" for source in kind.bringers)
+        rows.append(
+            {
+                "record_type": kind.name,
+                "layer": kind.layer,
+                "level": kind.level,
+                "source": " or ".join(kind.bringers),
+                "todo": todo,
+                "what": kind.known.doc.partition("\n")[0].replace("``", "") if kind.known else None,
+            }
+        )
+    # what a source not yet used would bring comes first: there is something to be done
+    rows.sort(key=lambda row: not str(row["todo"]).startswith("--"))
+    return Table(
+        "missing",
+        _frame(rows, ("record_type", "layer", "level", "source", "todo", "what"), ()),
+        (
+            Column("record_type", "record type"),
+            Column("layer"),
+            Column("level"),
+            Column("source", "brought by"),
+            Column(
+                "todo",
+                "to have it",
+                doc="what to add to harvest run; a source that was used and found none of a type "
+                "needs other input, since the run did not record it",
+            ),
+            Column("what", "what it is"),
+        ),
+        title="What is missing, and what would bring it",
+        group="source",
+    )
+
+
+def _sources(dataset: Dataset) -> Table:
+    by_source: dict[str, list[Any]] = {}
+    for part in dataset.parts:
+        by_source.setdefault(part.source, []).append(part)
+    rows = [
+        {
+            "source": source,
+            "place": _common([part.origin for part in parts]),
+            "partitions": len(parts),
+            "records": sum(part.written for part in parts),
+            "rejected": sum(part.rejected for part in parts),
+            "failed": sum(part.failed for part in parts),
+            "plugin": ", ".join(sorted({part.plugin for part in parts})),
+        }
+        for source, parts in by_source.items()
+    ]
+    return Table(
+        "sources",
+        _frame(
+            rows,
+            ("source", "place", "plugin"),
+            ("partitions", "records", "rejected", "failed"),
+        ),
+        (
+            Column("source"),
+            Column("partitions"),
+            Column("records"),
+            Column("rejected", doc="units of input that could not be read: harvest rejects"),
+            Column("failed", doc="partitions that could not be read at all"),
+            Column("place", "read from", doc="the directory that holds all of its inputs"),
+            Column("plugin"),
+        ),
+        title="Where it was harvested from",
+    )
+
+
+def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
+    stray = [kind.name for kind in kinds if kind.known is None]
+    bare = [level for level in LEVELS if not any(kind.level == level for kind in kinds)]
+    items = [
+        "A record type states its layer and level itself. Its steps follow from these: level job "
+        "tells of step 1, config of 2, client, scheduler and worker of 3 and 4; process, thread "
+        "and coroutine of 4, and of 5 in the layer system.",
+        "A place without known types is one for which no installed source declares any.",
+        *broken,
+    ]
+    if bare:
+        items.append(f"No installed source declares types of {_plural(len(bare), 'level')} "
+                     f"{_list(list(bare))}.")  # fmt: skip
+    if stray:
+        items.append(
+            f"No installed plugin declares {_list(stray)}, which the dataset holds: its place is "
+            "not known. Install the plugin that wrote it."
+        )
+    return Notes("notes", items, title="How to read the map")
+
+
+_TIMES = ("first_time", "last_time")
+
+
+def _frame(
+    rows: Sequence[Mapping[str, Any]],
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    times: Sequence[str] = (),
+) -> pl.DataFrame:
+    import polars as pl
+
+    schema: dict[str, Any] = dict.fromkeys(texts, pl.String)
+    schema |= dict.fromkeys(numbers, pl.Int64)
+    schema |= dict.fromkeys(times, pl.Datetime("us", "UTC"))
+    return pl.DataFrame(list(rows), schema=schema)
+
+
+def _common(origins: Sequence[str]) -> str:
+    """The directory in which all origins lie, or the origin where there is one."""
+    distinct = sorted(set(origins))
+    if len(distinct) == 1:
+        return distinct[0]
+    shared = []
+    for parts in zip(*(origin.split("/") for origin in distinct), strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "/".join(shared) or f"{len(distinct):,} places"
+
+
+def _span(steps: Sequence[int]) -> str | None:
+    if not steps:
+        return None
+    return str(steps[0]) if len(steps) == 1 else f"{steps[0]}–{steps[-1]}"
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

@@ -1,0 +1,160 @@
+"""Record types as the metadata map sees them: their place, their steps, and what there is of them.
+
+A run's life has five steps.  A record type's place says of which steps it tells (``steps_of``):
+
+1. job start: what the batch system knows and was told, the nodes, the mounted file systems;
+2. configuration: settings and software;
+3. set-up: client, scheduler and workers come up and find each other;
+4. execution: tasks are scheduled and run, data moves, code is profiled;
+5. I/O and end: what processes and threads did to files, as the system saw it, told as they end.
+
+Client, scheduler and workers tell of their set-up and of the execution in one breath, so that
+their types count in both steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from harvest.errors import PluginError
+from harvest.model import RecordType, record_type
+from harvest.model.vocabulary import LAYERS, LEVELS
+
+if TYPE_CHECKING:
+    from harvest.dataset import Dataset
+    from harvest.plugins.registry import PluginManager
+
+__all__ = ["STEPS", "Kind", "bringers_of", "kinds_of", "steps_of"]
+
+STEPS: Final[Mapping[int, str]] = {
+    1: "job start",
+    2: "configuration",
+    3: "set-up",
+    4: "execution",
+    5: "I/O and end",
+}
+"""The steps of a run's life, in order."""
+
+
+def steps_of(layer: str, level: str) -> tuple[int, ...]:
+    """The steps of a run's life that a record type of this place tells of."""
+    if level == "job":
+        return (1,)
+    if level == "config":
+        return (2,)
+    if level in ("client", "scheduler", "worker"):
+        return (3, 4)
+    return (5,) if layer == "system" else (4,)
+
+
+@attrs.frozen
+class Kind:
+    """A record type as the map sees it.
+
+    known: its declaration; None where no installed plugin declares it.
+    bringers: installed sources that declare it; used: sources whose partitions hold its rows.
+    """
+
+    name: str
+    known: RecordType | None
+    rows: int
+    origins: int
+    bringers: tuple[str, ...]
+    used: tuple[str, ...]
+    first: Any = None
+    last: Any = None
+
+    @property
+    def layer(self) -> str | None:
+        """Layer of the map."""
+        return self.known.layer if self.known else None
+
+    @property
+    def level(self) -> str | None:
+        """Level of the map."""
+        return self.known.level if self.known else None
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Steps of a run's life."""
+        return steps_of(self.known.layer, self.known.level) if self.known else ()
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands in the order of layers and levels; unknown ones at the end."""
+        if self.known is None:
+            return (len(LAYERS), len(LEVELS))
+        return (LAYERS.index(self.known.layer), LEVELS.index(self.known.level))
+
+
+def bringers_of(plugins: PluginManager) -> tuple[dict[str, list[str]], list[str]]:
+    """Sources by name of the record types that they declare, and sources that do not load."""
+    found: dict[str, list[str]] = {}
+    broken = []
+    for source, spec in plugins.sources.items():
+        try:
+            declared = [record_type(cls).name for cls in plugins.load(spec).record_types]
+        except PluginError as error:
+            broken.append(
+                f"What the source {source!r} would bring is not known, since it cannot be "
+                f"imported: {error.message}. {error.remedy or ''}".strip()
+            )
+            continue
+        for name in declared:
+            found.setdefault(name, []).append(source)
+    broken += [
+        f"The plugin {name!r} cannot be used, so that what it would bring is not known: "
+        f"{problem.cause}. {problem.remedy}"
+        for name, problem in plugins.broken.items()
+        if name not in plugins.sources
+    ]
+    return found, broken
+
+
+def kinds_of(dataset: Dataset, bringers: Mapping[str, Sequence[str]]) -> list[Kind]:
+    """All record types that installed sources declare or the dataset holds, by place."""
+    known = dataset.plugins.record_types()
+    counts = dataset.record_types
+    origins: dict[str, set[str]] = {}
+    used: dict[str, set[str]] = {}
+    for part in dataset.parts:
+        for name, count in part.rows.items():
+            if count:
+                origins.setdefault(name, set()).add(part.origin)
+                used.setdefault(name, set()).add(part.source)
+    spans = _spans(dataset, [name for name in known if counts.get(name)])
+    kinds = [
+        Kind(
+            name,
+            known.get(name),
+            counts.get(name, 0),
+            len(origins.get(name, ())),
+            tuple(bringers.get(name, ())),
+            tuple(sorted(used.get(name, ()))),
+            *spans.get(name, (None, None)),
+        )
+        for name in {*known, *counts}
+    ]
+    return sorted(kinds, key=lambda kind: (kind.place, kind.name))
+
+
+def _spans(dataset: Dataset, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """The first and the last time in the rows of each record type that has times."""
+    import polars as pl
+
+    timed, queries = [], []
+    for name in names:
+        roles = dataset.record_type(name).roles
+        columns = [roles[role] for role in ("time", "end_time") if role in roles]
+        if columns:
+            timed.append(name)
+            queries.append(
+                dataset[name].select(
+                    first=pl.min_horizontal(pl.col(c).min() for c in columns),
+                    last=pl.max_horizontal(pl.col(c).max() for c in columns),
+                )
+            )
+    return {name: table.row(0) for name, table in zip(timed, pl.collect_all(queries), strict=True)}

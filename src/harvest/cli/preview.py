@@ -1,0 +1,95 @@
+"""``harvest detect`` and ``harvest preview``: looking before harvesting."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import complete
+
+__all__ = ["detect", "preview"]
+
+
+def detect(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or directories.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Say which sources can read a path, and how sure they are.
+
+    Ends with 1 when a path is recognised by none.
+    """
+    from harvest.errors import SourceError, UsageError
+    from harvest.plugins.detect import best
+    from harvest.plugins.registry import manager
+
+    from .tables import print_json, print_table
+
+    rows: list[tuple[str, str | None, float | None, str]] = []
+    unknown = False
+    for path in paths:
+        if "://" in str(path) or ":/" in str(path):
+            # it may hold a password, and is no path
+            raise UsageError(
+                "an address is no path, and is not detected",
+                remedy="name its source: harvest preview -s NAME:ADDRESS",
+            )
+        if not path.exists():
+            raise SourceError("no such file or directory", where=str(path), remedy="check the path")
+        found = best(path, manager())
+        unknown = unknown or not found
+        rows += [(str(path), c.source, c.confidence, c.reason) for c in found]
+        if not found:
+            rows.append((str(path), None, None, "no source recognises it"))
+    if json:
+        keys = ("path", "source", "confidence", "reason")
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    else:
+        table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
+        print_table(("path", "source", "sure", "because"), table)
+    return 1 if unknown else 0
+
+
+def preview(
+    source: Annotated[
+        str,
+        typer.Option(
+            "-s",
+            "--source",
+            metavar="NAME:LOCATION",
+            help="What to read.",
+            autocompletion=complete.sources,
+        ),
+    ],
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows per record type.")] = 5,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
+) -> int:
+    """Show the first rows of a source; nothing is written."""
+    from harvest.pipeline.choose import name_sources
+    from harvest.pipeline.prepare import prepare_sources
+    from harvest.pipeline.preview import first_rows
+    from harvest.pipeline.recipe import Endpoint, Recipe
+    from harvest.plugins.registry import manager, split_location
+
+    from .outcome import say
+    from .records import print_records
+    from .settings import plugin_settings
+
+    plugins = manager()
+    endpoint = Endpoint(*split_location(source, plugins.sources))
+    recipe = Recipe(sources=(endpoint,), settings=plugin_settings(settings))
+    recipe, choices = name_sources(recipe, plugins)
+    say(choices)
+    for use in prepare_sources(recipe, plugins):
+        found = first_rows(use.source, rows)
+        for name, first in found.tables.items():
+            print_records(name, first.rows, json=json, total=first.seen, more=not found.complete)
+        for note in found.remarks:
+            print(note, file=sys.stderr)
+    return 0

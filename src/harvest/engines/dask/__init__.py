@@ -1,0 +1,1 @@
+"""Partitions on a Dask cluster."""

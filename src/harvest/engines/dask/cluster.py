@@ -1,0 +1,300 @@
+"""The Dask cluster that the engine ``dask`` works on: someone's, or one of its own.
+
+A cluster of its own is encrypted: whoever reaches a plain Dask scheduler can run code as its user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+import re
+import secrets
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from harvest.batch import Options
+from harvest.engines.local import available_cores
+from harvest.errors import ConfigError, HarvestError, UsageError
+
+__all__ = ["DaskConfig", "connected", "library"]
+
+_OF_SLURM: Final = (
+    "partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory",
+)  # fmt: skip
+_SAFE_PATH: Final = re.compile(r"[A-Za-z0-9_./@+,:=~-]+")
+_LOGGERS: Final = ("distributed", "dask", "tornado", "asyncio")
+_LIBRARIES: Final = "install hpc-harvest[dask]"
+
+
+@attrs.frozen(kw_only=True)
+class DaskConfig(Options):
+    """Settings of the engine ``dask``."""
+
+    address: str | None = attrs.field(
+        default=None,
+        metadata={"doc": "Address of a scheduler that runs, such as tls://node1:8786."},
+    )
+    scheduler_file: str | None = attrs.field(
+        default=None, metadata={"doc": "File in which a scheduler that runs wrote its address."}
+    )
+    cluster: str = attrs.field(
+        default="local",
+        metadata={
+            "doc": "Without an address: local (workers on this machine) or slurm (workers in "
+            "Slurm jobs, by dask-jobqueue)."
+        },
+    )
+    threads: int = attrs.field(
+        default=1, metadata={"doc": "Partitions that a worker process reads at once."}
+    )
+    host: str | None = attrs.field(
+        default=None,
+        metadata={"doc": "Host name or address at which the jobs' workers reach this process."},
+    )
+    directory: str = attrs.field(
+        default="~/.cache/harvest/dask",
+        metadata={"doc": "Directory that all nodes see, for the jobs' certificates and logs."},
+    )
+    tls: bool = attrs.field(
+        default=True, metadata={"doc": "Encrypt the connections of a cluster that harvest starts."}
+    )
+    tls_ca: str | None = attrs.field(
+        default=None, metadata={"doc": "File of the certificate authority, PEM."}
+    )
+    tls_cert: str | None = attrs.field(
+        default=None, metadata={"doc": "File of this user's certificate, PEM."}
+    )
+    tls_key: str | None = attrs.field(
+        default=None, metadata={"doc": "File of the certificate's key, PEM."}
+    )
+    retries: int = attrs.field(
+        default=3,
+        metadata={"doc": "How often a partition is given out again after its workers were lost."},
+    )
+    timeout: float = attrs.field(
+        default=60.0,
+        metadata={
+            "doc": "Seconds to wait for a scheduler, and for a worker when there is none; the "
+            "wait for Slurm jobs to start has no bound."
+        },
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.cluster not in ("local", "slurm"):
+            raise _unfit("cluster", self.cluster, "use local or slurm")
+        if self.threads < 1:
+            raise _unfit("threads", self.threads, "give at least 1")
+        if self.retries < 0:
+            raise _unfit("retries", self.retries, "give at least 0")
+        if not self.timeout > 0:
+            raise _unfit("timeout", self.timeout, "give seconds, more than 0")
+        if self.address is not None and self.scheduler_file is not None:
+            raise _unfit("scheduler_file", self.scheduler_file, "give it or the address, not both")
+        if len({self.tls_ca is None, self.tls_cert is None, self.tls_key is None}) > 1:
+            raise ConfigError(
+                "TLS needs all of tls_ca, tls_cert and tls_key", where="dask", remedy="give all"
+            )
+        for name in _OF_SLURM:
+            given = getattr(self, name) != getattr(attrs.fields(DaskConfig), name).default
+            if given and (self.existing or self.cluster != "slurm"):
+                raise _unfit(name, getattr(self, name), "it is for dask.cluster=slurm")
+        if self.existing and not self.tls:
+            raise _unfit("tls", self.tls, "a running cluster's address tells it: tcp:// or tls://")
+        if self.existing and self.memory is not None:
+            raise _unfit("memory", self.memory, "a running cluster has its own")
+        if not self.existing and self.cluster == "slurm":
+            self._check_slurm()
+
+    @property
+    def existing(self) -> bool:
+        """Whether the cluster is one that runs already."""
+        return self.address is not None or self.scheduler_file is not None
+
+    def _check_slurm(self) -> None:
+        if self.memory is None:
+            raise _unfit("memory", None, "tell the memory of a job, such as dask.memory=8G")
+        # dask-jobqueue writes these into a shell script as they are
+        for name in ("directory", "tls_ca", "tls_cert", "tls_key", "host"):
+            value = getattr(self, name)
+            if value is not None and not _SAFE_PATH.fullmatch(value):
+                raise _unfit(name, value, "use letters, digits and ._/@+,:=~- only")
+
+
+def _unfit(name: str, value: Any, remedy: str) -> ConfigError:
+    return ConfigError(f"{value!r} does not fit", where=f"dask.{name}", remedy=remedy)
+
+
+def library(name: str) -> Any:
+    """A package of the extra ``dask``; raises UsageError where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UsageError(
+            f"the engine dask cannot import {name} ({error})", remedy=_LIBRARIES
+        ) from error
+
+
+@contextlib.contextmanager
+def connected(config: DaskConfig, workers: int | None, size_bytes: int) -> Iterator[Any]:
+    """A client of the cluster; what was started for it is stopped afterwards.
+
+    Raises UsageError when Dask is not installed, HarvestError when no scheduler answers.
+    """
+    distributed = library("distributed")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_silent())
+        # a scheduler of our own has no pages to show
+        routes = {f"distributed.{part}.http.routes": () for part in ("scheduler", "worker")}
+        stack.enter_context(library("dask").config.set(routes))
+        security = _security(config)
+        target: Any
+        if config.existing:
+            target = _address(config)
+        elif config.cluster == "slurm":
+            target = stack.enter_context(_slurm(config, workers, size_bytes, security))
+        else:
+            target = stack.enter_context(_local(config, workers, size_bytes, security))
+        try:
+            client = distributed.Client(
+                target,
+                security=security,
+                timeout=config.timeout,
+                set_as_default=False,
+            )
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise HarvestError(
+                f"no connection to the Dask scheduler: {error}",
+                where=str(target),
+                remedy="check its address, that it runs, and the TLS settings",
+            ) from error
+        stack.callback(client.close, timeout=5)
+        yield client
+
+
+def _address(config: DaskConfig) -> str:
+    """Where the scheduler that runs is; encrypted if and only if there are certificates for it."""
+    address, setting = config.address, "address"
+    if config.scheduler_file is not None:
+        setting = "scheduler_file"
+        try:
+            address = json.loads(Path(config.scheduler_file).read_bytes())["address"]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            remedy = f"start the scheduler with --scheduler-file first ({error})"
+            raise _unfit(setting, config.scheduler_file, remedy) from error
+    given = config.tls_ca or library("dask").config.get("distributed.comm.tls.ca-file")
+    encrypted = str(address).startswith("tls://")
+    if encrypted and not given:
+        raise _unfit(setting, address, "it is encrypted: give tls_ca, tls_cert and tls_key")
+    if config.tls_ca is not None and not encrypted:
+        raise _unfit(setting, address, "with certificates the address must begin with tls://")
+    return str(address)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Without Dask's own log, in which a lost worker is pages of tracebacks; errors tell it."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(_LOGGERS)]
+    levels = {name: logging.getLogger(name).level for name in names}
+    try:
+        for name in names:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _security(config: DaskConfig) -> Any:
+    security = library("distributed").Security
+    if config.tls_ca is not None:
+        for name in ("tls_ca", "tls_cert", "tls_key"):
+            if not Path(getattr(config, name)).is_file():
+                raise _unfit(name, getattr(config, name), "no such file")
+        pair = {"cert": config.tls_cert, "key": config.tls_key}
+        roles = {f"tls_{role}_{kind}": file for role in ("client", "scheduler", "worker")
+                 for kind, file in pair.items()}  # fmt: skip
+        return security(require_encryption=True, tls_ca_file=config.tls_ca, **roles)
+    if config.existing or not config.tls:
+        return None
+    try:
+        return security.temporary()
+    except ImportError as error:
+        raise UsageError(
+            "an encrypted cluster needs the package cryptography", remedy=_LIBRARIES
+        ) from error
+
+
+@contextlib.contextmanager
+def _local(
+    config: DaskConfig, workers: int | None, size_bytes: int, security: Any
+) -> Iterator[Any]:
+    count = workers or min(available_cores(), 1 + size_bytes // (16 << 20))
+    threads = str(max(1, available_cores() // count))
+    limits = {"POLARS_MAX_THREADS": threads, "OMP_NUM_THREADS": threads}
+    with library("distributed").LocalCluster(
+        n_workers=count,
+        threads_per_worker=config.threads,
+        memory_limit=_binary(config.memory) if config.memory else "auto",
+        security=security,
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=logging.CRITICAL,
+        env=limits,
+    ) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def _slurm(
+    config: DaskConfig, workers: int | None, size_bytes: int, security: Any
+) -> Iterator[Any]:
+    jobqueue = library("dask_jobqueue")
+    if shutil.which("sbatch") is None:
+        raise UsageError("sbatch is not on the PATH", remedy="run this where Slurm's commands are")
+    folder = Path(config.directory).expanduser().absolute() / secrets.token_hex(6)
+    if not _SAFE_PATH.fullmatch(str(folder)):
+        raise _unfit("directory", str(folder), "use letters, digits and ._/@+,:=~- only")
+    folder.mkdir(mode=0o700, parents=True)
+    host = {"host": config.host} if config.host else {}
+    jobs = workers or min(10, 1 + size_bytes // (256 << 20))
+    with jobqueue.SLURMCluster(
+        queue=config.partition,
+        account=config.account,
+        walltime=config.time,
+        cores=config.threads,
+        processes=1,
+        job_cpu=config.cpus or config.threads,
+        memory=_binary(config.memory or ""),
+        job_extra_directives=list(config.extra),
+        job_script_prologue=[config.env_setup],
+        job_name="harvest",
+        python=f"{shlex.quote(sys.executable)} -P",
+        worker_extra_args=["--no-dashboard"],
+        log_directory=str(folder),
+        shared_temp_directory=str(folder),
+        security=security,
+        scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0", **host},
+    ) as cluster:
+        # jobs that are lost are replaced
+        cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
+        yield cluster
+    for name in ("ca_file", "cert", "key"):
+        file = getattr(cluster, f"_job_{name}", None)  # removes itself when closed
+        if file is not None:
+            file.close()
+    # kept when the run failed: the logs tell why
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _binary(memory: str) -> str:
+    """Slurm's spelling of a size as Dask's: ``4G`` is 4 GiB, a bare number counts MiB."""
+    number, unit = memory.rstrip("KMGTkmgt"), memory[-1].upper()
+    return f"{number}{unit if unit in 'KMGT' else 'M'}iB"

@@ -1,0 +1,240 @@
+"""The engine ``dask``: partitions as tasks of a Dask cluster.
+
+Only as many partitions as the cluster can soon use are given out at a time.  What a lost worker
+had in hand is given out again; since each attempt stages on its own and the first to finish is
+put in place by one rename, a worker that was only thought lost does no harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import attrs
+
+from harvest import interrupt
+from harvest.api.engine import Engine, unchanged
+from harvest.engines.requirements import Absolute, Terms, refusal, terms_for
+from harvest.errors import HarvestError
+from harvest.pipeline.task import Progress
+
+from .cluster import DaskConfig, connected, library
+
+__all__ = ["DaskEngine"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LOOK_EVERY_S = 1.0
+"""How often the number of workers is asked for."""
+
+AHEAD = 2
+"""Partitions given out for each thread of the cluster: one in hand, one waiting."""
+
+
+class DaskEngine(Engine):
+    """Workers of a Dask cluster: a running one, one on this machine, or one in Slurm jobs."""
+
+    name = "dask"
+    Config = DaskConfig
+
+    def map(
+        self,
+        function: Callable[..., R],
+        tasks: Sequence[T],
+        *,
+        prepare: Callable[[T], T] = unchanged,
+        size_bytes: int = 0,
+        on_progress: Callable[[Any], None] | None = None,
+    ) -> Iterator[R]:
+        """Results as they are done; see :class:`harvest.api.engine.Engine`.
+
+        On a cluster that was running already, partitions in hand are read to their end when the
+        iterator is closed early; the next run uses what they have staged.
+        """
+        wanted = self.workers and min(self.workers, len(tasks))
+        with connected(self.config, wanted, size_bytes) as client, terms_for(tasks) as terms:
+            work = _Work(client, self.config, terms, function, on_progress)
+            try:
+                yield from work.results(map(prepare, tasks))
+            finally:
+                work.stop()
+
+
+@attrs.frozen(eq=False)
+class _Given:
+    """A task that was given out; lost: how often its workers were lost."""
+
+    task: Any
+    lost: int
+
+
+class _Work:
+    """The tasks of one run on a cluster."""
+
+    def __init__(
+        self,
+        client: Any,
+        config: DaskConfig,
+        terms: Terms,
+        function: Callable[..., Any],
+        on_progress: Callable[[Any], None] | None,
+    ):
+        self.client = client
+        self.config = config
+        self.terms = terms
+        self.function = function
+        self.given: dict[Any, _Given] = {}
+        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.threads = 0
+        self.looked = self.seen = time.monotonic()
+        self.topic = f"harvest-{secrets.token_hex(8)}" if on_progress is not None else None
+        if on_progress is not None:
+            client.subscribe_topic(self.topic, lambda event: on_progress(Progress(*event[1])))
+
+    def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
+        """Results as they are done; raises what a task raised."""
+        self._first_worker()
+        absolute = Absolute()  # workers have other working directories
+        for task in tasks:
+            self._give(_Given(absolute(task), 0))
+            while len(self.given) >= max(1, AHEAD * self.threads):
+                yield from self._next()
+        while self.given:
+            yield from self._next()
+
+    def stop(self) -> None:
+        """Drop what was not begun."""
+        if self.topic is not None and self.client.status == "running":
+            self.client.unsubscribe_topic(self.topic)
+        if self.given and self.client.status == "running":
+            self.client.cancel(list(self.given), asynchronous=False)
+        self.given.clear()
+
+    def _give(self, given: _Given) -> None:
+        future = self.client.submit(
+            _attempt,
+            self.function,
+            given.task,
+            self.terms,
+            self.topic,
+            key=f"harvest-{secrets.token_hex(12)}",
+            pure=False,
+        )
+        self.given[future] = given
+        future.add_done_callback(self.done.put)
+
+    def _next(self) -> Iterator[Any]:
+        """The next result, if one comes soon."""
+        interrupt.check()
+        try:
+            future = self.done.get(timeout=interrupt.POLL_S)
+        except queue.Empty:
+            if time.monotonic() - self.looked >= LOOK_EVERY_S:
+                self._look()
+            return
+        if time.monotonic() - self.looked >= LOOK_EVERY_S:
+            self._look()
+        given = self.given.pop(future)
+        status = future.status
+        if status == "finished":
+            with _connection():
+                result = future.result()
+            yield result
+        elif status == "error":
+            self._failed(given, future.exception())
+        else:
+            self._require_connection()
+            self._again(given, f"the scheduler dropped it ({status})")
+        future.release()
+
+    def _failed(self, given: _Given, error: BaseException) -> None:
+        if isinstance(error, RuntimeError) and isinstance(error.__cause__, ImportError):
+            raise refusal("a worker", [str(error.__cause__)]) from error
+        if not isinstance(error, library("distributed").KilledWorker):
+            raise error
+        self._again(given, str(error).partition(". ")[0])
+
+    def _again(self, given: _Given, reason: str) -> None:
+        if given.lost >= self.config.retries:
+            first = given.task[0] if isinstance(given.task, tuple) else given.task
+            origin = getattr(getattr(first, "partition", None), "origin", None)
+            raise HarvestError(
+                f"its workers were lost again and again: {reason}",
+                where=origin,
+                remedy="run again: finished partitions are kept; give workers more memory "
+                "(fewer threads or processes on a node), or look at their logs",
+            )
+        self._give(_Given(given.task, given.lost + 1))
+
+    def _first_worker(self) -> None:
+        """Wait for a worker, and check those that are there."""
+        while not self.threads:
+            self._look()
+            if not self.threads:
+                interrupt.sleep(0.05)
+        try:
+            found = self.client.run(self.terms.problems, on_error="return")
+        except OSError:  # they went away while they were asked: each is checked at its first task
+            return
+        for worker, problems in found.items():
+            if isinstance(problems, BaseException):
+                raise refusal(f"the worker {worker}", [f"{type(problems).__name__}: {problems}"])
+            if problems:
+                raise refusal(f"the worker {worker}", problems)
+
+    def _look(self) -> None:
+        """Count the cluster's threads; raises HarvestError when there are none for too long."""
+        self.looked = time.monotonic()
+        self._require_connection()
+        with _connection():
+            self.threads = sum(self.client.nthreads().values())
+        if self.threads:
+            self.seen = self.looked
+        elif self.looked - self.seen > self.config.timeout and not self._queued():
+            raise HarvestError(
+                f"the Dask cluster has had no worker for {self.config.timeout:.0f} s",
+                remedy="start workers, or raise dask.timeout; finished partitions are kept",
+            )
+
+    def _queued(self) -> bool:
+        """Whether workers are jobs that may wait long for their turn."""
+        return not self.config.existing and self.config.cluster == "slurm"
+
+    def _require_connection(self) -> None:
+        if self.client.status not in ("running", "connecting"):
+            raise _connection_lost()
+
+
+@contextlib.contextmanager
+def _connection() -> Iterator[None]:
+    """A call to the scheduler, in which no task's own error can be raised."""
+    try:
+        yield
+    except OSError as error:
+        raise _connection_lost() from error
+
+
+def _connection_lost() -> HarvestError:
+    return HarvestError(
+        "the connection to the Dask scheduler is lost",
+        remedy="run again: finished partitions are kept",
+    )
+
+
+def _attempt(
+    function: Callable[..., Any], task: Any, terms: Terms, topic: str | None
+) -> Any:  # runs in a worker
+    terms.require()
+    return function(task, _reporter(topic))
+
+
+def _reporter(topic: str | None) -> Callable[[Any], None] | None:
+    if topic is None:
+        return None
+    worker = library("distributed").get_worker()
+    return lambda progress: worker.log_event(topic, attrs.astuple(progress))

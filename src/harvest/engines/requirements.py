@@ -1,0 +1,154 @@
+"""What workers elsewhere must have in common with the run: versions and files.
+
+A worker with another version of a plugin would write other rows, one that does not see the
+dataset's directory would stage them out of reach; both are found out before the first partition.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from harvest.api.sink import Sink
+from harvest.api.source import Source
+from harvest.errors import UsageError
+from harvest.pipeline.task import STAGING, Task
+from harvest.plugins.registry import manager
+from harvest.toolkit.files import write_atomically
+
+__all__ = ["Absolute", "Terms", "terms_for", "versions_for"]
+
+_REMEDY = "give the workers the same environment and the same file system as the run"
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """What a worker is checked for; picklable.
+
+    versions: distribution and version; probes: files, each of which holds ``token``.
+    """
+
+    token: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    probes: tuple[str, ...] = ()
+
+    def problems(self) -> list[str]:
+        """Sentences about what this process lacks; empty when all is well."""
+        found = []
+        for name, wanted in self.versions:
+            try:
+                here = version(name)
+            except PackageNotFoundError:
+                found.append(f"{name} is not installed there")
+                continue
+            if here != wanted:
+                found.append(f"{name} is {here} there and {wanted} here")
+        for probe in self.probes:
+            try:
+                seen = Path(probe).read_text(encoding="ascii") == self.token
+            except OSError:
+                seen = False
+            if not seen:
+                found.append(f"{Path(probe).parent} is not the directory there that it is here")
+        return found
+
+    def require(self) -> None:
+        """Raise UsageError when this process, which works for a run elsewhere, lacks something."""
+        problems = _problems(self)
+        if problems:
+            raise refusal(f"the worker on {socket.gethostname()}", problems)
+
+
+@cache
+def _problems(terms: Terms) -> list[str]:
+    return terms.problems()
+
+
+def refusal(worker: str, problems: Sequence[str]) -> UsageError:
+    """The error that tells why a worker cannot work for this run."""
+    return UsageError(f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY)
+
+
+def versions_for(tasks: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    """The core, and the installed plugins whose sources and sinks the tasks use."""
+    plugins = manager()
+    known = _tasks(tasks)
+    sources = {task.source.name for task in known}
+    sinks = {sink.name for task in known for sink, _ in task.targets}
+    specs: list[Any] = [spec for name, spec in plugins.sources.items() if name in sources]
+    specs += [spec for name, spec in plugins.sinks.items() if name in sinks]
+    owners = [plugins.owner(spec) for spec in specs]
+    found = {owner.distribution: owner.version for owner in owners}
+    return tuple(sorted({"hpc-harvest": version("hpc-harvest"), **found}.items()))
+
+
+@contextlib.contextmanager
+def terms_for(tasks: Sequence[Any]) -> Iterator[Terms]:
+    """The terms of a run's tasks, in force inside the ``with``."""
+    states = {sink.state for task in _tasks(tasks) for sink, _ in task.targets}
+    token = secrets.token_hex(8)
+    probes = [state / STAGING / f"probe-{token}" for state in sorted(states)]
+    try:
+        for probe in probes:
+            write_atomically(probe, token.encode("ascii"))
+        yield Terms(token=token, versions=versions_for(tasks), probes=tuple(map(str, probes)))
+    finally:
+        for probe in probes:
+            probe.unlink(missing_ok=True)
+
+
+def _tasks(items: Iterable[Any]) -> list[Task]:
+    """The tasks in what an engine is given: bundles of them, or anything else a caller maps."""
+    found: list[Task] = []
+    for item in items:
+        found += [
+            each
+            for each in (item if isinstance(item, tuple) else (item,))
+            if isinstance(each, Task)
+        ]
+    return found
+
+
+class Absolute:
+    """Makes tasks mean the same in a process with another working directory.
+
+    Called with a task, it gives one whose source and sinks have absolute locations.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, task: Any) -> Any:
+        if isinstance(task, tuple):
+            return tuple(map(self, task))
+        if not isinstance(task, Task):
+            return task
+        return attrs.evolve(
+            task,
+            source=self._of(task.source),
+            targets=tuple((self._of(sink), part) for sink, part in task.targets),
+        )
+
+    def _of(self, item: Any) -> Any:
+        # kept with what was made of it, so that its id stays its own
+        if id(item) not in self._made:
+            self._made[id(item)] = (item, _absolute(item))
+        return self._made[id(item)][1]
+
+
+def _absolute(item: Source | Sink) -> Source | Sink:
+    path = Path(item.location).expanduser()
+    if path.is_absolute():
+        return item
+    made: Any = type(item)(str(path.absolute()), item.config)
+    if isinstance(item, Sink):
+        return made if made.state == item.state else item
+    return made if path.exists() else item

@@ -1,0 +1,1 @@
+"""Partitions as jobs of Slurm."""

@@ -1,0 +1,179 @@
+"""What the array tasks of a run are told, as files: partitions by name, not pickled objects.
+
+``run.json`` names the sources and sinks with their settings, once; ``<number>.json`` holds the
+partitions of one array task.  A task that cannot go on leaves ``<number>.error.json``, from which
+the waiting run raises the same error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+from cattrs import structure
+
+from harvest import errors
+from harvest.api.sink import Sink
+from harvest.api.source import Partition, Source
+from harvest.engines.requirements import Terms, versions_for
+from harvest.errors import HarvestError, UsageError
+from harvest.pipeline.task import SourceRejected, Task
+from harvest.plugins.registry import PluginManager, manager
+from harvest.storage.manifest import Part, plain
+from harvest.toolkit.files import write_atomically
+
+from .plain import from_json, to_json
+
+__all__ = [
+    "read_error",
+    "read_tasks",
+    "write_error",
+    "write_tasks",
+]
+
+_RUN: Final = "run.json"
+
+_ERRORS: Final = {
+    cls.__name__: cls
+    for cls in (*vars(errors).values(), SourceRejected)
+    if isinstance(cls, type) and issubclass(cls, HarvestError)
+}
+
+
+def write_tasks(folder: Path, chunks: Sequence[Sequence[Task]]) -> None:
+    """Write what the array tasks need to work on ``chunks``.
+
+    Raises UsageError for sources and sinks that a job could not find by name, PluginError for
+    settings or partitions that are not plain values.
+    """
+    tasks = [task for chunk in chunks for task in chunk]
+    sources = _distinct(task.source for task in tasks)
+    sinks = _distinct(sink for task in tasks for sink, _ in task.targets)
+    plugins = manager()
+    document = {
+        "sources": [_named(source, plugins) for source in sources],
+        "sinks": [_named(sink, plugins) for sink in sinks],
+        "on_error": tasks[0].on_error,
+        "max_rejects": tasks[0].max_rejects,
+        "versions": versions_for(tasks),
+    }
+    folder.mkdir(mode=0o700, parents=True)
+    _write(folder / _RUN, document)
+    number_of = {
+        id(item): number for items in (sources, sinks) for number, item in enumerate(items)
+    }
+    for number, chunk in enumerate(chunks):
+        _write(
+            folder / f"{number}.json",
+            [
+                {
+                    "source": number_of[id(task.source)],
+                    "partition": _fields(task.partition),
+                    "unreadable": task.unreadable,
+                    "targets": [[number_of[id(sink)], plain(part)] for sink, part in task.targets],
+                }
+                for task in chunk
+            ],
+        )
+
+
+def read_tasks(folder: Path, number: int) -> list[Task]:
+    """The tasks of one array task, as they were written.
+
+    Raises UsageError when the plugins here are of other versions than the run's.
+    """
+    run = json.loads((folder / _RUN).read_bytes())
+    Terms(versions=tuple((name, wanted) for name, wanted in run["versions"])).require()
+    plugins = manager()
+    sources = [_made(plugins.source(item["name"]), item) for item in run["sources"]]
+    sinks = [_made(plugins.sink(item["name"]), item) for item in run["sinks"]]
+    return [
+        Task(
+            source=sources[item["source"]],
+            partition=Partition(**{k: from_json(v) for k, v in item["partition"].items()}),
+            targets=tuple((sinks[place], structure(part, Part)) for place, part in item["targets"]),
+            on_error=run["on_error"],
+            max_rejects=run["max_rejects"],
+            unreadable=item["unreadable"],
+        )
+        for item in json.loads((folder / f"{number}.json").read_bytes())
+    ]
+
+
+def write_error(folder: Path, number: int, error: BaseException) -> None:
+    """Keep what stopped an array task, for the run that waits for it."""
+    document: dict[str, Any]
+    if isinstance(error, HarvestError):
+        names = [cls.__name__ for cls in type(error).__mro__]
+        document = {
+            "type": next(name for name in names if name in _ERRORS),
+            "message": error.message,
+            "where": error.where,
+            "remedy": error.remedy,
+        }
+    elif isinstance(error, OSError):
+        file = None if error.filename is None else str(error.filename)
+        document = {"type": "OSError", "arguments": [error.errno, error.strerror, file]}
+    else:
+        document = {
+            "type": "HarvestError",
+            "message": f"unexpected {type(error).__name__}: {error}",
+            "where": None,
+            "remedy": "this is a defect: run with --engine local --debug and report the traceback",
+        }
+    _write(_error_path(folder, number), document)
+
+
+def read_error(folder: Path, number: int) -> Exception | None:
+    """The error that stopped an array task; None where there is none."""
+    try:
+        document = json.loads(_error_path(folder, number).read_bytes())
+    except FileNotFoundError:
+        return None
+    if document["type"] == "OSError":
+        return OSError(*document["arguments"])
+    cls = _ERRORS[document["type"]]
+    return cls(document["message"], where=document["where"], remedy=document["remedy"])
+
+
+def _error_path(folder: Path, number: int) -> Path:
+    return folder / f"{number}.error.json"
+
+
+def _distinct(items: Any) -> list[Any]:
+    return list({id(item): item for item in items}.values())
+
+
+def _named(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
+    """A source or sink as its name, location and settings."""
+    kind = "source" if isinstance(item, Source) else "sink"
+    find = plugins.source if kind == "source" else plugins.sink
+    if find(item.name) is not type(item):
+        raise UsageError(
+            f"{kind} {item.name!r} of this run is not the one that is installed",
+            remedy="batch jobs find plugins by their entry points: install it, or use another "
+            "engine",
+        )
+    return {"name": item.name, "location": item.location, "config": _fields(item.config)}
+
+
+def _made(cls: Any, document: dict[str, Any]) -> Any:
+    config = {name: from_json(value) for name, value in document["config"].items()}
+    return cls(document["location"], cls.Config(**config))
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    """The fields of an attrs object, by the names that its class takes them by."""
+    return {
+        field.alias: to_json(getattr(item, field.name))
+        for field in attrs.fields(type(item))
+        if field.init
+    }
+
+
+def _write(path: Path, document: Any) -> None:
+    # ASCII: names that are no text survive
+    write_atomically(path, json.dumps(document).encode("ascii"))

@@ -1,0 +1,94 @@
+"""Run a source in this process, without a dataset, and look at what it gave."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest.api.context import ReadContext, Reject
+from harvest.api.source import Partition, Source
+from harvest.model import record_type
+from harvest.toolkit.texts import printable
+
+from .rows import typed_tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Collected", "collect", "collect_partition"]
+
+
+@attrs.define
+class Collected:
+    """What a source gave for a location or a partition.
+
+    tables: rows per record type name.
+    rejects, notes: as reported; filtered, folded: units per reason.
+    units: input units read, as the source counted them; None where it never did.
+    """
+
+    tables: dict[str, pa.Table]
+    rejects: list[Reject]
+    notes: list[str]
+    filtered: Counter[str]
+    folded: Counter[str]
+    units: int | None
+    partitions: list[Partition]
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a record type as dicts; none where there are none."""
+        return self.tables[name].to_pylist() if name in self.tables else []
+
+    @property
+    def written(self) -> int:
+        """Rows of all types."""
+        return sum(table.num_rows for table in self.tables.values())
+
+    @property
+    def accounted(self) -> int:
+        """Rows, rejects, filtered and folded units together; equals ``units``."""
+        return (
+            self.written
+            + len(self.rejects)
+            + sum(self.filtered.values())
+            + sum(self.folded.values())
+        )
+
+
+def collect(source: Source) -> Collected:
+    """Plan and read a whole location."""
+    return _collect(source, [source.prepare(partition) for partition in source.plan()])
+
+
+def collect_partition(source: Source, partition: Partition) -> Collected:
+    """Read one partition."""
+    return _collect(source, [partition])
+
+
+def _collect(source: Source, partitions: Iterable[Partition]) -> Collected:
+    import pyarrow as pa
+
+    pieces: dict[str, list[pa.Table]] = {}
+    found = Collected({}, [], [], Counter(), Counter(), None, list(partitions))
+    for partition in found.partitions:
+        with tempfile.TemporaryDirectory() as scratch:
+            ctx = ReadContext(printable(partition.origin), Path(scratch))
+            for kind, table in typed_tables(source, partition, ctx):
+                pieces.setdefault(kind.name, []).append(table)
+        found.rejects += ctx.rejects
+        found.notes += [note.text for note in ctx.notes]
+        found.filtered += ctx.filtered_by
+        found.folded += ctx.folded_by
+        if ctx.units is not None:
+            found.units = (found.units or 0) + ctx.units
+    declared = {record_type(cls).name for cls in source.record_types}
+    for name, tables in pieces.items():
+        if name not in declared:
+            raise AssertionError(f"{source.name} yielded {name}, which it does not declare")
+        found.tables[name] = pa.concat_tables(tables)
+    return found

@@ -1,0 +1,202 @@
+"""What becomes of a dataset's columns when the record types of a run have others.
+
+The manifest records version and columns of each record type that was written.  A run compares them
+with what its sources declare, before it reads or writes anything, by one of three policies: the
+columns *evolve*, stay *frozen*, or any difference is a reason to *reject* the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from harvest.api.source import Source
+from harvest.errors import DatasetError
+from harvest.model import RecordType, RecordTypeError, record_type
+from harvest.model.plain import declared_columns
+from harvest.plugins.registry import PluginManager
+from harvest.storage.manifest import Manifest, Part, Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .plan import Plan
+
+__all__ = ["Drift", "declared_kinds", "recorded_types", "schema_as_declared"]
+
+
+def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
+    """The record types that sources declare."""
+    classes = [cls for source in sources for cls in source.record_types]
+    return list({kind.name: kind for kind in map(record_type, classes)}.values())
+
+
+def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | None:
+    """The columns that a dataset's rows of a record type have; None where that is not recorded.
+
+    Raises DatasetError when the manifest holds something else.
+    """
+    schema = manifest.schemas.get(name)
+    if schema is None:
+        return None
+    from harvest.model.evolution import from_plain
+
+    try:
+        return {column: from_plain(kind) for column, kind in schema.columns.items()}
+    except RecordTypeError as error:
+        raise DatasetError(
+            f"the manifest's columns of {name} cannot be understood: {error}",
+            where=manifest.location,
+            remedy="use the version of harvest that wrote it",
+        ) from error
+
+
+def schema_as_declared(kind: RecordType) -> Schema:
+    """Version and columns of a record type, as the manifest records them."""
+    return Schema(version=kind.version, columns=declared_columns(kind))
+
+
+def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
+    """Whether a dataset has just the columns of a record type, those of structs in order too."""
+    if recorded is None:
+        return False
+    declared = schema_as_declared(kind)
+    # dicts are equal in whatever order
+    same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
+    return same and recorded.version == declared.version
+
+
+@attrs.frozen(kw_only=True)
+class Drift:
+    """What a run does where its record types have other columns than a dataset.
+
+    policy: evolve, freeze or reject; kinds: the record types that its sources declare.
+    limited: not all that is planned is read.
+    """
+
+    policy: str
+    kinds: Sequence[RecordType]
+    limited: bool = False
+
+    def frozen(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
+        """For ``freeze``: the columns that a dataset keeps, of the record types with others."""
+        if self.policy != "freeze":
+            return {}
+        return {
+            kind.name: dict(recorded.columns)
+            for kind in self.kinds
+            if (recorded := manifest.schemas.get(kind.name)) is not None
+            and recorded.columns != schema_as_declared(kind).columns
+        }
+
+    def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
+        """Raise DatasetError when the policy does not let the record types into a dataset.
+
+        number: of the sink; where: its location.
+        """
+        if not any(p.is_for(number) for p in plan.partitions):
+            return
+        staying = self._staying(plan, number, manifest)
+        for kind in self.kinds:
+            if _is_declared(manifest.schemas.get(kind.name), kind):
+                continue
+            recorded = recorded_types(manifest, kind.name)
+            if recorded is None:
+                continue
+            if self.policy == "reject":
+                _refuse_different(kind, recorded, manifest.schemas[kind.name].version, where)
+            elif self.policy == "evolve" and kind.name in staying:
+                _refuse_changed(kind, recorded, where)
+
+    def schemas(
+        self,
+        plan: Plan,
+        number: int,
+        manifest: Manifest,
+        written: Iterable[Part],
+        plugins: PluginManager,
+    ) -> dict[str, Schema]:
+        """What the manifest records after parts were written.
+
+        plugins: tell the columns of record types that stay in a dataset of an older harvest, which
+            recorded none.
+        """
+        staying = self._staying(plan, number, manifest)
+        now = {name for part in written for name in part.rows}
+        schemas = dict(manifest.schemas)
+        known = {kind.name: kind for kind in self.kinds}
+        older = [name for name in staying if name not in schemas and name not in known]
+        if older:
+            declared = plugins.record_types()
+            known |= {name: declared[name] for name in older if name in declared}
+        for kind in known.values():
+            recorded = schemas.get(kind.name)
+            if recorded is None and (kind.name in now or kind.name in staying):
+                schemas[kind.name] = schema_as_declared(kind)
+            elif _is_declared(recorded, kind):
+                continue
+            elif recorded is not None and kind.name in now and self.policy != "freeze":
+                types = recorded_types(manifest, kind.name) if kind.name in staying else None
+                schemas[kind.name] = _united(kind, types or {})
+        return dict(sorted(schemas.items()))
+
+    def _staying(self, plan: Plan, number: int, manifest: Manifest) -> set[str]:
+        """Record types of which a dataset keeps rows that are not written anew."""
+        if self.limited:
+            return {name for name, rows in manifest.record_types().items() if rows}
+        return plan.staying(number, manifest)
+
+
+def _refuse_different(
+    kind: RecordType, recorded: Mapping[str, pa.DataType], version: int, where: str
+) -> None:
+    for found in _differences(kind, recorded, version):
+        raise DatasetError(
+            f"{kind.name}: {found}",
+            where=where,
+            remedy="nothing was written; --schema-drift evolve or freeze accepts it, or harvest "
+            "into a new dataset",
+        )
+
+
+def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where: str) -> None:
+    from harvest.model.evolution import common_type, declared_types
+
+    for name, declared in declared_types(kind).items():
+        if name in recorded and common_type(recorded[name], declared) is None:
+            raise DatasetError(
+                f"{kind.name}: column {name!r} is {recorded[name]} in the dataset and {declared} "
+                "in the installed plugin, and no type has the values of both",
+                where=where,
+                remedy="nothing was written; --schema-drift freeze puts the new values into "
+                "'extra', --force reads all inputs anew, or harvest into a new dataset",
+            )
+
+
+def _differences(
+    kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
+) -> Iterator[str]:
+    from harvest.model.evolution import declared_types
+
+    declared = declared_types(kind)
+    for name in [*recorded, *declared]:
+        before, now = recorded.get(name, "absent"), declared.get(name, "absent")
+        if before != now:
+            yield f"column {name!r} is {before} in the dataset and {now} in the installed plugin"
+    if version != kind.version:
+        yield f"it has version {version} in the dataset and {kind.version} in the installed plugin"
+
+
+def _united(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
+    """Columns of rows that were there and of rows of this record type."""
+    from harvest.model.evolution import common_type, declared_types, to_plain
+
+    types = dict(recorded)
+    for name, declared in declared_types(kind).items():
+        types[name] = common_type(types.get(name, declared), declared)
+    return Schema(
+        version=kind.version, columns={name: to_plain(each) for name, each in types.items()}
+    )

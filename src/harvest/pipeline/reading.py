@@ -1,0 +1,413 @@
+"""Reading one partition and staging what it gives; few rows are left to be staged with others.
+
+A partition may be attempted twice at a time: a worker that was given up for lost may live on.
+Each attempt therefore works in a directory of its own, and the first that is complete is put in
+place, by one rename; the others are thrown away.
+"""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest import fault, interrupt
+from harvest.api.context import ReadContext, Reject
+from harvest.api.sink import PartFile, PartWriter, Sink
+from harvest.api.source import Partition, Source
+from harvest.errors import PluginError, SourceError, TooManyRejects
+from harvest.model import RecordType
+from harvest.model.arrow import concat_tables, size_of
+from harvest.storage.fingerprint import fingerprint
+from harvest.storage.manifest import Part, write_part
+from harvest.storage.rejects import RejectWriter
+from harvest.storage.small import SMALL_BYTES
+from harvest.storage.staging import DONE, STAGING, parts_in
+from harvest.toolkit.files import flush
+from harvest.toolkit.texts import printable
+
+from .freeze import FrozenColumns
+from .rows import typed_tables
+from .task import ATTEMPTS, REJECTS, Progress, SourceRejected, Task, remove_tree, source_errors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Reading", "Small", "make_attempt", "put_in_place"]
+
+_REPORT_EVERY_S = 0.2
+
+
+class Reading:
+    """The state of one task while it runs."""
+
+    def __init__(self, task: Task, report: Callable[[Progress], None] | None):
+        self.task = task
+        self.meter = _Meter(report)
+
+    def run(self) -> list[Part | Small]:
+        """Read it; for each sink, the part as it is staged or the few rows that are to be."""
+        stage = _Stage(self.task)
+        try:
+            done = stage.finish(self._read(stage))
+        except BaseException:
+            stage.discard()
+            raise
+        finally:
+            if stage.scratch.exists():
+                remove_tree(stage.scratch)
+        self.meter.flush()
+        return done
+
+    def _read(self, stage: _Stage) -> _Outcome:
+        task, ctx = self.task, stage.context(self.meter.bytes)
+        rows: dict[str, int] = {}
+        limited = failed = False
+        left = task.limit
+        before = fingerprint(task.partition.inputs)
+        fault.point("partition.begun")
+        try:
+            if task.unreadable is not None:
+                raise SourceError(task.unreadable, where=printable(task.partition.origin))
+            for kind, table in _guarded(task.source, task.partition, ctx):
+                interrupt.check()
+                piece = table if left is None else table.slice(0, left)
+                stage.write(kind, piece)
+                fault.point("partition.rows")
+                rows[kind.name] = rows.get(kind.name, 0) + piece.num_rows
+                self.meter.rows(piece.num_rows)
+                if left is not None:
+                    left -= piece.num_rows
+                    if left <= 0:
+                        limited = True
+                        break
+        except (SourceError, PluginError) as error:
+            reason = error.message
+            if isinstance(error, PluginError):
+                if self._unchanged(before):
+                    raise
+                reason = "the input changed while it was read"
+            if task.on_error == "fail":
+                raise
+            failed, rows = True, {}
+            ctx = stage.restart(self.meter.bytes)
+            ctx.reject(b"", reason)
+        fault.point("partition.read")
+        changed = not self._unchanged(before)
+        if changed:
+            ctx.note("the input changed while it was read; the next run reads it again")
+        return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
+
+    def _unchanged(self, before: str) -> bool:
+        """Whether the inputs are still as they were when reading began, and when it was planned."""
+        partition = self.task.partition
+        planned = self.task.targets[0][1].fingerprint
+        if partition.inputs and partition.fingerprint is None and planned != before:
+            return False
+        return fingerprint(partition.inputs) == before
+
+
+@attrs.frozen
+class _Outcome:
+    ctx: ReadContext
+    rows: dict[str, int]
+    failed: bool = attrs.field(kw_only=True)
+    limited: bool = attrs.field(kw_only=True)
+    changed: bool = attrs.field(kw_only=True)
+
+    def account(self, task: Task) -> int:
+        """Input units read; raises PluginError when they do not add up."""
+        ctx = self.ctx
+        out = sum(self.rows.values()) + ctx.rejected
+        out += sum(ctx.filtered_by.values()) + sum(ctx.folded_by.values())
+        if ctx.units is None or self.failed or self.limited:
+            return out
+        if ctx.units != out:
+            raise PluginError(
+                f"source {task.source.name!r} read {ctx.units} units but accounts for {out} "
+                "(rows + filtered + folded + rejected)",
+                where=printable(task.partition.origin),
+                remedy="report this to the plugin's author; nothing of this run was committed",
+            )
+        return ctx.units
+
+
+@attrs.frozen
+class Small:
+    """A partition of few rows, by record type, that are to be staged for one sink.
+
+    rejects: the file of its rejects, which is to be staged as ``part.rejects`` says.
+    """
+
+    part: Part
+    tables: Mapping[str, pa.Table]
+    rejects: Path | None
+
+
+class _Stage:
+    """What is read of a task, on its way to its sinks.
+
+    As long as the rows are few they are held; then each sink writes them into files of a staging
+    directory.
+    """
+
+    def __init__(self, task: Task):
+        self.task = task
+        attempt = secrets.token_hex(6)
+        self.sinks = [_SinkStage(sink, part, task, attempt) for sink, part in task.targets]
+        self.scratch = self.sinks[0].directory.with_name(f"scratch-{attempt}")
+        self._begin()
+
+    def _begin(self) -> None:
+        self.held: list[tuple[RecordType, pa.Table]] | None = []
+        self.held_bytes = 0
+        self.rejected = 0
+
+    def context(self, on_bytes: Callable[[int], None]) -> ReadContext:
+        return ReadContext(
+            printable(self.task.partition.origin),
+            self.scratch,
+            progress=on_bytes,
+            on_reject=self._reject,
+        )
+
+    def _reject(self, reject: Reject) -> None:
+        task = self.task
+        if task.on_error == "fail":
+            where = printable(reject.origin)
+            if reject.position is not None:
+                where += f", record {reject.position}"
+            raise SourceRejected(
+                reject.reason, where=where, remedy="mend the input, or use --on-error reject"
+            )
+        self.rejected += 1
+        for each in self.sinks:
+            each.rejects.add(reject)
+        if task.max_rejects is not None and self.rejected > task.max_rejects:
+            raise TooManyRejects(
+                f"more than {task.max_rejects} rejects, the last one: {reject.reason}",
+                where=printable(reject.origin),
+                remedy="look at the input, or raise --max-rejects; nothing was committed",
+            )
+
+    def write(self, kind: RecordType, table: pa.Table) -> None:
+        if self.held is None:
+            self._pass_on(kind, table)
+            return
+        self.held.append((kind, table))
+        self.held_bytes += size_of(table)
+        if self.held_bytes > SMALL_BYTES:
+            held, self.held = self.held, None
+            for kind, table in held:
+                self._pass_on(kind, table)
+
+    def _pass_on(self, kind: RecordType, table: pa.Table) -> None:
+        for each in self.sinks:
+            each.write(kind, table)
+
+    def restart(self, on_bytes: Callable[[int], None]) -> ReadContext:
+        """Throw away what was written of a partition that turned out to be unreadable."""
+        for each in self.sinks:
+            each.restart()
+        self._begin()
+        return self.context(on_bytes)
+
+    def discard(self) -> None:
+        """Throw everything away."""
+        for each in self.sinks:
+            each.discard()
+
+    def finish(self, outcome: _Outcome) -> list[Part | Small]:
+        """Give the few rows, or close, flush and describe everything; then the work is safe."""
+        read = outcome.account(self.task)
+        done: list[Part | Small] = []
+        for each in self.sinks:
+            if self.held is not None and each.sink.shares_files:
+                done.append(each.small(self.held, outcome, read))
+                continue
+            for kind, table in self.held or ():
+                each.write(kind, table)
+            done.append(each.finish(outcome, read))
+        return done
+
+
+class _SinkStage:
+    """What is read of a task, on its way to one sink: its staging directory and writers."""
+
+    def __init__(self, sink: Sink, part: Part, task: Task, attempt: str):
+        self.sink = sink
+        self.part = part
+        self.source = task.source.name
+        self.place = sink.state / STAGING / part.stem
+        self.directory = self.place.parent / ATTEMPTS / f"{part.stem}-{attempt}"
+        self._begin()
+
+    def _begin(self) -> None:
+        self.columns = FrozenColumns(self.part.frozen)
+        self.writer: PartWriter | None = None
+        self.rejects = RejectWriter(self.directory / REJECTS, self.source)
+
+    def _opened(self) -> PartWriter:
+        if self.writer is None:
+            make_attempt(self.directory)
+            self.writer = self.sink.writer(self.directory, self.part.stem)
+        return self.writer
+
+    def write(self, kind: RecordType, table: pa.Table) -> None:
+        self._opened().write(*self.columns.fit(kind, table))
+
+    def small(
+        self, held: Iterable[tuple[RecordType, pa.Table]], outcome: _Outcome, read: int
+    ) -> Small:
+        """The rows by record type, in the dataset's columns."""
+        tables: dict[str, list[pa.Table]] = {}
+        for kind, table in held:
+            fitting, rows = self.columns.fit(kind, table)
+            tables.setdefault(fitting.name, []).append(rows)
+        joined = {name: concat_tables(each) for name, each in tables.items()}
+        path = f"{self.part.stem}{REJECTS}"
+        rejects = self._close_rejects(path)
+        part = self._described(outcome, read, files=(), rejects=rejects)
+        return Small(part, joined, self.rejects.path if rejects else None)
+
+    def finish(self, outcome: _Outcome, read: int) -> Part:
+        files = _describe_all(self.directory, self._opened().close())
+        part = self._described(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
+        fault.point("partition.staged")
+        # directories are not flushed: of what a power cut takes out of staging, the next run
+        # finds that it is not there as described, and reads the partition again
+        write_part(self.directory / DONE, part)
+        fault.point("partition.done")
+        (placed,) = put_in_place([part], self.directory, self.place)
+        return placed
+
+    def _close_rejects(self, path: str) -> PartFile | None:
+        """Finish the file of rejects, if there is one; ``path``: where it will be staged."""
+        if not self.rejects.close():
+            return None
+        file = _describe(self.directory, REJECTS, "rejects", self.rejects.count)
+        return attrs.evolve(file, path=path)
+
+    def _described(
+        self,
+        outcome: _Outcome,
+        read: int,
+        *,
+        files: tuple[PartFile, ...],
+        rejects: PartFile | None,
+    ) -> Part:
+        """The sink's part, with what was read of it."""
+        ctx = outcome.ctx
+        return attrs.evolve(
+            self.part,
+            files=files,
+            rows=dict(sorted(outcome.rows.items())),
+            read=read,
+            filtered=dict(sorted(ctx.filtered_by.items())),
+            folded=dict(sorted(ctx.folded_by.items())),
+            rejected=ctx.rejected,
+            rejects=rejects,
+            notes=tuple(printable(note.text) for note in ctx.notes),
+            failed=outcome.failed,
+            limited=outcome.limited,
+            changed=outcome.changed,
+        )
+
+    def restart(self) -> None:
+        self.discard()
+        self._begin()
+
+    def discard(self) -> None:
+        if self.writer is not None:
+            self.writer.abort()
+        self.rejects.abort()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _guarded(
+    source: Source, partition: Partition, ctx: ReadContext
+) -> Iterator[tuple[RecordType, Any]]:
+    """The source's tables; failures to read the input become SourceError."""
+    tables = typed_tables(source, partition, ctx)
+    while True:
+        with source_errors(source, partition):
+            item = next(tables, None)
+        if item is None:
+            return
+        yield item
+
+
+def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:
+    """The files that a writer names; one that is named for several record types is read once."""
+    known: dict[str, PartFile] = {}
+    files = []
+    for path, record_type, rows in written:
+        if path not in known:
+            known[path] = _describe(directory, path, record_type, rows)
+        files.append(attrs.evolve(known[path], record_type=record_type, rows=rows))
+    return tuple(files)
+
+
+def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
+    size, digest = flush(directory / path)
+    return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
+
+
+def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
+    """Make an attempt what is staged, unless another was faster: then take that."""
+    while True:
+        try:
+            attempt.rename(place)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            faster = parts_in(place)
+            if not faster:  # left by a version without attempts, and never finished
+                remove_tree(place)
+                continue
+            shutil.rmtree(attempt)
+            return faster
+        fault.point("partition.placed")
+        return tuple(parts)
+
+
+def make_attempt(directory: Path) -> None:
+    """Make an attempt's directory."""
+    try:
+        directory.mkdir(exist_ok=True)
+    except FileNotFoundError:  # the first one
+        directory.mkdir(parents=True, exist_ok=True)
+
+
+class _Meter:
+    """Sums up progress and reports it a few times a second."""
+
+    def __init__(self, report: Callable[[Progress], None] | None):
+        self._report = report
+        self._rows = 0
+        self._bytes = 0
+        self._last = time.monotonic()
+
+    def rows(self, count: int) -> None:
+        self._rows += count
+        self._maybe()
+
+    def bytes(self, size: int) -> None:
+        self._bytes += size
+        self._maybe()
+
+    def _maybe(self) -> None:
+        if self._report is not None and time.monotonic() - self._last >= _REPORT_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._report is not None and (self._rows or self._bytes):
+            self._report(Progress(self._rows, self._bytes))
+            self._rows = self._bytes = 0
+            self._last = time.monotonic()

@@ -1,0 +1,228 @@
+"""The record of a run: who, when, from what, with which plugins and settings, and how much.
+
+It is kept with the dataset, and ``harvest verify --repair`` and ``harvest rejects --replay`` read
+inputs again by it.  It holds no secrets: locations are redacted by their source, and settings that
+are secret are left out.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import attrs
+import orjson
+
+from harvest.api.sink import Sink
+from harvest.api.source import Source
+from harvest.errors import DatasetError
+from harvest.plugins.registry import PluginManager
+from harvest.storage.manifest import Part, plain
+from harvest.toolkit.texts import printable
+
+from .account import account_of
+from .plan import SourceUse
+from .recipe import Endpoint, Recipe
+
+__all__ = ["HIDDEN", "describe_rollback", "describe_run", "recipe_of", "without_secrets"]
+
+HIDDEN = "***"
+"""Stands for a setting that is secret."""
+
+_SECRET = re.compile(r"password|passwd|passphrase|secret|token|credential|api_?key|private_?key")
+
+
+def describe_run(
+    *,
+    run: str,
+    action: str,
+    started: datetime,
+    recipe: Recipe,
+    sink: Sink,
+    uses: Iterable[SourceUse],
+    parts: Iterable[Part],
+    replaced: int,
+    dropped: int,
+    force: bool,
+) -> bytes:
+    """The record of a run that harvested.
+
+    parts: those that it put in force; replaced, dropped: how many others left the dataset.
+    """
+    parts, uses = list(parts), list(uses)
+    account = account_of(parts, ())
+    return _encoded(
+        {
+            "run": run,
+            "action": action,
+            **_whose(started),
+            "sources": [
+                {
+                    "name": use.source.name,
+                    "location": printable(use.source.redact(_absolute(use.source.location))),
+                }
+                for use in uses
+            ],
+            "redacted": sorted({use.source.name for use in uses if _has_secret(use)}),
+            "source_plugins": {use.source.name: use.version for use in uses},
+            "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
+            "plugins": sorted({part.plugin for part in parts}),
+            "settings": _without_secrets(recipe.settings, (use.source for use in uses)),
+            "engine": recipe.engine,
+            "workers": recipe.workers,
+            "on_error": recipe.on_error,
+            "max_rejects": recipe.max_rejects,
+            "limit": recipe.limit,
+            "deleted": recipe.deleted,
+            "schema_drift": recipe.schema_drift,
+            "force": force,
+            "partitions": len(parts),
+            "replaced": replaced,
+            "dropped": dropped,
+            "exit_code": 3 if account.rejected else 0,
+            "account": plain(list(account.sources.values())),
+        }
+    )
+
+
+def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
+    """The recipe as it may be shown: locations redacted by their source, secret settings hidden.
+
+    A location whose source is unknown or still to be detected is redacted by every source.
+    """
+    known = plugins.sources
+    named = {endpoint.name or "" for endpoint in recipe.sources}
+    names = (named | recipe.settings.keys()) & known.keys() if named <= known.keys() else known
+    classes = {name: plugins.source(name) for name in names}
+
+    def shown(endpoint: Endpoint) -> Endpoint:
+        if endpoint.name in classes:
+            location = classes[endpoint.name].redact(endpoint.location)
+            return attrs.evolve(endpoint, location=location)
+        whole = str(endpoint)  # the name may be the scheme of a URI
+        for cls in classes.values():
+            whole = cls.redact(whole)
+        return attrs.evolve(endpoint, location=whole.removeprefix(f"{endpoint.name}:"))
+
+    return attrs.evolve(
+        recipe,
+        sources=tuple(shown(endpoint) for endpoint in recipe.sources),
+        settings=_without_secrets(recipe.settings, classes.values()),
+    )
+
+
+def describe_rollback(*, run: str, started: datetime, sink: Sink, to: str, parts: int) -> bytes:
+    """The record of a run that went back to the state of another; parts: that changed."""
+    return _encoded(
+        {
+            "run": run,
+            "action": "rollback",
+            **_whose(started),
+            "to": to,
+            "sources": [],
+            "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
+            "plugins": [],
+            "settings": {},
+            "partitions": parts,
+            "replaced": 0,
+            "dropped": 0,
+            "exit_code": 0,
+            "account": [],
+        }
+    )
+
+
+def _whose(started: datetime) -> dict[str, str]:
+    """Who runs this, where, when, with what."""
+    return {
+        "started": started.isoformat(),
+        "ended": datetime.now(UTC).isoformat(),
+        "user": _user(),
+        "host": socket.gethostname(),
+        "harvest": version("hpc-harvest"),
+    }
+
+
+def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]) -> Recipe:
+    """The recipe that a run's record tells, for this sink; ``more`` settings go on top.
+
+    Raises DatasetError when the record lacks a secret that is not given.
+    """
+    settings = {name: dict(values) for name, values in record["settings"].items()}
+    for name, values in more.items():
+        settings.setdefault(name, {}).update(values)
+    for source in record["sources"]:
+        if source["name"] in record["redacted"]:
+            raise DatasetError(
+                f"run {record['run']} read {source['name']}:{source['location']} with a secret, "
+                "which is not kept",
+                remedy="use `harvest run --force` with the full location",
+            )
+    for name, values in settings.items():
+        for key, value in values.items():
+            if value == HIDDEN:
+                raise DatasetError(
+                    f"run {record['run']} had a secret setting {name}.{key}, which is not kept",
+                    remedy=f"give it with --set {name}.{key}=VALUE",
+                )
+    return Recipe(
+        sources=tuple(Endpoint(s["name"], s["location"]) for s in record["sources"]),
+        sinks=(sink,),
+        settings=settings,
+        limit=record["limit"],
+        schema_drift=record.get("schema_drift", "evolve"),
+    )
+
+
+def _without_secrets(
+    settings: Mapping[str, Mapping[str, Any]], sources: Iterable[Source | type[Source]]
+) -> dict[str, dict[str, Any]]:
+    """Settings with the secret ones hidden.
+
+    Secret is a setting whose field says so (``metadata={"secret": True}``) or whose name does.
+    """
+    declared = {
+        (source.name, field.name)
+        for source in sources
+        for field in attrs.fields(source.Config)
+        if field.metadata.get("secret")
+    }
+
+    def shown(name: str, key: str, value: Any) -> Any:
+        field = key.replace("-", "_").partition(".")[0]
+        if (name, field) in declared or _SECRET.search(key.lower().replace("-", "_")):
+            return HIDDEN
+        return value
+
+    return {
+        name: {key: shown(name, key, value) for key, value in values.items()}
+        for name, values in settings.items()
+    }
+
+
+def _has_secret(use: SourceUse) -> bool:
+    return use.source.redact(use.source.location) != use.source.location
+
+
+def _absolute(location: str) -> str:
+    """A location with its path made absolute, if it is one."""
+    path = Path(location).expanduser()
+    return os.path.abspath(path) if path.exists() else location  # noqa: PTH100 - keeps links
+
+
+def _encoded(document: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2, default=str)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name
+        return str(os.getuid())

@@ -1,0 +1,425 @@
+"""A whole run: plan, read and stage, commit, account."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Mapping, Sequence
+from datetime import UTC, datetime
+
+import attrs
+
+from harvest import fault, interrupt
+from harvest.api.engine import Engine
+from harvest.api.sink import Sink
+from harvest.errors import ExitCode, SourceError, TooManyRejects
+from harvest.plugins.registry import PluginManager
+from harvest.storage.commit import Commit, drop_staged
+from harvest.storage.manifest import Manifest, Part
+from harvest.storage.staging import Staged
+from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
+from harvest.toolkit.texts import printable
+
+from .account import Account, account_of
+from .choose import name_sources
+from .drift import Drift, declared_kinds
+from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
+from .prepare import prepare_sinks, prepare_sources
+from .recipe import Recipe
+from .record import describe_run
+from .task import (
+    Progress,
+    Task,
+    TaskResult,
+    bundles,
+    clear_places,
+    harvest_partitions,
+    prepare_tasks,
+)
+
+__all__ = ["Observer", "RunResult", "execute"]
+
+
+class Observer:
+    """What a run tells while it goes on; a display overrides what it needs."""
+
+    def planned(self, plan: Plan, size_bytes: int) -> None:
+        """The plan is made; so many bytes are to be read."""
+
+    def progressed(self, progress: Progress) -> None:
+        """A partition got further."""
+
+    def finished(self, result: TaskResult) -> None:
+        """A partition is read and staged."""
+
+
+@attrs.frozen(kw_only=True)
+class RunResult:
+    """How a run ended.
+
+    run: its id, None when nothing was committed; plan: what it set out to do.
+    parts: the partitions it read (or found staged); skipped: those it left as they were.
+    dropped: parts that left the dataset because their input is gone.
+    scripts: of a dry run, the batch scripts that its engine would submit.
+    choices: what is to be said about locations that were given without a source.
+    """
+
+    run: str | None
+    plan: Plan
+    parts: tuple[Part, ...]
+    skipped: tuple[Part, ...]
+    dropped: tuple[Part, ...] = ()
+    dry: bool = False
+    scripts: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    @property
+    def account(self) -> Account:
+        """Units read, written, filtered, folded and rejected, by source."""
+        return account_of(self.parts, self.skipped)
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks of the sources, each with the input it is about."""
+        return [f"{part.origin}: {note}" for part in self.parts for note in part.notes]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0, or 3 when the run committed rejects."""
+        return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
+
+
+@attrs.frozen(kw_only=True)
+class Job:
+    """What a run has to do, its sources and sinks made.
+
+    listed: the partitions that the sources list.
+    force: read what is unchanged too; only: the keys of those to read, each with its source and
+        origin, None for all; drop: keys of parts that leave the datasets in any case.
+    wait_s: how long to wait for another run on a dataset to end.
+    action: what the record of the run calls it.
+    keep_state: whether the state before is one to go back to; not if it was damaged.
+    """
+
+    recipe: Recipe
+    plugins: PluginManager
+    uses: Sequence[SourceUse]
+    listed: Listed
+    sinks: Sequence[Sink]
+    force: bool = False
+    only: Mapping[str, tuple[str, str]] | None = None
+    drop: frozenset[str] = frozenset()
+    wait_s: float = 0
+    action: str = "run"
+    keep_state: bool = True
+    observer: Observer = attrs.field(factory=Observer)
+
+    @property
+    def drift(self) -> Drift:
+        """What is done where record types have other columns than the datasets."""
+        return Drift(
+            policy=self.recipe.schema_drift,
+            kinds=declared_kinds(use.source for use in self.uses),
+            limited=self.recipe.limit is not None,
+        )
+
+    def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
+        """Compare what is listed with what the datasets hold."""
+        drift = self.drift
+        plan = make_plan(
+            self.listed,
+            self.sinks,
+            manifests,
+            run=run,
+            force=self.force,
+            limit=self.recipe.limit,
+            drop_deleted=self.recipe.deleted == "drop",
+            only=self.only,
+            drop=self.drop,
+            frozen=[drift.frozen(manifest) for manifest in manifests],
+        )
+        for number, (sink, manifest) in enumerate(zip(self.sinks, manifests, strict=True)):
+            drift.check(plan, number, manifest, where=printable(sink.location))
+        fault.point("run.planned")
+        self.observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
+        return plan
+
+
+def execute(
+    recipe: Recipe,
+    plugins: PluginManager,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    wait_s: float = 0,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Carry out a recipe.
+
+    wait_s: how long to wait for another run on a dataset to end.
+    Raises UsageError for a recipe that names what is not there, HarvestError for everything that
+    stops the run; then no dataset has changed.
+    """
+    recipe, choices = name_sources(recipe, plugins)
+    uses = prepare_sources(recipe, plugins)
+    sinks = prepare_sinks(recipe, plugins)
+    for sink in sinks:
+        sink.check()
+    job = Job(
+        recipe=recipe,
+        plugins=plugins,
+        uses=uses,
+        listed=list_partitions(uses),
+        sinks=sinks,
+        force=force,
+        wait_s=wait_s,
+        observer=observer or Observer(),
+    )
+    if dry_run:
+        plan = job.plan([manifest_of(sink) for sink in sinks], new_run_id())
+        together = list(bundles(_task(job, plan, planned) for planned in plan.to_read))
+        scripts = _engine(job).scripts(together)
+        done = RunResult(
+            run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
+        )
+    else:
+        done = carry_out(job)
+    return attrs.evolve(done, choices=tuple(choices))
+
+
+def carry_out(job: Job) -> RunResult:
+    """Read, stage and commit; raises as :func:`execute`."""
+    run = new_run_id()
+    with contextlib.ExitStack() as stack:
+        targets = [stack.enter_context(writing(sink, wait_s=job.wait_s)) for sink in job.sinks]
+        plan = job.plan([target.manifest for target in targets], run)
+        work = _Work(job, targets, plan, run)
+        places = " or ".join(str(sink.location) for sink in job.sinks)
+        with storage_errors(places, work.standing):
+            return work.carry_out()
+
+
+class _Work:
+    """Reading, staging and committing one plan."""
+
+    def __init__(self, job: Job, targets: Sequence[Target], plan: Plan, run: str):
+        self.job = job
+        self.recipe = job.recipe
+        self.targets = targets
+        self.sinks = [target.sink for target in targets]
+        self.manifests = [target.manifest for target in targets]
+        self.plan = plan
+        self.run = run
+        self.observer = job.observer
+        self.started = datetime.now(UTC)
+        self.committed: list[Sink] = []
+        # per sink, by key
+        self.staged: list[dict[str, Staged]] = [{} for _ in targets]
+
+    def carry_out(self) -> RunResult:
+        try:
+            return self._carry_out()
+        except BaseException:
+            for target in self.targets:
+                target.drop_unfinished()
+            raise
+
+    def _carry_out(self) -> RunResult:
+        self._take_staged()
+        self._read()
+        parts = self._one_per_partition()
+        self._refuse(parts)
+        for number in range(len(self.sinks)):
+            interrupt.check()
+            self._commit(number, parts)
+        skipped = tuple(
+            self.manifests[p.held_by[0]].parts[p.part.key]
+            for p in self.plan.partitions
+            if p.held_by and p.part.key not in parts
+        )
+        return RunResult(
+            run=self.run if self.committed else None,
+            plan=self.plan,
+            parts=tuple(parts.values()),
+            skipped=skipped,
+            dropped=self._dropped(),
+        )
+
+    def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
+        """Put the work for one sink in force."""
+        sink, manifest = self.sinks[number], self.manifests[number]
+        staged = {
+            key: Staged(attrs.evolve(each.part, run=self.run, frozen={}), each.directory)
+            for key, each in self.staged[number].items()
+        }
+        gone = self.plan.gone(number)
+        if not (staged or gone):
+            drop_staged(sink.state, manifest)
+            return
+        if self.recipe.keep_runs is not None:
+            manifest = attrs.evolve(manifest, keep_runs=self.recipe.keep_runs)
+        commit = Commit(
+            sink,
+            manifest,
+            staged=staged,
+            replaced=gone,
+            run=self.run,
+            record=self._record(sink, parts, number),
+            schemas=self.job.drift.schemas(
+                self.plan,
+                number,
+                manifest,
+                [each.part for each in staged.values()],
+                self.job.plugins,
+            ),
+            keep_state=self.job.keep_state,
+        )
+        self.targets[number].commit(commit, lambda: self.committed.append(sink))
+
+    def _dropped(self) -> tuple[Part, ...]:
+        """Parts that left some dataset because their input is gone, each once."""
+        found: dict[str, Part] = {}
+        for manifest, keys in zip(self.manifests, self.plan.dropped, strict=True):
+            found.update({key: manifest.parts[key] for key in keys})
+        return tuple(sorted(found.values(), key=lambda part: part.order))
+
+    def standing(self) -> str:
+        """What a run that cannot go on has already put in force."""
+        if not self.committed:
+            return "nothing of this run was committed"
+        if len(self.committed) == len(self.sinks):
+            return "everything was committed; the next run removes what is left of the old state"
+        done = ", ".join(str(sink.location) for sink in self.committed)
+        return f"it was committed to {done} alone; run again to complete the others"
+
+    def _take_staged(self) -> None:
+        """Use what an earlier run staged before it was cut short."""
+        for planned in self.plan.partitions:
+            for number, staged in planned.staged_for.items():
+                self.staged[number][planned.part.key] = staged
+
+    def _read(self) -> None:
+        todo = self.plan.to_read
+        if not todo:
+            return
+        for number, sink in enumerate(self.sinks):
+            clear_places(
+                sink.state,
+                {p.part.stem for p in todo if number in p.read_for},
+                keep={staged.directory for staged in self.staged[number].values()},
+            )
+        numbers = {p.part.key: p.read_for for p in todo}
+        with contextlib.closing(self._results(todo)) as results:
+            rejected = sum(one.part.rejected for each in self.staged for one in each.values())
+            for result in results:
+                sinks = numbers[result.parts[0].key]
+                staged = result.staged([self.sinks[number] for number in sinks])
+                for number, one in zip(sinks, staged, strict=True):
+                    self.staged[number][one.part.key] = one
+                self.observer.finished(result)
+                interrupt.check()
+                rejected += result.parts[0].rejected
+                self._check_rejects(rejected)
+
+    def _results(self, todo: Sequence[Planned]) -> Generator[TaskResult, None, None]:
+        if self.recipe.limit is not None:
+            yield from self._limited(todo, self.recipe.limit)
+            return
+        engine = _engine(self.job)
+        size = sum(p.partition.size_bytes for p in todo)
+        together = list(bundles(_task(self.job, self.plan, planned) for planned in todo))
+        for results in engine.map(
+            harvest_partitions,
+            together,
+            prepare=prepare_tasks,
+            size_bytes=size,
+            on_progress=self.observer.progressed,
+        ):
+            yield from results
+
+    def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
+        """The first rows of each source, in the dataset's order, in this process."""
+        left: dict[str, int] = {}
+        for planned in todo:
+            rows = left.setdefault(planned.part.source, limit)
+            if rows <= 0:
+                continue
+            task = attrs.evolve(_task(self.job, self.plan, planned), limit=rows)
+            (result,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
+            left[planned.part.source] -= result.parts[0].written
+            yield result
+
+    def _check_rejects(self, rejected: int) -> None:
+        most = self.recipe.max_rejects
+        if most is not None and rejected > most:
+            raise TooManyRejects(
+                f"{rejected} rejects, more than the {most} allowed",
+                remedy="look at the input, or raise --max-rejects; nothing was committed",
+            )
+
+    def _one_per_partition(self) -> dict[str, Part]:
+        parts: dict[str, Part] = {}
+        for staged in self.staged:
+            for key, each in staged.items():
+                parts.setdefault(key, each.part)
+        return dict(sorted(parts.items(), key=lambda item: item[1].order))
+
+    def _refuse(self, parts: Mapping[str, Part]) -> None:
+        """Stop before the commit when the run is not what the user can have wanted."""
+        self._check_rejects(sum(part.rejected for part in parts.values()))
+        failed = [part for part in parts.values() if part.failed]
+        if failed and len(failed) == len(self.plan.partitions):
+            first = failed[0]
+            reason = self._reason(first)
+            others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            raise SourceError(
+                f"{reason}{others}",
+                where=first.origin,
+                remedy="nothing could be read, nothing was committed",
+            )
+
+    def _reason(self, part: Part) -> str:
+        from harvest.storage.rejects import read_rejects
+
+        for staged in self.staged:
+            if part.key in staged and part.rejects is not None:
+                path = staged[part.key].directory / part.rejects.path
+                for row in read_rejects([path]):
+                    return str(row["reason"])
+        return "cannot be read"
+
+    def _record(self, sink: Sink, parts: Mapping[str, Part], number: int) -> bytes:
+        return describe_run(
+            run=self.run,
+            action=self.job.action,
+            started=self.started,
+            recipe=self.recipe,
+            sink=sink,
+            uses=self.job.uses,
+            parts=parts.values(),
+            replaced=len(self.plan.replaced[number]),
+            dropped=len(self.plan.dropped[number]),
+            force=self.job.force,
+        )
+
+
+def _engine(job: Job) -> Engine:
+    """The engine that the recipe names, with its settings."""
+    recipe = job.recipe
+    engine: Engine = job.plugins.engine(recipe.engine)(
+        workers=recipe.workers, **recipe.settings.get(recipe.engine, {})
+    )
+    engine.recipe = recipe
+    return engine
+
+
+def _task(job: Job, plan: Plan, planned: Planned) -> Task:
+    return Task(
+        source=planned.use.source,
+        partition=planned.partition,
+        targets=tuple(
+            (job.sinks[number], attrs.evolve(planned.part, frozen=dict(plan.frozen[number])))
+            for number in planned.read_for
+        ),
+        on_error=job.recipe.on_error,
+        max_rejects=job.recipe.max_rejects,
+    )

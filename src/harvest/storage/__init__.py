@@ -1,0 +1,1 @@
+"""What lies on disk beside the rows: manifest, staging, commit, lock, history, rejects."""

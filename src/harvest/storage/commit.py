@@ -1,0 +1,226 @@
+"""Making a run's work visible in one dataset, by one rename.
+
+Order: publish the new files and rejects beside the old ones; keep those that are replaced, for
+going back; write the run's record; rename the manifest (the commit); remove what the new manifest
+no longer names.  A kill before the rename leaves the old dataset, a kill after it the new one;
+``recover`` tidies up either way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import attrs
+
+from harvest import fault
+from harvest.api.sink import PartFile, Publication, Sink
+from harvest.pipeline.task import remove_tree
+from harvest.toolkit.files import checksum, fsync_directory, write_atomically
+
+from .history import forget, keep, remember
+from .manifest import Manifest, Schema
+from .small import small_parts
+from .staging import STAGING, Staged, finished, parts_in
+
+__all__ = ["REJECTS", "RUNS", "Commit", "drop_staged", "recover"]
+
+REJECTS = "rejects"
+RUNS = "runs"
+
+
+class Commit:
+    """One commit to one dataset.
+
+    staged: parts by key, that take the place of those with the same key and of ``replaced``.
+    record: the run's own description, kept as ``runs/<run>.json``.
+    schemas: columns of the record types from then on; None for those of ``manifest``.
+    keep_state: whether the state that is left is one to go back to.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        manifest: Manifest,
+        *,
+        staged: Mapping[str, Staged],
+        replaced: Iterable[str],
+        run: str,
+        record: bytes,
+        schemas: Mapping[str, Schema] | None = None,
+        keep_state: bool = True,
+    ):
+        self.sink = sink
+        self.old = manifest
+        self.staged = staged
+        self.record = record
+        self.keep_state = keep_state
+        gone = set(replaced)
+        parts = {key: part for key, part in manifest.parts.items() if key not in gone}
+        parts.update({key: item.part for key, item in staged.items()})
+        self.new = manifest.with_parts(parts, run=run)
+        if schemas is not None:
+            self.new = attrs.evolve(self.new, schemas=schemas)
+        self.publication = Publication(
+            parts=self.new.files(),
+            staged={key: item.directory for key, item in staged.items()},
+            old=manifest.files(),
+            token=run,
+            stems={key: item.part.stem for key, item in staged.items()},
+            small=small_parts(staged),
+        )
+
+    def prepare(self) -> None:
+        """Put all files where the new manifest will name them.
+
+        When it fails or is interrupted, ``recover`` undoes it.
+        """
+        fault.point("commit.begun")
+        final = self.sink.publish(self.publication)
+        fault.point("commit.published")
+        rejects = self._publish_rejects()
+        self.new = attrs.evolve(
+            self.new,
+            parts={
+                key: attrs.evolve(
+                    part,
+                    files=tuple(final.get(key, part.files)),
+                    rejects=rejects.get(key) if key in self.staged else part.rejects,
+                )
+                for key, part in self.new.parts.items()
+            },
+        )
+        self._keep_old()
+        fault.point("commit.kept")
+
+    def put_in_force(self) -> Manifest:
+        """Rename the manifest; gives it.
+
+        Raises OSError when it cannot be written; then the old one is still in force.
+        """
+        runs = self.sink.state / RUNS
+        runs.mkdir(exist_ok=True)
+        write_atomically(runs / f"{self.new.run}.json", self.record)
+        fault.point("commit.recorded")
+        self.new.save(self.sink.state)
+        return self.new
+
+    def settle(self) -> None:
+        """Remove what the new manifest no longer names; the next run does it otherwise."""
+        remember(self.sink.state, self.new)
+        fault.point("commit.remembered")
+        self.sink.finish(attrs.evolve(self.publication, parts=self.new.files()))
+        fault.point("commit.finished")
+        _tidy(self.sink.state, self.new, keep_staging=())
+
+    def _keep_old(self) -> None:
+        run = self.old.run
+        if run not in self.new.kept:
+            return
+        if not (self.keep_state and keep(self.sink, self.old, self.new)):
+            # not all of it is there: a state that nobody could go back to
+            kept = tuple(other for other in self.new.kept if other != run)
+            self.new = attrs.evolve(self.new, kept=kept)
+
+    def _publish_rejects(self) -> dict[str, PartFile]:
+        published = {}
+        target = self.sink.state / REJECTS
+        for key, item in self.staged.items():
+            file = item.part.rejects
+            if file is None:
+                continue
+            target.mkdir(exist_ok=True)
+            name = _rejects_name(item.part.stem, file)
+            (item.directory / file.path).replace(target / name)
+            fault.point("commit.rejects")
+            published[key] = attrs.evolve(file, path=f"{REJECTS}/{name}")
+        if published:
+            fsync_directory(target)
+        return published
+
+
+def _rejects_name(stem: str, file: PartFile) -> str:
+    """Of its content too: what is in force until the commit is never overwritten."""
+    return f"{stem}-{file.sha256[:12]}.parquet"
+
+
+def recover(sink: Sink, manifest: Manifest) -> None:
+    """Bring a dataset that a killed run left behind back into order.
+
+    Files of staged parts that had been published but not committed go back to staging, so that
+    their partitions need not be read again; the sink then removes what no manifest names.
+    """
+    state = sink.state
+    fault.point("recover.begun")
+    remember(state, manifest)
+    committed = {file.path for part in manifest for file in part.files}
+    held_rejects = {part.rejects.path for part in manifest if part.rejects}
+    for directory in finished(state):
+        for part in parts_in(directory):
+            for file in part.files:
+                if file.path not in committed:
+                    _move_back(sink.root / file.path, file, directory / file.path)
+            if part.rejects is not None:
+                name = f"{REJECTS}/{_rejects_name(part.stem, part.rejects)}"
+                if name not in held_rejects:
+                    _move_back(state / name, part.rejects, directory / part.rejects.path)
+    fault.point("recover.moved_back")
+    files = manifest.files()
+    sink.finish(Publication(parts=files, staged={}, old=files, token=manifest.token))
+    fault.point("recover.finished")
+    _tidy(state, manifest, keep_staging=_finished(state))
+
+
+def drop_staged(state: Path, manifest: Manifest) -> None:
+    """Remove staged work that no run will commit: none was needed."""
+    _tidy(state, manifest, keep_staging=())
+
+
+def drop_unfinished(state: Path) -> None:
+    """Remove the staging directories of partitions that were not finished."""
+    _clear_staging(state, _finished(state))
+
+
+def _move_back(published: Path, file: PartFile, staged: Path) -> None:
+    if staged.exists() or not published.is_file() or checksum(published) != file.sha256:
+        return
+    staged.parent.mkdir(parents=True, exist_ok=True)
+    published.replace(staged)
+    fault.point("recover.move_back")
+
+
+def _finished(state: Path) -> set[str]:
+    return {directory.name for directory in finished(state)}
+
+
+def _tidy(state: Path, manifest: Manifest, *, keep_staging: Iterable[str]) -> None:
+    """Remove staging, rejects, records and old states that nothing refers to."""
+    _clear_staging(state, set(keep_staging))
+    fault.point("tidy.staging")
+    named = {Path(part.rejects.path).name for part in manifest if part.rejects}
+    _keep_only(state / REJECTS, named)
+    _keep_only(state / RUNS, {f"{run}.json" for run in manifest.runs})
+    fault.point("tidy.files")
+    forget(state, manifest)
+    for left in state.glob(".*.tmp"):
+        left.unlink()
+
+
+def _clear_staging(state: Path, keep: set[str]) -> None:
+    staging = state / STAGING
+    if not staging.is_dir():
+        return
+    for entry in os.scandir(staging):
+        if entry.name in keep:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            remove_tree(Path(entry.path))
+        else:
+            Path(entry.path).unlink()
+
+
+def _keep_only(directory: Path, names: set[str]) -> None:
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+        if path.name not in names:
+            path.unlink()

@@ -1,0 +1,187 @@
+"""What earlier states of a dataset consisted of: their manifests, and files that were replaced.
+
+``history/<run>.json`` is the manifest that a run put in force.  There is one for the state in
+force, from which a damaged manifest is restored, and one for every kept state.  Files and pieces of
+kept states that the state in force no longer has lie in ``kept/``, named by their checksum; what it
+still has is shared and costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from harvest import fault
+from harvest.api.sink import PartFile, Sink
+from harvest.errors import DatasetError
+from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
+
+from .inside import link_on_the_way
+from .manifest import HISTORY, NAME, Manifest, Part
+
+__all__ = [
+    "KEPT",
+    "Content",
+    "content_of",
+    "contents",
+    "forget",
+    "keep",
+    "kept_bytes",
+    "put_back",
+    "read_state",
+    "remember",
+]
+
+KEPT = "kept"
+
+Content: TypeAlias = tuple[str, str]
+"""Tells whether two manifests name the same bytes: place (none for a piece) and checksum."""
+
+
+def content_of(file: PartFile) -> Content:
+    """A piece is the same wherever in a consolidated file it stands."""
+    return (file.path if file.offset is None else "", file.sha256)
+
+
+def contents(manifest: Manifest) -> set[Content]:
+    """All that a state consists of, its rejects too."""
+    return {content_of(file) for part in manifest for _, file in _files(part)}
+
+
+def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
+    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
+    here = contents(new)
+    directory = sink.state / KEPT
+    for part in old:
+        for in_state, file in _files(part):
+            target = directory / file.sha256
+            if content_of(file) in here or target.exists():
+                continue
+            directory.mkdir(exist_ok=True)
+            fault.point("kept.file")
+            base = sink.state if in_state else sink.root
+            if file.offset is None and link_on_the_way(base, file.path) is not None:
+                return False
+            source = base / file.path
+            if not _copy(source, file.offset, file, target):
+                return False
+    if directory.is_dir():
+        fsync_directory(directory)
+    return True
+
+
+def remember(state: Path, manifest: Manifest) -> None:
+    """Keep a copy of the manifest in force."""
+    if not manifest.run:
+        return
+    path = state / HISTORY / f"{manifest.run}.json"
+    data = (state / NAME).read_bytes()
+    if not path.exists() or path.read_bytes() != data:
+        path.parent.mkdir(exist_ok=True)
+        fault.point("history.copy")
+        write_atomically(path, data)
+        fsync_directory(state)
+
+
+def forget(state: Path, manifest: Manifest) -> None:
+    """Remove what belongs to no kept state."""
+    wanted = {f"{run}.json" for run in (*manifest.kept, manifest.run)}
+    history = state / HISTORY
+    for path in sorted(history.iterdir()) if history.is_dir() else ():
+        if path.name not in wanted:
+            fault.point("history.forget")
+            path.unlink()
+    directory = state / KEPT
+    if not directory.is_dir():
+        return
+    try:
+        states = [read_state(state, run) for run in manifest.kept]
+    except DatasetError:  # not known what it needs, so nothing is removed; `verify` names it
+        return
+    here = contents(manifest)
+    needed = {sum_of for kept in states for place, sum_of in contents(kept) - here}
+    for path in sorted(directory.iterdir()):
+        if path.name not in needed:
+            fault.point("kept.forget")
+            path.unlink()
+    if not needed:
+        directory.rmdir()
+
+
+def read_state(state: Path, run: str) -> Manifest:
+    """The manifest that a run put in force; raises DatasetError when it is gone or damaged."""
+    path = state / HISTORY / f"{run}.json"
+    found = Manifest.read(path)
+    if found is None:
+        raise DatasetError(
+            "the manifest of a kept state is missing",
+            where=str(path),
+            remedy="that state is lost; `harvest runs DATASET --keep-runs 0` forgets it",
+        )
+    return found
+
+
+def put_back(
+    state: Path, file: PartFile, target: Path, here: tuple[Path, int | None] | None
+) -> None:
+    """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is.
+
+    here: the place and offset where the state in force has it, if it does.
+    Raises DatasetError when it is in neither place as it was written.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    kept = state / KEPT / file.sha256
+    sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]
+    sources = [(path, at) for path, at in sources if at is not None or not path.is_symlink()]
+    if not any(_copy(path, at, file, target, check=True) for path, at in sources):
+        raise DatasetError(
+            "a file of this state is missing or damaged",
+            where=str(kept),
+            remedy="that state cannot be restored; go back to another, or harvest again",
+        )
+
+
+def kept_bytes(state: Path) -> int:
+    """Bytes that kept states take beside the state in force."""
+    directory = state / KEPT
+    return sum(path.stat().st_size for path in directory.iterdir()) if directory.is_dir() else 0
+
+
+def _files(part: Part) -> Iterator[tuple[bool, PartFile]]:
+    """The files of a part, each with whether it lies in the state directory."""
+    for file in part.files:
+        yield False, file
+    if part.rejects is not None:
+        yield True, part.rejects
+
+
+def _copy(
+    source: Path, offset: int | None, file: PartFile, target: Path, *, check: bool = False
+) -> bool:
+    """A second name for a whole file, else a copy; durable when its directory is flushed.
+
+    Whether the source was there and, where it was read, had the checksum.
+    """
+    if offset is None and not check:
+        try:
+            os.link(source, target)
+        except FileNotFoundError:
+            return False
+        except OSError:  # a file system without hard links
+            pass
+        else:
+            return True
+    temporary = target.with_name(f".{target.name}.tmp")
+    try:
+        with temporary.open("wb") as copy:
+            digest = checksum_range(source, offset or 0, file.size_bytes, copy)
+    except FileNotFoundError:
+        digest = ""
+    if digest != file.sha256:
+        temporary.unlink()
+        return False
+    fsync_file(temporary)
+    temporary.replace(target)
+    return True

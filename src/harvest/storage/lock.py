@@ -1,0 +1,221 @@
+"""One run at a time on a dataset.
+
+The lock is the kernel's (``flock``): it goes when its holder dies, however it dies.  Where the file
+system has no such locks (NFS without its lock service, Lustre mounted without ``flock``), it is a
+numbered file, made exclusively: the holder of the highest number has the lock.  Numbers are never
+used again, so that taking over from a dead holder cannot take the lock from a living one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from harvest import fault, interrupt
+from harvest.errors import DatasetError
+
+from . import holder
+from .holder import Holder
+
+__all__ = ["Lock", "locked"]
+
+_NO_LOCKS = frozenset((errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
+_POLL_S = 0.5
+_FREE = b"free"
+
+
+class Busy(DatasetError):
+    """Somebody else holds the lock."""
+
+
+@contextlib.contextmanager
+def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
+    """Hold the dataset's lock, waiting for it so many seconds at most.
+
+    Raises DatasetError, naming the holder, when another run has it.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            lock = _acquire(state)
+            break
+        except Busy:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise
+            interrupt.sleep(min(_POLL_S, left))
+    try:
+        with interrupt.orderly():
+            yield lock
+    finally:
+        lock.release()
+
+
+def _acquire(state: Path) -> Lock:
+    path = state / "lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            fault.point("lock.flock")
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN):
+                raise _busy(state, Holder.parse(os.pread(descriptor, 4096, 0))) from None
+            if error.errno not in _NO_LOCKS:
+                raise
+            lock = _lease(state)
+            os.close(descriptor)
+            return lock
+        return _kernel_lock(state, path, descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _kernel_lock(state: Path, path: Path, descriptor: int) -> Lock:
+    known = Holder.parse(os.pread(descriptor, 4096, 0))
+    # on some file systems each machine has locks of its own
+    if known is not None and not known.same_kernel() and holder.age_s(path) < holder.STALE_S:
+        raise _busy(state, known, path)
+    record = Holder.me().record()
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, record, 0)
+
+    def held() -> bool:
+        return os.pread(descriptor, 4096, 0) == record
+
+    def release() -> None:
+        if held():
+            os.ftruncate(descriptor, 0)
+        os.close(descriptor)
+
+    return Lock(state, path, held, release)
+
+
+def _lease(state: Path) -> Lock:
+    record = Holder.me().record()
+    while True:
+        number, path = _newest(state)
+        if path is not None:
+            _require_free(state, path)
+        mine = state / f"lock-{number + 1:08d}"
+        if not _create(mine, record):
+            continue  # somebody was faster
+        if _newest(state)[0] != number + 1:
+            mine.unlink()
+            continue
+        for other in state.glob("lock-*"):
+            if other.name < mine.name:
+                other.unlink(missing_ok=True)
+        break
+
+    def held() -> bool:
+        return _newest(state) == (number + 1, mine)
+
+    def release() -> None:
+        # the file stays: the next number must be a higher one
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(mine, os.O_WRONLY | os.O_TRUNC)
+            os.write(descriptor, _FREE)
+            os.close(descriptor)
+
+    return Lock(state, mine, held, release)
+
+
+def _newest(state: Path) -> tuple[int, Path | None]:
+    found = sorted(path for path in state.glob("lock-*") if path.name[5:].isdigit())
+    return (int(found[-1].name[5:]), found[-1]) if found else (0, None)
+
+
+def _require_free(state: Path, path: Path) -> None:
+    try:
+        data = path.read_bytes()
+        if data == _FREE:
+            return
+        known = Holder.parse(data)
+        if known is not None and known.known_dead():
+            return
+        if holder.age_s(path) >= holder.STALE_S:
+            return
+    except FileNotFoundError:  # replaced by a newer one meanwhile
+        return
+    raise _busy(state, known, path)
+
+
+def _create(path: Path, record: bytes) -> bool:
+    """Make a file with this content unless it exists; whether it was made."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary.write_bytes(record)
+    try:
+        # an exclusive open may succeed twice over NFS, a link never
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError:  # no hard links here
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            return False
+        os.write(descriptor, record)
+        os.close(descriptor)
+    finally:
+        temporary.unlink()
+    return True
+
+
+def _busy(state: Path, known: Holder | None, path: Path | None = None) -> Busy:
+    remedy = "wait for it to end, or let --wait SECONDS do it"
+    if path is not None:
+        remedy += (
+            f"; if that process is dead, the lock is free {holder.STALE_S:.0f} s after its last "
+            "sign of life"
+        )
+    return Busy(
+        f"another run is writing this dataset ({known or 'holder unknown'})",
+        where=str(state),
+        remedy=remedy,
+    )
+
+
+class Lock:
+    """A lock that is held; it gives signs of life until it is released."""
+
+    def __init__(
+        self, state: Path, path: Path, held: Callable[[], bool], release: Callable[[], None]
+    ):
+        self._state = state
+        self._path = path
+        self._held = held
+        self._release = release
+        self._done = threading.Event()
+        self._beat = threading.Thread(target=self._give_signs, daemon=True)
+        self._beat.start()
+
+    def _give_signs(self) -> None:
+        while not self._done.wait(holder.BEAT_S):
+            # a sign that cannot be given is one that is missing: others judge by that
+            with contextlib.suppress(OSError):
+                os.utime(self._path)
+
+    def check(self) -> None:
+        """Raise DatasetError when another run took the lock for abandoned; before each commit."""
+        if not self._held():
+            raise DatasetError(
+                "another run took over this dataset, since this one gave no sign of life for "
+                f"{holder.STALE_S:.0f} s",
+                where=str(self._state),
+                remedy="nothing more was committed; run again",
+            )
+
+    def release(self) -> None:
+        """Let others have it."""
+        self._done.set()
+        self._beat.join()
+        self._release()

@@ -1,0 +1,109 @@
+"""The file of rejects that stands beside a partition's rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from harvest.api.context import Reject
+from harvest.toolkit.texts import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["RejectWriter", "read_rejects", "reject_schema"]
+
+_FLUSH_ROWS = 4_096
+
+
+def reject_schema() -> pa.Schema:
+    """Columns of a file of rejects; ``raw`` holds bytes, since they may be no text."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("source", pa.string()),
+            ("record_type", pa.string()),
+            ("origin", pa.string()),
+            ("position", pa.int64()),
+            ("raw", pa.binary()),
+            ("reason", pa.string()),
+        ]
+    )
+
+
+class RejectWriter:
+    """Gathers rejects into a Parquet file; makes none where there are none."""
+
+    def __init__(self, path: Path, source: str):
+        self.path = path
+        self.source = source
+        self.count = 0
+        self._waiting: list[Reject] = []
+        self._waiting_bytes = 0
+        self._file: Any = None
+        self._stream: IO[bytes] | None = None
+
+    def add(self, reject: Reject) -> None:
+        """Keep one reject."""
+        self.count += 1
+        self._waiting.append(reject)
+        self._waiting_bytes += len(reject.raw)
+        if len(self._waiting) >= _FLUSH_ROWS or self._waiting_bytes > 8 << 20:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._file is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # opened here, for Arrow takes no path that is not UTF-8
+            self._stream = self.path.open("wb")
+            self._file = pq.ParquetWriter(self._stream, reject_schema(), compression="zstd")
+        items, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        columns: Sequence[Sequence[Any]] = [
+            [self.source] * len(items),
+            [r.record_type for r in items],
+            [printable(r.origin) for r in items],
+            [r.position for r in items],
+            [r.raw for r in items],
+            [printable(r.reason) for r in items],
+        ]
+        schema = reject_schema()
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        self._file.write_table(pa.table(arrays, schema=schema))
+
+    def close(self) -> bool:
+        """Finish the file; whether there is one."""
+        if self._waiting:
+            self._flush()
+        if self._file is not None:
+            self._file.close()
+        self._release()
+        return self._file is not None
+
+    def abort(self) -> None:
+        """Let go of the file."""
+        # the file is thrown away: that its end cannot be written changes nothing
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+        with contextlib.suppress(OSError):
+            self._release()
+
+    def _release(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+
+def read_rejects(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """All rejects of these files, in order."""
+    import pyarrow.parquet as pq
+
+    for path in paths:
+        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            for batch in file.iter_batches():
+                yield from batch.to_pylist()

@@ -1,0 +1,152 @@
+"""A dataset that is being written: its sink, its lock, the manifest in force."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import attrs
+
+from harvest import interrupt
+from harvest.api.sink import Sink
+from harvest.errors import DatasetError, HarvestError, UsageError
+from harvest.toolkit.texts import printable
+
+from .commit import Commit, drop_unfinished, recover
+from .files import make_directories
+from .lock import Lock, locked
+from .manifest import Manifest
+from .staging import STAGING
+
+__all__ = ["Target", "manifest_of", "new_run_id", "storage_errors", "writing"]
+
+
+@attrs.frozen
+class Target:
+    """A dataset, locked, with nothing left over from a run that was cut short."""
+
+    sink: Sink
+    lock: Lock
+    manifest: Manifest
+
+    def commit(self, commit: Commit, committed: Callable[[], object] = lambda: None) -> Manifest:
+        """Carry out a commit; ``committed`` is called once the new state is in force.
+
+        What fails or is interrupted before leaves the dataset as it was.
+        """
+        self.lock.check()
+        try:
+            commit.prepare()
+            self.lock.check()
+            interrupt.check()
+        except BaseException:
+            self._undo()
+            raise
+        with interrupt.deferred():
+            try:
+                new = commit.put_in_force()
+            except OSError:
+                in_force = Manifest.load(self.sink.state)
+                if in_force is not None and in_force.run == commit.new.run:
+                    committed()  # it failed after the rename
+                else:
+                    self._undo()
+                raise
+            committed()
+            commit.settle()
+        return new
+
+    def drop_unfinished(self) -> None:
+        """Remove the staging directories of partitions that were not finished."""
+        self._clear_up(lambda: drop_unfinished(self.sink.state))
+
+    def _undo(self) -> None:
+        """Take back what was published: readers of the directories must see one state."""
+        self._clear_up(lambda: recover(self.sink, self.manifest))
+
+    def _clear_up(self, act: Callable[[], None]) -> None:
+        """Do what the next run does anyway, unless it cannot be done or the lock was lost."""
+        with interrupt.deferred(), contextlib.suppress(OSError, DatasetError):
+            self.lock.check()
+            act()
+
+
+@contextlib.contextmanager
+def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
+    """Make the dataset's state directory, lock it, and finish or undo what was cut short.
+
+    Raises DatasetError when another run has the lock for longer than ``wait_s`` seconds.
+    """
+    _refuse_links(sink.state)
+    try:
+        make_directories(sink.state / STAGING)
+    except OSError as error:
+        raise HarvestError(
+            f"the dataset cannot be written: {error.strerror}",
+            where=printable(str(error.filename or sink.location)),
+            remedy="check the sink's location and its permissions",
+        ) from error
+    with storage_errors(str(sink.location)), locked(sink.state, wait_s=wait_s) as lock:
+        manifest = manifest_of(sink)
+        recover(sink, manifest)
+        yield Target(sink, lock, manifest)
+
+
+def _refuse_links(state: Path) -> None:
+    """What harvest writes and removes below its state directory must lie there, not elsewhere."""
+    entries = sorted(state.iterdir()) if state.is_dir() and not state.is_symlink() else []
+    for path in (state, *entries):
+        if path.is_symlink():
+            raise UsageError(
+                "this is a symbolic link, through which rows could be written or removed elsewhere",
+                where=printable(str(path)),
+                remedy="put the directory itself in its place",
+            )
+
+
+@contextlib.contextmanager
+def storage_errors(
+    where: str, standing: Callable[[], str] = lambda: "nothing of this run was committed"
+) -> Iterator[None]:
+    """Errors of the storage and of memory as a person reads them.
+
+    where: the place to name if the error names none; standing: says what was committed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise HarvestError(
+            error.strerror or str(error),
+            where=printable(str(error.filename or where)),
+            remedy=standing(),
+        ) from error
+    except MemoryError as error:
+        raise HarvestError(
+            "out of memory",
+            remedy="run again: finished partitions are kept; fewer --workers need less memory",
+        ) from error
+
+
+def manifest_of(sink: Sink) -> Manifest:
+    """The manifest in force, or an empty one.
+
+    Raises UsageError when another sink wrote it, DatasetError when it is damaged.
+    """
+    manifest = Manifest.load(sink.state)
+    if manifest is None:
+        return Manifest(sink=sink.name, location=printable(str(sink.location)))
+    if manifest.sink != sink.name:
+        raise UsageError(
+            f"the dataset there was written by sink {manifest.sink!r}, not {sink.name!r}",
+            where=str(sink.location),
+            remedy=f"use --sink {manifest.sink}:..., or another location",
+        )
+    return manifest
+
+
+def new_run_id() -> str:
+    """An id that sorts by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

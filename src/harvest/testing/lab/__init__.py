@@ -1,0 +1,1 @@
+"""What the kit experiments with: processes, damaged bytes, odd names."""

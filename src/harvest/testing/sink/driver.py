@@ -1,0 +1,156 @@
+"""Drive a sink by hand, step by step, the way a run's commit does.
+
+    driver = SinkDriver(MySink(str(tmp_path / "out")))
+    driver.commit({"first": [(kind, table)], "second": [(kind, other)]})
+    driver.commit({"first": None})                      # takes the partition out again
+    driver.scan(kind).collect()
+
+For trying what a kill leaves behind, ``stage``, ``publish`` and ``finish`` can be called alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from harvest.api.sink import PartFile, PartWriter, Publication, Sink
+from harvest.model import RecordType
+from harvest.model.arrow import concat_tables, size_of
+from harvest.storage.small import SMALL_BYTES, read_small, write_small_parts
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["SinkDriver", "part_stem"]
+
+
+def part_stem(key: str, state: str) -> str:
+    """A stem for a part's files as the core makes it: words, key, state of the input."""
+    return f"{key}-{_digest(key)[:16]}-{_digest(state)[:12]}"
+
+
+@attrs.define
+class SinkDriver:
+    """A sink, and the files of its manifest in force.
+
+    files: partition key -> committed files.
+    small_bytes: Arrow bytes up to which a sink that shares files is given a partition's rows to
+        write them together with others; 0 has each written by a writer of its own.
+    """
+
+    sink: Sink
+    files: dict[str, tuple[PartFile, ...]] = attrs.field(factory=dict)
+    commits: int = 0
+    small_bytes: int = SMALL_BYTES
+
+    def commit(
+        self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
+    ) -> Publication:
+        """Stage, publish and finish new rows for some partitions; None takes one out."""
+        publication = self.stage(partitions)
+        self.publish(publication)
+        return self.finish(publication)
+
+    def stage(
+        self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
+    ) -> Publication:
+        """Write the rows into staging; gives what a commit of them would change."""
+        self.sink.check()
+        self.commits += 1
+        token = f"commit-{self.commits}"
+        parts: dict[str, tuple[PartFile, ...]] = dict(self.files)
+        staged, small = {}, {}
+        for key, tables in partitions.items():
+            if tables is None:
+                del parts[key]
+                continue
+            stem = part_stem(key, token)
+            staged[key] = self.sink.state / "staging" / stem
+            staged[key].mkdir(parents=True)
+            given = list(tables)
+            if self._is_small(given):
+                parts[key] = _stage_small(staged[key], given)
+                if parts[key]:
+                    small[key] = partial(read_small, staged[key], parts[key])
+            else:
+                parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], given)
+        return Publication(
+            parts=dict(sorted(parts.items())),
+            staged=staged,
+            old=dict(self.files),
+            token=token,
+            small=small,
+        )
+
+    def _is_small(self, given: Iterable[tuple[RecordType, pa.Table]]) -> bool:
+        size = sum(size_of(table) for _, table in given)
+        return self.sink.shares_files and size <= self.small_bytes
+
+    def publish(self, publication: Publication) -> None:
+        """Publish, and put the new manifest in force."""
+        final = self.sink.publish(publication)
+        self.files = {key: tuple(final.get(key, files)) for key, files in publication.parts.items()}
+
+    def finish(self, publication: Publication) -> Publication:
+        """Finish a commit whose manifest is in force."""
+        publication = attrs.evolve(publication, parts=self.files)
+        self.sink.finish(publication)
+        return publication
+
+    def recover(self, token: str = "") -> None:
+        """What the next run does first: finish the commit that the manifest in force is of."""
+        self.sink.finish(Publication(parts=self.files, staged={}, old=self.files, token=token))
+
+    def scan(self, kind: RecordType) -> pl.LazyFrame:
+        """All committed rows of a record type."""
+        files = [
+            file
+            for files in self.files.values()
+            for file in files
+            if file.record_type in (kind.name, "events")
+        ]
+        return self.sink.scan(files, kind)
+
+
+def _stage_small(
+    directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+) -> tuple[PartFile, ...]:
+    tables: dict[str, list[pa.Table]] = {}
+    for kind, table in given:
+        tables.setdefault(kind.name, []).append(table)
+    joined = {name: concat_tables(each) for name, each in tables.items()}
+    return tuple(write_small_parts(directory, [joined])[0])
+
+
+def _stage_files(
+    writer: PartWriter, directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+) -> tuple[PartFile, ...]:
+    try:
+        for kind, table in given:
+            writer.write(kind, table)
+        written = writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+    return tuple(_described(directory, path, name, rows) for path, name, rows in written)
+
+
+def _described(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
+    data = (directory / path).read_bytes()
+    return PartFile(
+        path=path,
+        record_type=record_type,
+        rows=rows,
+        size_bytes=len(data),
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
