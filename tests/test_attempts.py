@@ -11,9 +11,10 @@ from clusters import eventually
 from harvest_paced import PacedSource
 
 from harvest.pipeline import reading
-from harvest.pipeline.task import DONE, STAGING, Task, clear_places, harvest_partitions, remove_tree
+from harvest.pipeline.task import Task, harvest_partitions
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Part, read_part
+from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree
 
 
 @pytest.fixture

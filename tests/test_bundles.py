@@ -17,11 +17,19 @@ from crash import Place
 import harvest
 from harvest.pipeline import reading
 from harvest.pipeline import task as work
-from harvest.pipeline.task import ATTEMPTS, STAGING, Task, bundles, clear_places, harvest_partitions
+from harvest.pipeline.task import Task, bundles, harvest_partitions
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.manifest import Part, part_key, part_stem
-from harvest.storage.staging import BUNDLED, finished, is_bundle, staged_parts
+from harvest.storage.staging import (
+    ATTEMPTS,
+    BUNDLED,
+    STAGING,
+    clear_places,
+    finished,
+    is_bundle,
+    staged_parts,
+)
 from harvest.toolkit.files import checksum
 
 # --- which partitions are taken together ----------------------------------------------------------

@@ -104,3 +104,18 @@ def test_a_failing_export_leaves_the_old_file(tmp_path):
 def test_where_it_cannot_go_is_said(tmp_path, name, message):
     with pytest.raises(UsageError, match=message):
         export(FRAME.lazy(), tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_durations_are_the_nearest_number_of_seconds(tmp_path, suffix):
+    # polars divides by multiplying, which made 0.040999999999999995 of 41 ms
+    micros = [*range(1, 2_000, 7), 41_000, 222_766_892, 86_400_000_001]
+    frame = pl.LazyFrame({"took": pl.Series(micros).cast(pl.Duration("us"))})
+
+    export(frame, tmp_path / f"out{suffix}")
+
+    lines = (tmp_path / f"out{suffix}").read_text().splitlines()
+    found = [json.loads(line)["took"] for line in lines] if suffix == ".jsonl" else [
+        float(line) for line in lines[1:]
+    ]  # fmt: skip
+    assert found == [number / 1_000_000 for number in micros]

@@ -178,7 +178,7 @@ def test_who_lost_the_lock_commits_nothing(
 CONTENDER = """
 import fcntl, errno, sys, time
 from pathlib import Path
-from harvest.run import lock
+from harvest.storage import lock
 def refuse(*_):
     raise OSError(errno.ENOLCK, "No locks available")
 fcntl.flock = refuse

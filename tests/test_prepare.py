@@ -13,9 +13,10 @@ from harvest_paced import PacedSource
 
 import harvest
 from harvest import Partition, PluginError, SourceError
-from harvest.pipeline.task import STAGING, Task, harvest_partitions, prepare_tasks
+from harvest.pipeline.task import Task, harvest_partitions, prepare_tasks
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Part
+from harvest.storage.staging import STAGING
 from harvest.testing import collect, collect_partition
 
 GPFS_LINE = "{inode} 2 0  -- /a/file of some length {inode}\n"

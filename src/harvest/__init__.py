@@ -48,8 +48,9 @@ if TYPE_CHECKING:
         record_type,
     )
     from .model.arrow import conform
-    from .pipeline import RunResult, run
     from .pipeline.collect import Collected, collect, collect_partition
+    from .pipeline.run import run
+    from .pipeline.runner import RunResult
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
@@ -88,7 +89,8 @@ _HOMES = {
         "hookimpl",
     ),
     ".api.view": ("DatasetReader", "View"),
-    ".pipeline": ("RunResult", "run"),
+    ".pipeline.run": ("run",),
+    ".pipeline.runner": ("RunResult",),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -6,8 +6,10 @@ that escapes is a defect of the program or of a plugin.
 
 from __future__ import annotations
 
+import difflib
 import enum
 import re
+from collections.abc import Iterable
 
 __all__ = [
     "ConfigError",
@@ -19,6 +21,7 @@ __all__ = [
     "TooManyRejects",
     "UnknownTypeError",
     "UsageError",
+    "suggestion",
     "told_within",
 ]
 
@@ -118,3 +121,14 @@ class TooManyRejects(HarvestError):
     """A run met more rejects than it was told to accept."""
 
     exit_code = ExitCode.TOO_MANY_REJECTS
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What to do about an unknown name: the nearest known ones, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if near:
+        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
+    if names:
+        return "known: " + ", ".join(names)
+    return "no plugin offers any; install one"

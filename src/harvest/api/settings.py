@@ -19,8 +19,7 @@ from typing import Any
 import attrs
 import cattrs
 
-from harvest.errors import ConfigError
-from harvest.plugins.registry import suggestion
+from harvest.errors import ConfigError, suggestion
 
 __all__ = ["describe", "structure"]
 

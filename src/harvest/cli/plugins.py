@@ -96,9 +96,9 @@ def show(
 ) -> int:
     """Show a source or sink: its settings, and the record types it yields."""
     from harvest.api.settings import describe
-    from harvest.errors import UsageError
+    from harvest.errors import UsageError, suggestion
     from harvest.model import record_type
-    from harvest.plugins.registry import manager, suggestion
+    from harvest.plugins.registry import manager
 
     from .tables import print_json, print_table
 
@@ -159,8 +159,8 @@ def check(
 
     It is the quick part of the conformance kit for plugins' own tests, harvest.testing.
     """
-    from harvest.errors import UsageError
-    from harvest.plugins.registry import manager, suggestion
+    from harvest.errors import UsageError, suggestion
+    from harvest.plugins.registry import manager
     from harvest.testing.check import check_promises
 
     from .tables import print_json

@@ -29,9 +29,8 @@ def runs(
 ) -> int:
     """List the runs that wrote a dataset, and which of their states are kept."""
     from harvest.dataset import open as open_dataset
-    from harvest.errors import UsageError
+    from harvest.errors import UsageError, suggestion
     from harvest.pipeline.rollback import keep_runs as keep
-    from harvest.plugins.registry import suggestion
     from harvest.storage.history import kept_bytes
 
     from .tables import print_json

@@ -28,8 +28,8 @@ def schema(
     json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
 ) -> int:
     """Show the record types, or the columns of one."""
-    from harvest.errors import UsageError
-    from harvest.plugins.registry import manager, suggestion
+    from harvest.errors import UsageError, suggestion
+    from harvest.plugins.registry import manager
 
     from .tables import print_json, print_table
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harvest.api.settings import structure
 from harvest.api.sink import PartFile, Sink
-from harvest.errors import DatasetError, UnknownTypeError
+from harvest.errors import DatasetError, UnknownTypeError, suggestion
 from harvest.model import RecordType
 from harvest.pipeline.drift import recorded_types
 from harvest.plugins.building import build
-from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager, suggestion
+from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager
 from harvest.storage.inside import link_on_the_way
 from harvest.storage.manifest import Manifest
 

@@ -8,21 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harvest.errors import UsageError
+from harvest.model.csv import CSV_TIME, csv_columns
 from harvest.plugins.registry import resolve
 from harvest.toolkit.files import replacing
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CSV_TIME", "SUFFIXES", "csv_columns", "export"]
+__all__ = ["SUFFIXES", "export"]
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""First characters by which a spreadsheet takes a cell for a formula."""
-
-CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
-"""How times are written in CSV: UTC, to the microsecond."""
 
 
 def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None) -> int:
@@ -60,43 +55,6 @@ def _jsonl(table: pl.DataFrame, path: Path, _: Any) -> None:
 
 def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
     csv_columns(table).write_csv(path, datetime_format=CSV_TIME)
-
-
-def csv_columns(table: pl.DataFrame, *, defuse: bool = True) -> pl.DataFrame:
-    """The table as CSV can hold it.
-
-    Nested values become JSON, bytes base64, durations seconds.
-    defuse: put an apostrophe before cells that a spreadsheet would run.
-    """
-    import polars as pl
-
-    columns = []
-    for name, kind in table.schema.items():
-        column = table[name]
-        if kind.is_nested():
-            from harvest.model.json import encode_frame
-
-            texts = encode_frame(table.select(pl.col(name).alias("v")))
-            column = pl.Series(name, [None if t == '{"v":null}' else t[5:-1] for t in texts])
-        if column.dtype == pl.Categorical:
-            column = column.cast(pl.String)
-        if column.dtype == pl.Duration:
-            column = column.dt.total_microseconds() / 1e6
-        if column.dtype == pl.Binary:
-            column = column.bin.encode("base64")
-        if defuse and column.dtype == pl.String:
-            column = _defused(column)
-        columns.append(column.alias(name))
-    return pl.DataFrame(columns)
-
-
-def _defused(column: pl.Series) -> pl.Series:
-    import polars as pl
-
-    frame = column.to_frame("c")
-    risky = pl.any_horizontal(pl.col("c").str.starts_with(s) for s in FORMULA_STARTS)
-    defused = pl.when(risky).then(pl.lit("'") + pl.col("c")).otherwise(pl.col("c"))
-    return frame.select(c=defused)["c"]
 
 
 def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:

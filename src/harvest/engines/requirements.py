@@ -20,8 +20,9 @@ import attrs
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import UsageError
-from harvest.pipeline.task import STAGING, Task
+from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
+from harvest.storage.staging import STAGING
 from harvest.toolkit.files import write_atomically
 
 __all__ = ["Absolute", "Terms", "terms_for", "versions_for"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -21,8 +22,11 @@ __all__ = [
     "polars_schema",
     "polars_type",
     "scan_parquet",
+    "seconds",
     "without_maps",
 ]
+
+Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
 
 _SIMPLE: dict[pa.DataType, pl.DataType] = {
     pa.bool_(): pl.Boolean(),
@@ -106,6 +110,14 @@ def _without_maps(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _without_maps(field.type)) for field in kind])
     return kind
+
+
+def seconds(microseconds: Microseconds) -> Microseconds:
+    """Seconds of whole microseconds, each the float that is nearest.
+
+    polars divides by a constant by multiplying, which is a digit off for one value in three.
+    """
+    return (microseconds / 1e6).round(6)
 
 
 def scan_parquet(paths: Sequence[Path | str], record_type: RecordType) -> pl.LazyFrame:

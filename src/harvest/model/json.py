@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 from polars import selectors
 
-from .frames import frame_of, polars_schema, polars_type, without_maps
+from .frames import frame_of, polars_schema, polars_type, seconds, without_maps
 from .record import RecordType
 
 __all__ = [
@@ -62,7 +62,7 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
     plain = frame.with_columns(
         selectors.date().dt.to_string("%Y-%m-%d"),
         selectors.time().dt.to_string("%H:%M:%S%.6f"),
-        selectors.duration().dt.total_microseconds() / 1e6,
+        seconds(selectors.duration().dt.total_microseconds()),
         selectors.categorical().cast(pl.String),
     )
     kinds = {name: _kind_of(plain.schema[name]) for name in plain.columns}

@@ -12,11 +12,11 @@ from harvest import fault
 from harvest.api.sink import Sink
 from harvest.storage.manifest import Part, write_parts
 from harvest.storage.small import write_small_parts
-from harvest.storage.staging import BUNDLED, STAGING, bundle_name
+from harvest.storage.staging import ATTEMPTS, BUNDLED, STAGING, bundle_name
 from harvest.toolkit.texts import printable
 
 from .reading import Reading, Small, make_attempt, put_in_place
-from .task import ATTEMPTS, Progress, Task, TaskResult
+from .task import Progress, Task, TaskResult
 
 __all__ = ["read_and_stage"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
-from harvest.errors import ConfigError, UsageError
-from harvest.plugins.registry import PluginManager, suggestion
+from harvest.errors import ConfigError, UsageError, suggestion
+from harvest.plugins.registry import PluginManager
 from harvest.toolkit.texts import printable_line
 
 from .plan import SourceUse

@@ -28,13 +28,13 @@ from harvest.storage.fingerprint import fingerprint
 from harvest.storage.manifest import Part, write_part
 from harvest.storage.rejects import RejectWriter
 from harvest.storage.small import SMALL_BYTES
-from harvest.storage.staging import DONE, STAGING, parts_in
+from harvest.storage.staging import ATTEMPTS, DONE, REJECTS, STAGING, parts_in, remove_tree
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import printable
 
 from .freeze import FrozenColumns
 from .rows import typed_tables
-from .task import ATTEMPTS, REJECTS, Progress, SourceRejected, Task, remove_tree, source_errors
+from .task import Progress, SourceRejected, Task, source_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -27,8 +27,7 @@ from typing import Any
 import attrs
 import tomli_w
 
-from harvest.errors import ConfigError, UsageError
-from harvest.plugins.registry import suggestion
+from harvest.errors import ConfigError, UsageError, suggestion
 
 __all__ = ["Endpoint", "Recipe", "load_recipe", "parse_setting"]
 

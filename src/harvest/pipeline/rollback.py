@@ -18,11 +18,10 @@ from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
 from harvest.storage.history import Content, content_of, forget, put_back, read_state, remember
 from harvest.storage.manifest import Manifest, Part
-from harvest.storage.staging import STAGING, Staged
+from harvest.storage.staging import REJECTS, STAGING, Staged
 from harvest.storage.target import new_run_id, writing
 
 from .record import describe_rollback
-from .task import REJECTS
 
 __all__ = ["keep_runs", "roll_back"]
 

@@ -15,7 +15,7 @@ from harvest.errors import ExitCode, SourceError, TooManyRejects
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.manifest import Manifest, Part
-from harvest.storage.staging import Staged
+from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 from harvest.toolkit.texts import printable
 
@@ -26,15 +26,7 @@ from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
-from .task import (
-    Progress,
-    Task,
-    TaskResult,
-    bundles,
-    clear_places,
-    harvest_partitions,
-    prepare_tasks,
-)
+from .task import Progress, Task, TaskResult, bundles, harvest_partitions, prepare_tasks
 
 __all__ = ["Observer", "RunResult", "execute"]
 

@@ -13,11 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
-import secrets
-import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import attrs
@@ -26,30 +22,20 @@ from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.errors import HarvestError, PluginError, SourceError
 from harvest.storage.manifest import Part
-from harvest.storage.staging import DONE, STAGING, Staged, finished, is_bundle, parts_in
+from harvest.storage.staging import STAGING, Staged
 from harvest.toolkit.texts import printable
 
 __all__ = [
-    "ATTEMPTS",
-    "DONE",
-    "REJECTS",
-    "STAGING",
     "Progress",
     "SourceRejected",
     "Task",
     "TaskResult",
     "bundles",
-    "clear_places",
     "harvest_partitions",
     "prepare_tasks",
-    "remove_tree",
     "source_errors",
 ]
 
-ATTEMPTS = "attempts"
-REJECTS = "_rejects.parquet"
-
-_REMOVALS = 20
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 SMALL_INPUT_BYTES: Final = 1 << 20
@@ -191,36 +177,3 @@ def harvest_partitions(
 
 class SourceRejected(HarvestError):
     """A reject met while ``--on-error fail`` is in force."""
-
-
-def clear_places(state: Path, stems: Collection[str], keep: Collection[Path] = ()) -> None:
-    """Remove what is staged of partitions that are to be read again; before any is attempted.
-
-    keep: bundles that hold others of which the work is used.
-    """
-    for directory in filter(is_bundle, finished(state)):
-        if directory not in keep and any(part.stem in stems for part in parts_in(directory)):
-            remove_tree(directory)
-    with os.scandir(state / STAGING) as entries:
-        for entry in entries:
-            if entry.name in stems:
-                remove_tree(Path(entry.path))
-
-
-def remove_tree(directory: Path) -> None:
-    """Remove a directory, though a worker that was given up for lost may still write in it."""
-    for left in reversed(range(_REMOVALS)):
-        try:
-            shutil.rmtree(directory)
-        except FileNotFoundError:
-            if not directory.exists():
-                return
-            if not left:
-                raise
-        except OSError as error:
-            if not left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-            # the worker does not know it by another name
-            directory = directory.rename(directory.with_name(f".gone-{secrets.token_hex(6)}"))
-        else:
-            return

@@ -7,9 +7,9 @@ from typing import Any
 
 from harvest.api.spec import ReportSpec
 from harvest.api.view import View
-from harvest.errors import UsageError
+from harvest.errors import UsageError, suggestion
 
-from .registry import resolve, suggestion
+from .registry import resolve
 
 __all__ = ["build", "check_settings"]
 

@@ -7,7 +7,6 @@ name raises the error that kept it out.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +32,7 @@ from harvest.api.spec import (
     hookimpl,
 )
 from harvest.api.view import View
-from harvest.errors import PluginError, UsageError
+from harvest.errors import PluginError, UsageError, suggestion
 from harvest.model import Record, RecordType, record_type
 
 __all__ = ["DISABLE_VARIABLE", "BrokenPlugin", "Plugin", "PluginManager", "manager"]
@@ -289,17 +288,6 @@ class PluginManager:
 
     def __iter__(self) -> Iterator[Plugin]:
         return iter(self.plugins.values())
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """What to do about an unknown name: the nearest known ones, or all of them."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    if near:
-        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
-    if names:
-        return "known: " + ", ".join(names)
-    return "no plugin offers any; install one"
 
 
 def resolve(target: Any) -> Any:

@@ -161,7 +161,7 @@ class Report:
         for section in self.sections:
             if section.name == name:
                 return attrs.evolve(self, sections=(section,))
-        from harvest.plugins.registry import suggestion
+        from harvest.errors import suggestion
 
         raise UsageError(
             f"report {self.name!r} has no section {name!r}",

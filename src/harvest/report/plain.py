@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from harvest.model.csv import CSV_TIME, csv_columns
+
 from .model import Notes, Plot, Report, Section, Table
 
 __all__ = ["to_csv", "to_dict"]
@@ -14,8 +16,6 @@ def to_csv(table: Table) -> str:
 
     Cells that a spreadsheet would run as formulas are defused by an apostrophe.
     """
-    from harvest.dataset.export import CSV_TIME, csv_columns
-
     return csv_columns(table.data).write_csv(datetime_format=CSV_TIME)
 
 

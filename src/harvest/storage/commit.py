@@ -16,7 +16,7 @@ import attrs
 
 from harvest import fault
 from harvest.api.sink import PartFile, Publication, Sink
-from harvest.pipeline.task import remove_tree
+from harvest.storage.staging import remove_tree
 from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
 from .history import forget, keep, remember

@@ -7,9 +7,12 @@ describes.  Small ones that were read together are staged in one directory, a *b
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import secrets
+import shutil
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import attrs
@@ -17,18 +20,25 @@ import attrs
 from .manifest import Part, read_part, read_parts
 
 __all__ = [
+    "ATTEMPTS",
     "BUNDLED",
     "DONE",
+    "REJECTS",
     "STAGING",
     "Staged",
     "bundle_name",
+    "clear_places",
     "finished",
     "is_bundle",
     "parts_in",
+    "remove_tree",
     "staged_parts",
 ]
 
 STAGING = "staging"
+ATTEMPTS = "attempts"
+REJECTS = "_rejects.parquet"
+_REMOVALS = 20
 DONE = "_part.json"
 BUNDLED = "_parts.json"
 
@@ -83,3 +93,36 @@ def parts_in(directory: Path) -> tuple[Part, ...]:
         return read_parts(directory / BUNDLED) or ()
     part = read_part(directory / DONE)
     return () if part is None else (part,)
+
+
+def clear_places(state: Path, stems: Collection[str], keep: Collection[Path] = ()) -> None:
+    """Remove what is staged of partitions that are to be read again; before any is attempted.
+
+    keep: bundles that hold others of which the work is used.
+    """
+    for directory in filter(is_bundle, finished(state)):
+        if directory not in keep and any(part.stem in stems for part in parts_in(directory)):
+            remove_tree(directory)
+    with os.scandir(state / STAGING) as entries:
+        for entry in entries:
+            if entry.name in stems:
+                remove_tree(Path(entry.path))
+
+
+def remove_tree(directory: Path) -> None:
+    """Remove a directory, though a worker that was given up for lost may still write in it."""
+    for left in reversed(range(_REMOVALS)):
+        try:
+            shutil.rmtree(directory)
+        except FileNotFoundError:
+            if not directory.exists():
+                return
+            if not left:
+                raise
+        except OSError as error:
+            if not left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            # the worker does not know it by another name
+            directory = directory.rename(directory.with_name(f".gone-{secrets.token_hex(6)}"))
+        else:
+            return

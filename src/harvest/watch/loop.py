@@ -68,7 +68,7 @@ def watch(
 ) -> ExitCode:
     """Harvest now, and again whenever inputs have changed, until told to stop.
 
-    A signal (see ``harvest.run.interrupt``) that comes between rounds ends it after a last round;
+    A signal (see ``harvest.interrupt``) that comes between rounds ends it after a last round;
     one that comes during a round interrupts that.
 
     Returns 0; 3 if some round committed rejects; the code of the error that the last round ended

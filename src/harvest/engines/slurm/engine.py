@@ -244,7 +244,7 @@ class SlurmEngine(Engine):
 
     def _recipe(self) -> Any:
         if self.recipe is None:
-            raise UsageError("slurm.wait=false needs a recipe", remedy="let harvest.run call it")
+            raise UsageError("slurm.wait=false needs a recipe", remedy="let harvest.run() call it")
         return self.recipe
 
 

@@ -1,0 +1,80 @@
+"""``harvest.run``: a harvest in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harvest.plugins.registry import PluginManager, manager, split_location
+
+from .recipe import Endpoint, Recipe, load_recipe
+from .runner import Observer, RunResult, execute
+
+__all__ = ["run"]
+
+
+def run(
+    sources: str | Iterable[str] = (),
+    sinks: str | Iterable[str] = (),
+    *,
+    recipe: Any = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    on_error: str | None = None,
+    max_rejects: int | None = None,
+    limit: int | None = None,
+    deleted: str | None = None,
+    keep_runs: int | None = None,
+    schema_drift: str | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+    wait_s: float = 0,
+    observer: Observer | None = None,
+    plugins: PluginManager | None = None,
+) -> RunResult:
+    """Harvest sources into sinks, as ``harvest run`` does.
+
+    sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
+        source that is sure of it, and ``choices`` of the result says by which.
+    recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
+    settings: plugin name -> key -> value.
+    schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
+
+    >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
+    >>> result.account.written  # doctest: +SKIP
+    1822
+
+    Raises HarvestError (UsageError, SourceError, TooManyRejects, ...) when the run is stopped;
+    then no dataset has changed.
+    """
+    plugins = plugins or manager()
+    base = recipe if isinstance(recipe, Recipe) else Recipe()
+    if recipe is not None and not isinstance(recipe, Recipe):
+        base = load_recipe(Path(recipe))
+
+    def endpoints(texts: str | Iterable[str], known: Iterable[str]) -> tuple[Endpoint, ...]:
+        listed = [texts] if isinstance(texts, str) else texts
+        return tuple(Endpoint(*split_location(str(text), known)) for text in listed)
+
+    return execute(
+        base.merged(
+            sources=endpoints(sources, plugins.sources),
+            sinks=endpoints(sinks, plugins.sinks),
+            settings=settings,
+            engine=engine,
+            workers=workers,
+            on_error=on_error,
+            max_rejects=max_rejects,
+            limit=limit,
+            deleted=deleted,
+            keep_runs=keep_runs,
+            schema_drift=schema_drift,
+        ),
+        plugins,
+        force=force,
+        dry_run=dry_run,
+        wait_s=wait_s,
+        observer=observer,
+    )
