@@ -14,12 +14,12 @@ from pathlib import Path
 import attrs
 import pytest
 from clusters import Harvest, eventually, rows_files
-from harvest.engines.dask.engine.cluster import _binary
-from harvest.engines.dask.engine.engine import DaskEngine
 from harvest_paced import PacedConfig, PacedSource
 from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
-from harvest.engines.dask.engine import engine as engine_module
+from harvest.engines.dask import engine as engine_module
+from harvest.engines.dask.cluster import _binary
+from harvest.engines.dask.engine import DaskEngine
 from harvest.engines.requirements import Absolute, Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
 from harvest.pipeline.task import Task

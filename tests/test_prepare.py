@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 import pytest
-from harvest.engines.slurm.engine.tasks import read_tasks, write_tasks
 from harvest_paced import PacedSource
 
 import harvest
 from harvest import Partition, PluginError, SourceError
+from harvest.engines.slurm.tasks import read_tasks, write_tasks
 from harvest.pipeline.task import Task, harvest_partitions, prepare_tasks
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Part

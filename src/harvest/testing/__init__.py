@@ -12,9 +12,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from harvest.pipeline.collect import Collected, collect, collect_partition
-
 if TYPE_CHECKING:
+    from harvest.pipeline.collect import Collected, collect, collect_partition
+
     from .golden import check_golden, check_schemas
     from .promise import BrokenPromise
     from .sink import SinkConformance
@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BrokenPromise": ".promise",
+    "Collected": "harvest.pipeline.collect",
     "SinkConformance": ".sink",
-    "SinkDriver": ".sinks",
+    "SinkDriver": ".sink.driver",
     "SourceConformance": ".source",
     "check_golden": ".golden",
     "check_schemas": ".golden",
+    "collect": "harvest.pipeline.collect",
+    "collect_partition": "harvest.pipeline.collect",
 }
 
 __all__ = [
