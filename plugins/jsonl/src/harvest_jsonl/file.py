@@ -30,7 +30,7 @@ from harvest.toolkit.files import checksum_range, fsync_directory
 from harvest.toolkit.texts import printable
 
 from .codecs import codec_of
-from .pieces import PieceWriter
+from .piece_writer import PieceWriter
 from .reading import Stretch, identity_of, scan_events
 
 __all__ = ["JsonlFile"]

@@ -25,7 +25,7 @@ from harvest import DatasetError, PartFile, Publication, SmallRows
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
-from .pieces import broken_files
+from .shared_files import broken_files
 from .writer import ParquetFile
 
 __all__ = ["share"]

@@ -14,7 +14,7 @@ from harvest.api.sink import Publication
 from harvest.toolkit.settings import at_least, one_of, setting
 from harvest.toolkit.texts import printable
 
-from .pieces import broken_files
+from .shared_files import broken_files
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,9 @@ import polars as pl
 
 from harvest.toolkit.deferred import deferred
 
-from .views_counted import counted
-from .views_files import traced_files
-from .views_frames import of_run, run_of
+from .counters import counted
+from .files import traced_files
+from .frames import of_run, run_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

@@ -9,7 +9,7 @@ import polars as pl
 from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
-from .views_frames import TIME, run_of, segments, traced_once
+from .frames import TIME, run_of, segments, traced_once
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

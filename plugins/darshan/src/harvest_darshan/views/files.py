@@ -9,8 +9,8 @@ import polars as pl
 from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
-from .views_counted import BINS, counted
-from .views_frames import SEGMENTS, run_of, segments, traced_once
+from .counters import BINS, counted
+from .frames import SEGMENTS, run_of, segments, traced_once
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

@@ -14,7 +14,7 @@ from harvest import PartWriter, RecordType
 from harvest.model.events import encode_event_lines
 
 from .codecs import Output
-from .merging import Spool, merged
+from .spools import Spool, merged
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .views_frames import of_run
+from .frames import of_run
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
