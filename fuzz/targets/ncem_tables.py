@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from harvest.toolkit import csv_lines
+from harvest.toolkit import delimited
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.source import NcemSource
 
@@ -21,11 +21,11 @@ def run(data: bytes) -> None:
     found = check_source(source)
     if found is None or data[-1] % 4:
         return
-    usual, csv_lines.BLOCK_BYTES = csv_lines.BLOCK_BYTES, 20 + data[-1]
+    usual, delimited.BLOCK_BYTES = delimited.BLOCK_BYTES, 20 + data[-1]
     try:
         cut = check_source(source)
     finally:
-        csv_lines.BLOCK_BYTES = usual
+        delimited.BLOCK_BYTES = usual
     require(cut is not None and _counts(cut) == _counts(found), "other counts in small blocks")
 
 

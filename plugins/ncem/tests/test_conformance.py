@@ -20,7 +20,7 @@ class TestDirectory(SourceConformance):
 
     def sample(self, directory: Path) -> Path:
         for receiver in (0, 1):
-            told = {
+            status = {
                 "time": "2023-10-16T15:30:41.250000+00:00",
                 "last_scan_number": 12,
                 "progress": 100.0,
@@ -28,7 +28,7 @@ class TestDirectory(SourceConformance):
                 "note": "Zürich",
             }
             path = directory / f"4dstem_rec_status_{receiver}_scan_12.json"
-            path.write_text(json.dumps(told))
+            path.write_text(json.dumps(status))
         for name in ("data_scan0000000012_module3.data", "notes.txt"):
             (directory / name).write_bytes(b"abc")
             os.utime(directory / name, ns=(0, 1_697_470_245_123_456_000))
@@ -37,7 +37,7 @@ class TestDirectory(SourceConformance):
 
 class TestTable(SourceConformance):
     source = NcemSource
-    blocks: ClassVar = {"harvest.toolkit.csv_lines:BLOCK_BYTES": (1, 7, 40)}
+    blocks: ClassVar = {"harvest.toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 
     def sample(self, directory: Path) -> Path:
         path = directory / "receivers.csv"

@@ -21,7 +21,7 @@ from harvest_ncem.source import NcemSource
 
 def status(folder: Path, receiver: int, scan: int, **changes) -> Path:
     """Write a receiver status; a key given as ... is left out."""
-    told = {
+    content = {
         "time": "2023-10-16T15:30:41.250000+00:00",
         "last_scan_number": scan,
         "progress": 100.0,
@@ -29,7 +29,7 @@ def status(folder: Path, receiver: int, scan: int, **changes) -> Path:
         **changes,
     }
     path = folder / f"4dstem_rec_status_{receiver}_scan_{scan}.json"
-    path.write_text(json.dumps({k: v for k, v in told.items() if v is not ...}))
+    path.write_text(json.dumps({k: v for k, v in content.items() if v is not ...}))
     return path
 
 
@@ -88,7 +88,7 @@ def test_offsets_are_applied_and_recorded(tmp_path):
     [
         (b'{"time": "2023-10-16T15:30:41+00', "damaged JSON"),
         (b"", "the file is empty"),
-        (b"[1, 2]", "the JSON is no object"),
+        (b"[1, 2]", "the JSON is not an object"),
         (b'{"last_scan_number": 1, "progress": 1.0, "UUID": "u"}', "key 'time' is missing"),
         (
             b'{"time": 5, "last_scan_number": 1, "progress": 1.0, "UUID": "u"}',
@@ -221,7 +221,7 @@ def test_cells_of_a_receiver_table_are_counted_one_by_one(tmp_path):
     assert last["modify_time"] == datetime(2023, 10, 16, 15, 30, 45, tzinfo=UTC)
     reasons = {(r.position, r.reason) for r in found.rejects}
     assert (2, "time3 of scan 7: no ISO 8601 time") in reasons
-    assert (4, "scan_number 'x' is no number") in reasons
+    assert (4, "scan_number 'x' is not a number") in reasons
     assert (5, "3 fields where the header has 7") in reasons
     assert any(p == 6 and "not UTF-8" in reason for p, reason in reasons)
     assert found.filtered == {"blank line": 1, "receiver or file without a time": 5}

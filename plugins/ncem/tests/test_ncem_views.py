@@ -375,13 +375,16 @@ def test_a_study_is_read_from_toml(tmp_path):
     ("text", "message"),
     [
         ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is not known here"),
-        ("[file_transfer]\nmax_elapsed = '29'", "file_transfer.max_elapsed: '29' is no duration"),
+        (
+            "[file_transfer]\nmax_elapsed = '29'",
+            "file_transfer.max_elapsed: '29' is not a duration",
+        ),
         ("[[range]]\nsize='128'\nscans=[1,2]", "range 1.method is missing"),
         (
             "[[range]]\nsize='128'\nmethod='copy'\nscans=[1,2]",
             "range 1.method: 'copy' is not one of streaming, file_transfer",
         ),
-        ("[[range]]\nsize='big'\nmethod='streaming'\nscans=[1,2]", "'big' is no scan size"),
+        ("[[range]]\nsize='big'\nmethod='streaming'\nscans=[1,2]", "'big' is not a scan size"),
         ("[[range]]\nsize='128'\nmethod='streaming'\nscans=[3,2]", "3 comes after 2"),
         (
             "[[range]]\nsize='128'\nmethod='streaming'\nscans=[1,5]\n"
@@ -391,7 +394,7 @@ def test_a_study_is_read_from_toml(tmp_path):
         ("[sizes.128]\nsubtract_save_time={real=1}", "subtract_save_time.blank is missing"),
         ("[sizes.128]\n[sizes.128x128]", "described twice"),
         ("range = 5", "range must be an array"),
-        ("not toml", "no valid TOML"),
+        ("not toml", "not valid TOML"),
     ],
 )
 def test_a_wrong_study_names_file_and_key(tmp_path, text, message):

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 
 import attrs
+
+from harvest.toolkit.settings import setting, time_zone
 
 from .durations import microseconds
 
 __all__ = ["DEFAULT_ZONE", "NcemConfig"]
 
 DEFAULT_ZONE = "America/Los_Angeles"
-
-
-def _zone(instance: object, attribute: attrs.Attribute[str], value: str) -> None:
-    try:
-        zoneinfo.ZoneInfo(value)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            f"timezone {value!r} is not known; give an IANA name such as {DEFAULT_ZONE} or UTC"
-        ) from error
 
 
 def _offsets(
@@ -42,10 +34,8 @@ def _offsets(
 class NcemConfig:
     """How clocks and naive times are to be understood."""
 
-    timezone: str = attrs.field(
-        default=DEFAULT_ZONE,
-        validator=_zone,
-        metadata={"doc": "IANA zone of times that carry none, as in the CSV tables"},
+    timezone: str = setting(
+        "IANA zone of times that carry none, as in the CSV tables", DEFAULT_ZONE, time_zone
     )
     clock_offset: dict[str, str] = attrs.field(
         factory=dict,

@@ -8,14 +8,14 @@ at (raw files are large, and may lie on tape).
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harvest import Partition
+from harvest.toolkit.files import walk_files
 
-from .names import Kind, parse_name
-from .tables import recognise
+from .headers import recognise
+from .names import LOOK_BYTES, Kind, parse_name
 
 __all__ = ["OTHER", "SCANS_PER_GROUP", "partitions"]
 
@@ -27,19 +27,9 @@ OTHER = "not a receiver status, data, log or HDF5 file, nor a table of them"
 
 def partitions(root: Path) -> Iterator[Partition]:
     """The partitions of a directory and all below it, in a fixed order."""
-    for folder, names in _walk(root):
+    for folder, files in walk_files(root):
         relative = "" if folder == root else f"{folder.relative_to(root).as_posix()}/"
-        yield from _folder(folder, relative, names)
-
-
-def _walk(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    for folder, below, names in os.walk(root, onerror=_raise):
-        below.sort()
-        yield Path(folder), sorted(names)
-
-
-def _raise(error: OSError) -> None:
-    raise error
+        yield from _folder(folder, relative, [file.name for file in files])
 
 
 def _folder(folder: Path, relative: str, names: Sequence[str]) -> Iterator[Partition]:
@@ -71,7 +61,7 @@ def _folder(folder: Path, relative: str, names: Sequence[str]) -> Iterator[Parti
             id=f"{relative}{word}-{first:010d}",
             origin=str(folder),
             inputs=tuple(str(folder / name) for name in members),
-            size_bytes=200 * len(members),
+            size_bytes=LOOK_BYTES * len(members),
             options={"what": word, "folder": str(folder), "names": tuple(members)},
             fingerprint=None if read else _stamp(folder, members),
         )
@@ -95,7 +85,7 @@ def _stamp(folder: Path, names: Iterable[str]) -> str:
     for name in names:
         try:
             found = (folder / name).stat()
-        except OSError as error:  # told as a reject when the partition is read
+        except OSError as error:  # a reject when the partition is read
             words.append(f"{name}\0{error.errno}")
         else:
             words.append(f"{name}\0{found.st_size}\0{found.st_mtime_ns}")

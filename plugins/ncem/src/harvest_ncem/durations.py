@@ -23,10 +23,10 @@ _CLOCK = re.compile(r"([+-]?)(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 def microseconds(text: str | float) -> int:
     """The duration in whole microseconds, exactly; a plain number counts seconds.
 
-    Raises ValueError when the text is no duration, or finer than a microsecond.
+    Raises ValueError when the text is not a duration, or finer than a microsecond.
     """
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
-        raise ValueError(f"{text!r} is no duration; write it like -27ms, 1.5s or 29m")
+        raise ValueError(f"{text!r} is not a duration; write it like -27ms, 1.5s or 29m")
     if not isinstance(text, str):
         return _whole(Decimal(str(text)) * 1_000_000, text)
     word = text.strip()
@@ -40,7 +40,7 @@ def microseconds(text: str | float) -> int:
         return 0
     else:
         raise ValueError(
-            f"{text!r} is no duration; write a number with a unit (us, ms, s, m, h), "
+            f"{text!r} is not a duration; write a number with a unit (us, ms, s, m, h), "
             "such as -27ms, or HH:MM:SS"
         )
     return _whole(-value if sign == "-" else value, text)
@@ -48,7 +48,7 @@ def microseconds(text: str | float) -> int:
 
 def _whole(value: Decimal, text: object) -> int:
     if not value.is_finite() or value != value.to_integral_value() or abs(value) > 10**17:
-        raise ValueError(f"{text!r} is no whole number of microseconds")
+        raise ValueError(f"{text!r} is not a whole number of microseconds")
     return int(value)
 
 

@@ -9,20 +9,21 @@ from typing import Any
 
 import orjson
 import polars as pl
-import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.model.frames import seconds
 from harvest.toolkit.frames import TEXT_MAP
+from harvest.toolkit.texts import printable
 
 from .config import NcemConfig
-from .names import FileName, parse_name, readable
+from .names import LOOK_BYTES, FileName, parse_name
 from .records import DataFile, ReceiverStatus
-from .times import as_seconds, parse_times
+from .times import parse_times
 
 __all__ = ["read_files", "read_statuses"]
 
 LARGEST_STATUS = 1024 * 1024
-"""Bytes of a receiver status, which has about 150; what is larger is none."""
+"""Bytes of a receiver status, which has about 150; what is larger is not one."""
 
 STATUS_KEYS = {
     "time": str,
@@ -34,58 +35,24 @@ STATUS_KEYS = {
 
 def read_statuses(
     folder: Path, names: Iterable[str], config: NcemConfig, ctx: ReadContext
-) -> Iterator[tuple[type[ReceiverStatus], pa.Table]]:
+) -> Iterator[tuple[type[ReceiverStatus], pl.DataFrame]]:
     """The receiver statuses of a folder as a frame; damaged ones are rejected."""
     rows: list[dict[str, Any]] = []
     raws: list[bytes] = []
     for name in names:
         ctx.read(1)
-        path = readable(str(folder / name))
-        raw, reason = _bytes(folder / name)
+        raw, reason = _content(folder / name)
         status: dict[str, Any] = {}
         if not reason:
             status, reason = _status(raw)
+        origin = printable(str(folder / name))
         if reason:
-            ctx.reject(raw, reason, position=1, origin=path, record_type="ncem.receiver_status")
+            ctx.reject(raw, reason, position=1, origin=origin, record_type="ncem.receiver_status")
             continue
-        told = _name(name)
-        rows.append(
-            {
-                "text": status.pop("time"),
-                "scan_number": told.scan_number,
-                "receiver": told.receiver,
-                "uuid": status.pop("UUID"),
-                "progress": float(status.pop("progress")),
-                "last_scan_number": status.pop("last_scan_number"),
-                "shift": config.receiver_offset(told.receiver or 0),
-                "extra": [{"key": k, "value": _text(v)} for k, v in status.items()] or None,
-                "origin": path,
-            }
-        )
+        rows.append(_status_row(status, _name(name), origin, config))
         raws.append(raw)
-        ctx.advance(200)
-    if not rows:
-        return
-    frame = pl.DataFrame(rows, schema=_STATUS_SCHEMA)
-    parsed = parse_times(frame["text"], config.timezone)
-    for note in parsed.notes(config.timezone):
-        ctx.note(note)
-    frame = frame.with_columns(
-        parsed.times.alias("recorded_time"), parsed.reasons.alias("reason")
-    ).with_row_index()
-    for index, origin, reason, text in (
-        frame.filter(pl.col("reason").is_not_null())
-        .select("index", "origin", "reason", "text")
-        .iter_rows()
-    ):
-        ctx.reject(
-            raws[index],
-            f"time {text!r}: {reason}",
-            position=1,
-            origin=origin,
-            record_type="ncem.receiver_status",
-        )
-    good = frame.filter(pl.col("reason").is_null())
+        ctx.advance(LOOK_BYTES)
+    good = _with_times(pl.DataFrame(rows, schema=_STATUS_SCHEMA), raws, config, ctx)
     if good.is_empty():
         return
     yield (
@@ -98,12 +65,52 @@ def read_statuses(
             "progress",
             "last_scan_number",
             "recorded_time",
-            as_seconds(pl.col("shift")).alias("clock_offset_s"),
+            seconds(pl.col("shift")).alias("clock_offset_s"),
             "extra",
             "origin",
             pl.lit(1, pl.Int64).alias("position"),
         ),
     )
+
+
+def _status_row(
+    status: dict[str, Any], name: FileName, origin: str, config: NcemConfig
+) -> dict[str, Any]:
+    """A row of ``_STATUS_SCHEMA``."""
+    other = [(key, value) for key, value in status.items() if key not in STATUS_KEYS]
+    return {
+        "text": status["time"],
+        "scan_number": name.scan_number,
+        "receiver": name.receiver,
+        "uuid": status["UUID"],
+        "progress": float(status["progress"]),
+        "last_scan_number": status["last_scan_number"],
+        "shift": config.receiver_offset(name.receiver or 0),
+        "extra": [{"key": key, "value": _text(value)} for key, value in other] or None,
+        "origin": origin,
+    }
+
+
+def _with_times(
+    rows: pl.DataFrame, raws: list[bytes], config: NcemConfig, ctx: ReadContext
+) -> pl.DataFrame:
+    """The rows whose text is a time, with that as ``recorded_time``; others are rejected."""
+    parsed = parse_times(rows["text"], config.timezone)
+    for note in parsed.zones.notes(config.timezone):
+        ctx.note(note)
+    rows = rows.with_columns(
+        parsed.times.alias("recorded_time"), parsed.reasons.alias("reason")
+    ).with_row_index()
+    bad = rows.filter(pl.col("reason").is_not_null())
+    for index, origin, reason, text in bad.select("index", "origin", "reason", "text").iter_rows():
+        ctx.reject(
+            raws[index],
+            f"time {text!r}: {reason}",
+            position=1,
+            origin=origin,
+            record_type="ncem.receiver_status",
+        )
+    return rows.filter(pl.col("reason").is_null())
 
 
 _STATUS_SCHEMA = pl.Schema(
@@ -122,13 +129,13 @@ _STATUS_SCHEMA = pl.Schema(
 
 
 def _name(name: str) -> FileName:
-    told = parse_name(readable(name))
-    if told is None:
+    found = parse_name(printable(name))
+    if found is None:
         raise AssertionError(f"{name} was planned, so its name is known")
-    return told
+    return found
 
 
-def _bytes(path: Path) -> tuple[bytes, str | None]:
+def _content(path: Path) -> tuple[bytes, str | None]:
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST_STATUS + 1)
@@ -137,7 +144,7 @@ def _bytes(path: Path) -> tuple[bytes, str | None]:
     except OSError as error:
         return b"", f"the file cannot be read: {error.strerror}"
     if len(raw) > LARGEST_STATUS:
-        return raw, f"larger than {LARGEST_STATUS} bytes, so no receiver status"
+        return raw, f"larger than {LARGEST_STATUS} bytes, so not a receiver status"
     return raw, None if raw.strip() else "the file is empty"
 
 
@@ -147,7 +154,7 @@ def _status(raw: bytes) -> tuple[dict[str, Any], str | None]:
     except orjson.JSONDecodeError as error:
         return {}, f"damaged JSON: {error}"
     if not isinstance(status, dict):
-        return {}, "the JSON is no object"
+        return {}, "the JSON is not an object"
     for key, kind in STATUS_KEYS.items():
         if key not in status:
             return {}, f"key {key!r} is missing"
@@ -174,42 +181,24 @@ def _text(value: Any) -> str:
 def read_files(
     folder: Path, names: Iterable[str], config: NcemConfig, ctx: ReadContext
 ) -> Iterator[tuple[type[DataFile], pl.DataFrame]]:
-    """Data, log and HDF5 files of a folder as a frame: what name and file system tell."""
+    """Data, log and HDF5 files of a folder as a frame: what name and file system say."""
     rows: list[tuple[Any, ...]] = []
     for name in names:
         ctx.read(1)
         file = os.fspath(folder / name)
-        path = readable(file)
+        origin = printable(file)
         try:
             found = os.stat(file)  # noqa: PTH116 - many files, one call each
-        except FileNotFoundError:
-            reason = "the file vanished before it was looked at"
-            ctx.reject(name, reason, position=1, origin=path, record_type="ncem.data_file")
-            continue
         except OSError as error:
-            reason = f"the file cannot be looked at: {error.strerror}"
-            ctx.reject(name, reason, position=1, origin=path, record_type="ncem.data_file")
-            continue
-        told = _name(name)
-        shift = config.site_offset("nersc" if told.kind == "h5" else "ncem")
-        micros = found.st_mtime_ns // 1_000
-        rows.append(
-            (
-                told.scan_number,
-                told.distiller_id,
-                told.kind,
-                path,
-                found.st_size,
-                micros + shift,
-                micros,
-                shift / 1e6,
-                told.module,
-                told.uuid,
-                told.suffix,
-                told.stamp,
+            reason = (
+                "the file vanished before it was looked at"
+                if isinstance(error, FileNotFoundError)
+                else f"the file cannot be looked at: {error.strerror}"
             )
-        )
-        ctx.advance(200)
+            ctx.reject(name, reason, position=1, origin=origin, record_type="ncem.data_file")
+            continue
+        rows.append(_file_row(found, _name(name), origin, config))
+        ctx.advance(LOOK_BYTES)
     if rows:
         time = pl.Datetime("us", "UTC")
         yield (
@@ -220,6 +209,28 @@ def read_files(
                 pl.lit(1, pl.Int64).alias("position"),
             ),
         )
+
+
+def _file_row(
+    found: os.stat_result, name: FileName, path: str, config: NcemConfig
+) -> tuple[Any, ...]:
+    """A row of ``_FILE_SCHEMA``."""
+    shift = config.site_offset("nersc" if name.kind == "h5" else "ncem")
+    micros = found.st_mtime_ns // 1_000
+    return (
+        name.scan_number,
+        name.distiller_id,
+        name.kind,
+        path,
+        found.st_size,
+        micros + shift,
+        micros,
+        shift / 1e6,
+        name.module,
+        name.uuid,
+        name.suffix,
+        name.stamp,
+    )
 
 
 _FILE_SCHEMA = pl.Schema(

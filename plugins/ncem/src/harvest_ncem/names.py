@@ -1,4 +1,4 @@
-"""What the names of the experiment's files tell."""
+"""What the names of the experiment's files say."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-__all__ = ["FileName", "Kind", "parse_name", "readable"]
+__all__ = ["LOOK_BYTES", "FileName", "Kind", "parse_name"]
 
 Kind: TypeAlias = Literal["status", "data", "h5", "log"]
 
 _UUID = (
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}"
 )
-# copies that people keep beside the live file (..._scan_12_old.json) tell of scans too
+# copies that people keep beside the live file (..._scan_12_old.json) count, too
 _STATUS = re.compile(r"4dstem_rec_status_(\d+)_scan_(\d+)(?:[^0-9].*)?\.json")
 _DATA = re.compile(r"data_scan(\d+)_module(\d*).*\.data")
 _LOG = re.compile(r"log_scan_?(\d+)(?:[^0-9].*)?")
 _H5 = re.compile(rf"FOURD_(\d{{6}}_\d{{4}})_(\d+)_(\d+)(?:_({_UUID}))?(?:_(.+))?\.h5")
+
+LOOK_BYTES = 200
+"""What a file counts in the progress of a run: a status has about so many, others are not read."""
 
 _LARGEST = 2**63 - 1
 
 
 @attrs.frozen(kw_only=True)
 class FileName:
-    """A recognised name; what a name does not tell is None."""
+    """A recognised name; what a name does not say is None."""
 
     kind: Kind
     scan_number: int
@@ -37,13 +40,8 @@ class FileName:
     stamp: str | None = None
 
 
-def readable(text: str) -> str:
-    """A name or path as text: bytes of it that are no UTF-8 become escapes."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
 def parse_name(name: str) -> FileName | None:
-    """What a file name tells, or None where it is none of the experiment's.
+    """What a file name says; None where it does not belong to the experiment.
 
     Forms: ``4dstem_rec_status_<receiver>_scan_<scan>.json``, ``data_scan<scan>_module*.data``,
     ``log_scan<scan>*`` and ``FOURD_<YYMMDD>_<HHMM>_<distiller>_<scan>[_<uuid>][_<suffix>].h5``.

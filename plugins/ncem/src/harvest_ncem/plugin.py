@@ -39,10 +39,7 @@ def harvest_views() -> Iterable[View]:
             "with per=range, the statistics of each scan range.",
             build="harvest_ncem.views.offload:build",
             requires=("ncem.receiver_status", "ncem.data_file"),
-            settings={
-                "study": _STUDY,
-                "per": "scan (default) or range: what a row stands for",
-            },
+            settings={"study": _STUDY, "per": "scan (default) or range: what a row stands for"},
         ),
         View(
             name="ncem.file_transfer",

@@ -1,8 +1,8 @@
 """Record types of NCEM's 4D-STEM experiment.
 
-A scan is told by up to four *receivers*, each with its own clock, and by the *files* that its data
-became: raw files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it was
-recorded beside the time as corrected by the declared clock offset.
+Up to four *receivers*, each with its own clock, report a scan, and its data become *files*: raw
+files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it was recorded beside
+the time as corrected by the declared clock offset.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harvest import Record, field
 
 @harvest.record("ncem.receiver_status", layer="workflow", level="worker")
 class ReceiverStatus(Record):
-    """A receiver tells of a scan (``4dstem_rec_status_<receiver>_scan_<scan>.json``).
+    """A receiver reports a scan (``4dstem_rec_status_<receiver>_scan_<scan>.json``).
 
     The file is rewritten while the scan runs.  A scan that is taken again under the same number
     has another ``uuid``: both stay as rows when both are found.  In a CSV table each cell with a
@@ -59,7 +59,7 @@ class DataFile(Record):
     clock_offset_s: float | None = field(
         unit="s", doc="What was added to the clock's reading; 0 where no offset is declared."
     )
-    module: int | None = field(doc="Detector module of a data file, where the name tells it.")
+    module: int | None = field(doc="Detector module of a data file, where the name says it.")
     uuid: str | None = field(doc="Id of the acquisition, where the name of an HDF5 file ends so.")
     suffix: str | None = field(doc="What else the name ends with: centered for a derived file.")
     stamp: str | None = field(doc="YYMMDD_HHMM in the name of an HDF5 file, as written.")

@@ -123,14 +123,13 @@ def _intro(table: pl.DataFrame) -> list[str]:
             "No size has both methods, so nothing can be compared. What was left out, and why, "
             "is listed below; sizes and scan ranges come from the study: --set study=FILE."
         ]
-    told = ", ".join(f"{s} times at {size}" for size, s in _speed_ups(pairs))
+    factors = ", ".join(
+        f"{value:.2f} times at {size}"
+        for size, value in pairs.select("size", "speed_up").iter_rows()
+    )
     return [
-        f"File transfer takes longer than streaming by these factors: {told}, without outliers."
+        f"File transfer takes longer than streaming by these factors: {factors}, without outliers."
     ]
-
-
-def _speed_ups(pairs: pl.DataFrame) -> list[tuple[str, str]]:
-    return [(size, f"{value:.2f}") for size, value in pairs.select("size", "speed_up").iter_rows()]
 
 
 def _warnings(limits: pl.DataFrame) -> list[str]:
@@ -212,23 +211,7 @@ def _overview(table: pl.DataFrame) -> Plot:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        tops = dict.fromkeys(sizes, 0.0)
-        for number, method in enumerate(METHODS):
-            places = [i for i, size in enumerate(sizes) if (size, method) in found]
-            means = [found[sizes[i], method][0] for i in places]
-            spread = [found[sizes[i], method][1] for i in places]
-            axes.bar(
-                [i + (number - 0.5) * 0.36 for i in places],
-                means,
-                width=0.34,
-                color=f"C{1 - number}",
-                label=LABELS[method],
-                # a whisker below zero would say that something took negative time
-                yerr=[[min(m, s) for m, s in zip(means, spread, strict=True)], spread],
-                error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
-            )
-            for i, mean, std in zip(places, means, spread, strict=True):
-                tops[sizes[i]] = max(tops[sizes[i]], mean + std)
+        tops = _bars(axes, sizes, found)
         for i, size in enumerate(sizes):
             if size in factors:
                 axes.annotate(
@@ -247,15 +230,42 @@ def _overview(table: pl.DataFrame) -> Plot:
         axes.set_ylabel("duration per scan (s)")
         axes.legend(loc="upper left")
 
-    told = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
+    said = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
     return Plot(
         "speed-up",
         draw,
         "Mean duration and speed-up",
         "Bars: mean duration per scan by size and method, without outliers; whiskers: one "
-        "standard deviation. Speed-up of streaming: " + (told or "no size has both methods") + ".",
+        "standard deviation. Speed-up of streaming: " + (said or "no size has both methods") + ".",
         size=(7.5, 3.8),
     )
+
+
+def _bars(
+    axes: Any, sizes: list[str], found: dict[tuple[str, str], tuple[float, float]]
+) -> dict[str, float]:
+    """Draw both methods side by side at each size; how high the whiskers of each size reach.
+
+    found: mean and standard deviation by size and method.
+    """
+    tops = dict.fromkeys(sizes, 0.0)
+    for number, method in enumerate(METHODS):
+        places = [i for i, size in enumerate(sizes) if (size, method) in found]
+        means = [found[sizes[i], method][0] for i in places]
+        spread = [found[sizes[i], method][1] for i in places]
+        axes.bar(
+            [i + (number - 0.5) * 0.36 for i in places],
+            means,
+            width=0.34,
+            color=f"C{1 - number}",
+            label=LABELS[method],
+            # a whisker below zero would say that something took negative time
+            yerr=[[min(m, s) for m, s in zip(means, spread, strict=True)], spread],
+            error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
+        )
+        for i, mean, std in zip(places, means, spread, strict=True):
+            tops[sizes[i]] = max(tops[sizes[i]], mean + std)
+    return tops
 
 
 def _histograms(size: str, rows: pl.DataFrame) -> Plot:
@@ -268,7 +278,7 @@ def _histograms(size: str, rows: pl.DataFrame) -> Plot:
         for axes, (method, found) in zip(panels, groups, strict=True):
             _histogram(axes, method, found)
 
-    told = "; ".join(
+    said = "; ".join(
         f"{LABELS[method]}: {found.height:,} values, median "
         f"{_short(found['duration_s'].median())} s, {found['outlier'].sum():,} outliers"
         for method, found in groups
@@ -277,7 +287,7 @@ def _histograms(size: str, rows: pl.DataFrame) -> Plot:
         f"histogram-{_word(size)}",
         draw,
         f"Durations at {size}",
-        f"Histograms of the durations at {size}. {told[0].upper()}{told[1:]}.",
+        f"Histograms of the durations at {size}. {said[0].upper()}{said[1:]}.",
         size=(7.5, 2.9),
     )
 

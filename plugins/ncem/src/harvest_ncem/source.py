@@ -6,14 +6,27 @@ or the CSV tables that were gathered from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
+import attrs
+
+from harvest import (
+    Detection,
+    Partition,
+    ReadContext,
+    Record,
+    Source,
+    SourceError,
+    file_partition,
+)
+from harvest.toolkit.files import input_path
 
 from .config import NcemConfig
-from .names import parse_name
+from .directory import OTHER, partitions
+from .headers import recognise
+from .names import LOOK_BYTES, parse_name
 from .records import DataFile, ReceiverStatus
 
 __all__ = ["NcemSource"]
@@ -42,91 +55,56 @@ class NcemSource(Source):
             if name.kind == "h5":
                 return Detection(0.6, "a file named like Distiller's HDF5 files")
             return Detection(0.5, f"a file named like the experiment's {name.kind} files")
-        if path.suffix.lower() == ".csv":
-            from .tables import recognise
-
-            if table := recognise(path):
-                what = "receiver times" if table.receivers else "HDF5 write times"
-                return Detection(0.9, f"the header of a table of {what}")
+        if path.suffix.lower() == ".csv" and (table := recognise(path)):
+            what = "receiver times" if table.receivers else "HDF5 write times"
+            return Detection(0.9, f"the header of a table of {what}")
         return None
 
     def plan(self) -> Iterable[Partition]:
         """One partition per table, and per 500 scan numbers of a directory's files."""
-        path = Path(self.location).expanduser().absolute()
-        if not path.exists():
+        path = input_path(self.location)
+        if not path.is_dir():
+            return [_single(path)]
+        try:
+            found = list(partitions(path))
+        except OSError as error:
             raise SourceError(
-                "no such file or directory", where=str(path), remedy="check the location"
+                f"cannot be listed: {error.strerror}",
+                where=str(error.filename or path),
+                remedy="check the permissions",
+            ) from error
+        if all(partition.options["what"] == "other" for partition in found):
+            raise SourceError(
+                "holds no receiver status, data, log or HDF5 file, nor a table of them",
+                where=str(path),
+                remedy="check the location",
             )
-        if path.is_dir():
-            from .directory import partitions
-
-            try:
-                found = list(partitions(path))
-            except OSError as error:
-                raise SourceError(
-                    f"cannot be listed: {error.strerror}",
-                    where=str(error.filename or path),
-                    remedy="check the permissions",
-                ) from error
-            if all(p.options["what"] == "other" for p in found):
-                raise SourceError(
-                    "holds no receiver status, data, log or HDF5 file, nor a table of them",
-                    where=str(path),
-                    remedy="check the location",
-                )
-            return found
-        return [self._single(path)]
-
-    def _single(self, path: Path) -> Partition:
-        origin = str(path)
-        if name := parse_name(path.name):
-            what = "status" if name.kind == "status" else "files"
-            return Partition(
-                id=path.name,
-                origin=origin,
-                inputs=(origin,),
-                size_bytes=path.stat().st_size if what == "status" else 200,
-                options={"what": what, "folder": str(path.parent), "names": (path.name,)},
-            )
-        return Partition(
-            id=path.name,
-            origin=origin,
-            inputs=(origin,),
-            size_bytes=path.stat().st_size,
-            options={"what": "table"},
-        )
+        return found
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Rows of a table, or of the files of one group."""
+        from . import files, tables  # they need polars, which planning does not
+
         what = partition.options["what"]
         if what == "other":
-            from .directory import OTHER
-
             ctx.read(partition.options["count"])
             ctx.filtered(partition.options["count"], OTHER)
             return ()
         if what == "table":
-            return self._table(partition.path, ctx)
-        from .files import read_files, read_statuses
-
-        reader = read_statuses if what == "status" else read_files
+            return tables.read_table(partition.path, self.config, ctx)
+        reader = files.read_statuses if what == "status" else files.read_files
         folder = Path(partition.options["folder"])
         return reader(folder, partition.options["names"], self.config, ctx)
 
-    def _table(self, path: Path, ctx: ReadContext) -> Iterator[Any]:
-        from .tables import read_table, recognise
 
-        try:
-            table = recognise(path)
-            if table is None:
-                raise SourceError(
-                    "neither the name nor the header is one of the experiment's",
-                    where=str(path),
-                    remedy="give a directory, a receiver status, or a table with the header "
-                    "scan_number,time0,... or distiller_id,scan_number,datetime",
-                )
-            yield from read_table(path, table, self.config, ctx)
-        except OSError as error:
-            raise SourceError(
-                f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
-            ) from error
+def _single(path: Path) -> Partition:
+    """The partition of a file by itself: one of the experiment's by its name, else a table."""
+    whole = file_partition(path, id=path.name)
+    name = parse_name(path.name)
+    if name is None:
+        return attrs.evolve(whole, options={"what": "table"})
+    options = {"folder": str(path.parent), "names": (path.name,)}
+    if name.kind == "status":
+        return attrs.evolve(whole, options={"what": "status", **options})
+    # looked at, not read
+    return attrs.evolve(whole, size_bytes=LOOK_BYTES, options={"what": "files", **options})

@@ -127,7 +127,7 @@ def size_name(value: object) -> str:
     """A size in its one spelling, ``128x128``; from 128, ``128_128`` or ``128 x 128`` too."""
     found = _SIZE.fullmatch(str(value).strip())
     if found is None or isinstance(value, bool):
-        raise ValueError(f"{value!r} is no scan size; write it like 128x128")
+        raise ValueError(f"{value!r} is not a scan size; write it like 128x128")
     first = int(found[1])
     return f"{first}x{int(found[2]) if found[2] else first}"
 
@@ -151,13 +151,13 @@ def load_study(path: str | Path | Study | None) -> Study:
             remedy="give the path of a TOML file as the setting study",
         ) from error
     except UnicodeDecodeError as error:
-        raise ConfigError("no UTF-8 text", where=str(file), remedy="give a TOML file") from error
+        raise ConfigError("not UTF-8 text", where=str(file), remedy="give a TOML file") from error
     try:
         top = _Table(tomllib.loads(text), "")
         return _study(top, str(file))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
-            f"no valid TOML: {error}", where=str(file), remedy="correct the file"
+            f"not valid TOML: {error}", where=str(file), remedy="correct the file"
         ) from error
     except _WrongKeyError as error:
         raise ConfigError(str(error), where=str(file), remedy="correct the file") from error
@@ -293,26 +293,26 @@ def _ranges(values: object) -> tuple[Range, ...]:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(f"{value!r} is not a text")
     return value
 
 
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no whole number from 0")
+        raise ValueError(f"{value!r} is not a whole number from 0")
     return value
 
 
 def _pair(value: object) -> tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"{value!r} is no pair of whole numbers, such as [2709, 3688]")
+        raise ValueError(f"{value!r} is not a pair of whole numbers, such as [2709, 3688]")
     return _count(value[0]), _count(value[1])
 
 
 def _duration(value: Any) -> float:
     number = seconds(value)
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is no duration")
+        raise ValueError(f"{value!r} is not a duration")
     return number
 
 
@@ -325,7 +325,7 @@ def _positive(value: Any) -> float:
 
 def _positive_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-        raise ValueError(f"{value!r} is no number from 0")
+        raise ValueError(f"{value!r} is not a number from 0")
     return float(value)
 
 

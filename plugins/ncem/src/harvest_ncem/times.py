@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 import polars as pl
 
-__all__ = ["ParsedTimes", "as_seconds", "parse_times"]
+__all__ = ["ParsedTimes", "ZoneCounts", "parse_times"]
 
 _FORM: Final = (
     r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
@@ -21,20 +21,19 @@ _FORM: Final = (
 
 
 @attrs.frozen
-class ParsedTimes:
-    """The outcome for a column of texts, all of its length.
+class ZoneCounts:
+    """How many texts had their zone offset twice, had none, or named an hour that came twice."""
 
-    times: timestamps (us, UTC); null where ``reasons`` says what was wrong.
-    reasons: null where all is well.
-    doubled, naive, ambiguous: how many texts had their zone offset twice, had none, or named a
-        local time that the clocks showed twice.
-    """
+    doubled: int = 0
+    naive: int = 0
+    ambiguous: int = 0
 
-    times: pl.Series
-    reasons: pl.Series
-    doubled: int
-    naive: int
-    ambiguous: int
+    def __add__(self, other: ZoneCounts) -> ZoneCounts:
+        return ZoneCounts(
+            self.doubled + other.doubled,
+            self.naive + other.naive,
+            self.ambiguous + other.ambiguous,
+        )
 
     def notes(self, zone: str) -> list[str]:
         """Remarks for the user, most general first."""
@@ -56,47 +55,76 @@ class ParsedTimes:
         return found
 
 
+@attrs.frozen
+class ParsedTimes:
+    """The outcome for a column of texts, all of its length.
+
+    times: timestamps (us, UTC); null where ``reasons`` says what was wrong.
+    reasons: null where all is well.
+    """
+
+    times: pl.Series
+    reasons: pl.Series
+    zones: ZoneCounts
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
     """Parse a column of texts without nulls; ``zone`` is the IANA zone of naive ones."""
-    text = pl.col("text")
-    local = pl.col("local")
-    offset = pl.col("offset")
     frame = (
-        pl.DataFrame({"text": texts.cast(pl.String)})
-        .with_columns(text.str.extract_groups(_FORM).alias("parts"))
+        _with_parts(texts)
         .with_columns(
-            pl.col("parts").struct.field("1").alias("date"),
-            pl.col("parts").struct.field("2").alias("clock"),
-            pl.col("parts").struct.field("3").fill_null("").alias("fraction"),
-            pl.col("parts").struct.field("4").alias("offset"),
-            pl.col("parts").struct.field("5").alias("second"),
+            first=pl.col("local").dt.replace_time_zone(
+                zone, ambiguous="earliest", non_existent="null"
+            ),
+            last=pl.col("local").dt.replace_time_zone(
+                zone, ambiguous="latest", non_existent="null"
+            ),
+            is_naive=pl.col("offset").is_null() & pl.col("local").is_not_null(),
+            is_doubled=pl.col("second").is_not_null() & (pl.col("offset") == pl.col("second")),
+        )
+        .with_columns(reason=_reason(zone))
+        .with_columns(time=pl.when(pl.col("reason").is_null()).then(_instant()))
+    )
+    good = frame.filter(pl.col("reason").is_null())
+    counts = good.select(
+        pl.col("is_doubled").sum(),
+        pl.col("is_naive").sum(),
+        (pl.col("is_naive") & (pl.col("first") != pl.col("last"))).sum().alias("ambiguous"),
+    ).row(0)
+    return ParsedTimes(frame["time"], frame["reason"], ZoneCounts(*counts))
+
+
+def _with_parts(texts: pl.Series) -> pl.DataFrame:
+    """The texts with ``local``, date and time of day, and ``shift``, the offset in minutes."""
+    part = pl.col("text").str.extract_groups(_FORM).struct
+    # digits beyond the microsecond are finer than the model's clock
+    micros = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    seconds = (pl.col("date") + "T" + pl.col("clock")).str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
+    )
+    return (
+        pl.DataFrame({"text": texts.cast(pl.String)})
+        .with_columns(
+            part.field("1").alias("date"),
+            part.field("2").alias("clock"),
+            part.field("3").fill_null("").alias("fraction"),
+            part.field("4").alias("offset"),
+            part.field("5").alias("second"),
         )
         .with_columns(
-            (
-                (pl.col("date") + "T" + pl.col("clock")).str.to_datetime(
-                    "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
-                )
-                + pl.duration(
-                    # digits beyond the microsecond are finer than the model's clock
-                    microseconds=pl.col("fraction")
-                    .str.pad_end(6, "0")
-                    .str.slice(0, 6)
-                    .cast(pl.Int64)
-                )
-            ).alias("local"),
-            _minutes(offset).alias("shift"),
+            local=seconds + pl.duration(microseconds=micros), shift=_minutes(pl.col("offset"))
         )
     )
-    frame = frame.with_columns(
-        local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").alias("first"),
-        local.dt.replace_time_zone(zone, ambiguous="latest", non_existent="null").alias("last"),
-        (offset.is_null() & local.is_not_null()).alias("is_naive"),
-        (pl.col("second").is_not_null() & (offset == pl.col("second"))).alias("is_doubled"),
-    ).with_columns(
+
+
+def _reason(zone: str) -> pl.Expr:
+    """What is wrong with a text; null where all is well."""
+    local = pl.col("local")
+    return (
         pl.when(local.is_null() & pl.col("date").is_not_null())
         .then(pl.lit("no such date or time of day"))
         .when(local.is_null())
@@ -107,24 +135,17 @@ def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
         .then(pl.lit("no such zone offset"))
         .when(pl.col("is_naive") & pl.col("first").is_null())
         .then(pl.lit(f"a local time that does not exist in {zone}, where the clocks skipped it"))
-        .alias("reason")
     )
-    frame = frame.with_columns(
-        pl.when(pl.col("reason").is_null())
-        .then(
-            pl.when(pl.col("is_naive"))
-            .then(pl.col("first").dt.convert_time_zone("UTC"))
-            .otherwise((local - pl.duration(minutes=pl.col("shift"))).dt.replace_time_zone("UTC"))
-        )
-        .alias("time")
+
+
+def _instant() -> pl.Expr:
+    """The instant that a time names, in UTC."""
+    shift = pl.duration(minutes=pl.col("shift"))
+    return (
+        pl.when(pl.col("is_naive"))
+        .then(pl.col("first").dt.convert_time_zone("UTC"))
+        .otherwise((pl.col("local") - shift).dt.replace_time_zone("UTC"))
     )
-    good = pl.col("reason").is_null()
-    counts = frame.select(
-        (good & pl.col("is_doubled")).sum().alias("doubled"),
-        (good & pl.col("is_naive")).sum().alias("naive"),
-        (good & pl.col("is_naive") & (pl.col("first") != pl.col("last"))).sum().alias("ambiguous"),
-    ).row(0)
-    return ParsedTimes(frame["time"], frame["reason"], *counts)
 
 
 def _minutes(offset: pl.Expr) -> pl.Expr:
@@ -139,12 +160,3 @@ def _minutes(offset: pl.Expr) -> pl.Expr:
         .then(-amount)
         .otherwise(amount)
     )
-
-
-def as_seconds(micros: pl.Expr) -> pl.Expr:
-    """Seconds of a column of microseconds, or of their halves: the nearest float to each.
-
-    polars divides by a constant by multiplying, which may miss it by a digit; a value equal to a
-    limit must not.
-    """
-    return (micros / 1e6).round(7)

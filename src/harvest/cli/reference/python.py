@@ -23,7 +23,6 @@ MODULES = (
     "harvest.report",
     "harvest_gpfs.compiled",
     "harvest.toolkit.csv_header",
-    "harvest.toolkit.csv_lines",
     "harvest.toolkit.deferred",
     "harvest.toolkit.delimited",
     "harvest.fault",

@@ -10,13 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from harvest import UsageError
 from harvest.api.view import DatasetReader
+from harvest.model.frames import seconds
 
-from ..durations import seconds
 from ..study import load_study
-from ..times import as_seconds
-from .scans import BOGUS, choice, statuses
+from .scans import BOGUS, choice, duration, statuses
 
 __all__ = ["build"]
 
@@ -30,13 +28,12 @@ def build(
     threshold: seconds, or text such as ``2s``; a larger spread is not synchronised.
     """
     choice("per", per, ("scan", "receiver"))
-    limit = load_study(study).clock_threshold_s
-    if threshold is not None:
-        try:
-            limit = seconds(threshold)
-        except ValueError as error:
-            raise UsageError(f"setting threshold: {error}", remedy="write it like 2s") from error
-    told = (
+    limit = (
+        load_study(study).clock_threshold_s
+        if threshold is None
+        else duration("threshold", threshold, "2s")
+    )
+    reports = (
         statuses(dataset)
         .group_by("scan_number", "take", "receiver")
         .agg(pl.col("time").min(), pl.col("uuid").sort_by("time").first())
@@ -53,21 +50,21 @@ def build(
             pl.len().over("scan_number", "take").cast(pl.Int64).alias("receivers"),
         )
     )
-    told = told.with_columns(as_seconds(pl.col("offset_us")).alias("offset_s"))
-    return _per_receiver(told, limit) if per == "receiver" else _per_scan(told, limit)
+    reports = reports.with_columns(_seconds_of_halves(pl.col("offset_us")).alias("offset_s"))
+    return _per_receiver(reports, limit) if per == "receiver" else _per_scan(reports, limit)
 
 
-def _per_scan(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
+def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     offset = pl.col("offset_s")
     return (
-        told.sort("scan_number", "take", "receiver")
+        reports.sort("scan_number", "take", "receiver")
         .group_by("scan_number", "take", maintain_order=True)
         .agg(
             pl.col("uuid").sort_by("time", "receiver").first(),
             pl.col("receivers").first(),
             pl.col("time").min().alias("first_receiver_time"),
             pl.col("time").max().alias("last_receiver_time"),
-            as_seconds(pl.col("since").max()).alias("spread_s"),
+            seconds(pl.col("since").max()).alias("spread_s"),
             pl.col("receiver")
             .sort_by(offset.abs(), descending=True, maintain_order=True)
             .first()
@@ -93,15 +90,15 @@ def _per_scan(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     )
 
 
-def _per_receiver(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
+def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     offset = pl.col("offset_s")
     return (
-        told.filter((pl.col("scan_number") != 0) & (pl.col("receivers") > 1))
+        reports.filter((pl.col("scan_number") != 0) & (pl.col("receivers") > 1))
         .group_by("receiver")
         .agg(
             pl.len().cast(pl.Int64).alias("n"),
             # of the exact offsets: a median of floats may lie a digit beyond the limit
-            as_seconds(pl.col("offset_us").median()).alias("median_offset_s"),
+            _seconds_of_halves(pl.col("offset_us").median()).alias("median_offset_s"),
             (pl.col("offset_us").mean() / 1e6).alias("mean_offset_s"),
             offset.min().alias("min_offset_s"),
             offset.max().alias("max_offset_s"),
@@ -113,3 +110,8 @@ def _per_receiver(told: pl.LazyFrame, limit: float) -> pl.LazyFrame:
         )
         .sort("receiver")
     )
+
+
+def _seconds_of_halves(microseconds: pl.Expr) -> pl.Expr:
+    """Seconds of halves of microseconds: the nearest float, as ``seconds`` of whole ones."""
+    return (microseconds / 1e6).round(7)

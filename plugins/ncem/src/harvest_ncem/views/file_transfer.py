@@ -13,13 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from harvest import UsageError
 from harvest.api.view import DatasetReader
 
-from ..durations import seconds
 from ..study import JobFilter, Study, load_study
 from .offload import means
-from .scans import choice, rows_of, volume
+from .scans import choice, duration, rows_of, volume
 
 __all__ = ["build"]
 
@@ -53,32 +51,19 @@ def build(
     Jobs that Distiller does not know are listed where they pass the study's job filters.
     """
     made = load_study(study)
-    correct = _switch(save_correction)
+    corrections = {name: made.size(name).save_correction_s for name in made.sizes}
     limit = made.max_elapsed_s
     if max_elapsed is not None:
-        try:
-            limit = seconds(max_elapsed)
-        except ValueError as error:
-            raise UsageError(f"setting max_elapsed: {error}", remedy="write it like 29m") from error
+        limit = duration("max_elapsed", max_elapsed, "29m")
+    if not _is_on(save_correction):
+        corrections = {}
     jobs, rows = _jobs(dataset, made.jobs), _distiller(dataset)
     joined = jobs.join(rows, left_on="job_id", right_on="slurm_id", how="full", coalesce=False)
     return (
         joined.filter(pl.col("known") | pl.col("refused").is_null())
         .join(_offload(dataset, made), on="size", how="left")
-        .with_columns(
-            _by_size({name: made.size(name).save_correction_s for name in made.sizes}, correct),
-            volume(made),
-        )
-        .with_columns(
-            pl.when(pl.col("size").is_not_null())
-            .then(
-                pl.col("elapsed_s")
-                + pl.col("offload_s").fill_null(0.0)
-                - pl.col("save_correction_s")
-            )
-            .alias("duration_s"),
-            _excluded(made, limit),
-        )
+        .with_columns(_by_size(corrections), volume(made))
+        .with_columns(_duration(), _exclusion(made, limit))
         .select(
             pl.coalesce("job_id", "slurm_id").alias("job_id"),
             *JOB_COLUMNS,
@@ -95,7 +80,16 @@ def build(
     )
 
 
-def _switch(value: Any) -> bool:
+def _duration() -> pl.Expr:
+    offload = pl.col("offload_s").fill_null(0.0)
+    return (
+        pl.when(pl.col("size").is_not_null())
+        .then(pl.col("elapsed_s") + offload - pl.col("save_correction_s"))
+        .alias("duration_s")
+    )
+
+
+def _is_on(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     return choice("save_correction", str(value).lower(), ("on", "off", "true", "false")) in (
@@ -168,8 +162,8 @@ def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
     return pl.concat([fixed, measured])
 
 
-def _by_size(values: dict[str, float], use: bool) -> pl.Expr:
-    if not use or not values:
+def _by_size(values: dict[str, float]) -> pl.Expr:
+    if not values:
         return pl.lit(0.0).alias("save_correction_s")
     return (
         pl.col("size")
@@ -178,7 +172,7 @@ def _by_size(values: dict[str, float], use: bool) -> pl.Expr:
     )
 
 
-def _excluded(study: Study, limit: float | None) -> pl.Expr:
+def _exclusion(study: Study, limit: float | None) -> pl.Expr:
     known = pl.col("known").fill_null(value=False)
     sizes = {r.size for r in study.ranges} | set(study.sizes)
     awaited = {r.size for r in study.ranges if r.method == "file_transfer"}

@@ -27,7 +27,7 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     made = load_study(study)
     ranges = [r for r in made.ranges if r.method == "file_transfer"]
     found = in_ranges(_scans(dataset), made, "file_transfer").with_columns(
-        _excluded(has_ranges=bool(ranges))
+        _exclusion(has_ranges=bool(ranges))
     )
     if per == "range":
         return _per_range(found, ranges)
@@ -111,7 +111,7 @@ def _scans(dataset: DatasetReader) -> pl.LazyFrame:
     )
 
 
-def _excluded(*, has_ranges: bool) -> pl.Expr:
+def _exclusion(*, has_ranges: bool) -> pl.Expr:
     return (
         pl.when(pl.col("scan_number") == 0)
         .then(pl.lit(BOGUS))

@@ -1,4 +1,4 @@
-"""Scans, told apart: what the views share.
+"""Scans and their takes: what the views share.
 
 A scan number may have been used again; then the receivers' UUIDs differ.  A *take* is one
 acquisition: a scan number with one UUID.  Takes of a scan number are numbered in order of time
@@ -13,13 +13,15 @@ import polars as pl
 
 from harvest import UsageError
 from harvest.api.view import DatasetReader
+from harvest.model.frames import seconds
 
+from .. import durations
 from ..study import Method, Study
-from ..times import as_seconds
 
 __all__ = [
     "BOGUS",
     "choice",
+    "duration",
     "in_ranges",
     "rows_of",
     "seconds_between",
@@ -51,20 +53,63 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
+def duration(name: str, value: Any, example: str) -> float:
+    """Seconds of a setting that is a duration, such as ``example``."""
+    try:
+        return durations.seconds(value)
+    except ValueError as error:
+        raise UsageError(f"setting {name}: {error}", remedy=f"write it like {example}") from error
+
+
 def seconds_between(start: str, end: str) -> pl.Expr:
     """Seconds from one column of times to another."""
-    return as_seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
+    return seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
 
 
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per take and receiver: scan_number, take, uuid, receiver, time.
 
     - Of several rows of a take and receiver (copies of a file) the earliest time counts.
-    - A row without UUID, from a CSV table, is left out where a receiver status tells the same:
+    - A row without UUID, from a CSV table, is left out where a receiver status says the same:
       same scan and receiver, and the same time to the second.
-    - Where no UUID is shared by two receivers of a scan number, UUIDs do not tell which rows
+    - Where no UUID is shared by two receivers of a scan number, UUIDs do not show which rows
       belong together; then the n-th UUID of each receiver, by time, makes the n-th take.
     """
+    scan = "scan_number"
+    key = (
+        pl.when("apart")
+        .then(pl.format("#{}", "rank"))
+        .otherwise(pl.col("uuid").fill_null(""))
+        .alias("key")
+    )
+    return (
+        _without_copies(dataset)
+        .with_columns(
+            pl.len().over(scan, "uuid").alias("sharing"),
+            pl.col("receiver").n_unique().over(scan).alias("receivers"),
+            pl.struct("time", pl.col("uuid").fill_null(""))
+            .rank("ordinal")
+            .over(scan, "receiver")
+            .cast(pl.Int64)
+            .alias("rank"),
+        )
+        .with_columns(
+            ((pl.col("sharing").max().over(scan) == 1) & (pl.col("receivers") > 1)).alias("apart")
+        )
+        .with_columns(key)
+        .with_columns(pl.col("time").min().over(scan, "key").alias("begin"))
+        .select(
+            scan,
+            pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64).alias("take"),
+            "uuid",
+            "receiver",
+            "time",
+        )
+    )
+
+
+def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
+    """One row per scan number, receiver and UUID."""
     scan, receiver = "scan_number", "receiver"
     rows = dataset["ncem.receiver_status"].select(
         scan,
@@ -77,44 +122,14 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
     plain = rows.filter(pl.col("uuid").is_null()).join(
         known.select(scan, receiver, "second").unique(), on=[scan, receiver, "second"], how="anti"
     )
-    grouped = (
-        pl.concat([known, plain])
-        .group_by(scan, receiver, "uuid")
-        .agg(pl.col("time").min())
-        .with_columns(
-            pl.len().over(scan, "uuid").alias("sharing"),
-            pl.col(receiver).n_unique().over(scan).alias("receivers"),
-            pl.struct("time", pl.col("uuid").fill_null(""))
-            .rank("ordinal")
-            .over(scan, receiver)
-            .cast(pl.Int64)
-            .alias("rank"),
-        )
-        .with_columns(
-            ((pl.col("sharing").max().over(scan) == 1) & (pl.col("receivers") > 1)).alias("apart")
-        )
-        .with_columns(
-            pl.when("apart")
-            .then(pl.format("#{}", "rank"))
-            .otherwise(pl.col("uuid").fill_null(""))
-            .alias("key")
-        )
-        .with_columns(pl.col("time").min().over(scan, "key").alias("begin"))
-    )
-    return grouped.select(
-        scan,
-        pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64).alias("take"),
-        "uuid",
-        receiver,
-        "time",
-    )
+    return pl.concat([known, plain]).group_by(scan, receiver, "uuid").agg(pl.col("time").min())
 
 
 def takes(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per take.
 
-    Columns: scan_number, take, uuid, receivers (how many told), first_receiver (lowest number of
-    the earliest), first_receiver_time, last_receiver_time.
+    Columns: scan_number, take, uuid, receivers (how many reported it), first_receiver (lowest
+    number of the earliest), first_receiver_time, last_receiver_time.
     """
     in_order = statuses(dataset).sort("scan_number", "take", "time", "receiver")
     return in_order.group_by("scan_number", "take", maintain_order=True).agg(

@@ -13,6 +13,26 @@ from .scans import BOGUS, in_ranges, seconds_between, statuses, takes, volume
 
 __all__ = ["build"]
 
+COLUMNS = (
+    "scan_number",
+    "take",
+    "uuid",
+    "distiller_id",
+    "size",
+    "data_gb",
+    "first_scan",
+    "last_scan",
+    "receivers",
+    "first_receiver",
+    "first_receiver_time",
+    "write_time",
+    "duration_s",
+    "suffix",
+    "size_bytes",
+    "path",
+    "excluded",
+)
+
 _FILE = ("file", "distiller_id", "path", "suffix", "size_bytes", "write_time")
 
 
@@ -26,20 +46,7 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     made = load_study(study)
     ranged = any(r.method == "streaming" for r in made.ranges)
     scans = takes(dataset)
-    files = (
-        dataset["ncem.data_file"]
-        .filter(pl.col("kind") == "h5")
-        .select(
-            "scan_number",
-            "distiller_id",
-            "path",
-            pl.col("uuid").alias("file_uuid"),
-            "suffix",
-            "size_bytes",
-            pl.col("modify_time").alias("write_time"),
-        )
-        .with_row_index("file")
-    )
+    files = _files(dataset)
     named = _by_uuid(files, dataset)
     joined = pl.concat([named, _by_time(files, named, scans)], how="diagonal").join(
         scans, on=["scan_number", "take"], how="full", coalesce=True
@@ -52,29 +59,28 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
             seconds_between("first_receiver_time", "write_time").alias("duration_s"),
             volume(made),
         )
-        .with_columns(_unusable(ranged=ranged))
+        .with_columns(_exclusion(ranged=ranged))
         .sort("scan_number", "take", "write_time", "distiller_id", "path", nulls_last=True)
-        .with_columns(_repeated())
-        .drop("file")
+        .with_columns(_exclusion_of_later_files())
+        .select(*COLUMNS)
+    )
+
+
+def _files(dataset: DatasetReader) -> pl.LazyFrame:
+    """The HDF5 files, numbered by ``file``."""
+    return (
+        dataset["ncem.data_file"]
+        .filter(pl.col("kind") == "h5")
         .select(
             "scan_number",
-            "take",
-            "uuid",
             "distiller_id",
-            "size",
-            "data_gb",
-            "first_scan",
-            "last_scan",
-            "receivers",
-            "first_receiver",
-            "first_receiver_time",
-            "write_time",
-            "duration_s",
+            "path",
+            pl.col("uuid").alias("file_uuid"),
             "suffix",
             "size_bytes",
-            "path",
-            "excluded",
+            pl.col("modify_time").alias("write_time"),
         )
+        .with_row_index("file")
     )
 
 
@@ -125,7 +131,7 @@ def _plain(uuid: str) -> pl.Expr:
     return pl.col(uuid).str.to_lowercase().str.replace_all("-", "", literal=True)
 
 
-def _unusable(*, ranged: bool) -> pl.Expr:
+def _exclusion(*, ranged: bool) -> pl.Expr:
     return (
         pl.when(pl.col("scan_number") == 0)
         .then(pl.lit(BOGUS))
@@ -147,7 +153,7 @@ def _unusable(*, ranged: bool) -> pl.Expr:
     )
 
 
-def _repeated() -> pl.Expr:
+def _exclusion_of_later_files() -> pl.Expr:
     """Of several usable files of a take, the first written counts."""
     usable = pl.col("excluded").is_null()
     nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
