@@ -112,8 +112,8 @@ def test_values_that_do_not_fit_are_rejects(database):
     assert [r["slurm_id"] for r in found.rows("distiller.job")] == [12]
     assert [r.reason for r in found.rejects] == [
         "elapsed '-00:00:05' is negative",
-        "elapsed '2 mons' is no duration such as 00:04:19",
-        "Slurm id 'abc' is no number",
+        "elapsed '2 mons' is not a duration such as 00:04:19",
+        "Slurm id 'abc' is not a number",
     ]
     assert found.rejects[2].raw == b"1,abc,00:00:01,,"
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from harvest import SourceError
 from harvest.testing import collect
+from harvest_distiller.exports import size_of_name
 from harvest_distiller.source import OTHER, DistillerConfig, DistillerSource
-from harvest_distiller.tables import size_of_name
-from harvest_distiller.uri import redacted, scrubbed, secrets
+from harvest_distiller.uri import redact, scrub, secrets
 
 
 def read(path, **config):
@@ -61,11 +61,11 @@ def test_what_does_not_fit_is_kept_as_rejects(tmp_path):
     assert row["scan_size"] is None
     assert any("set distiller.scan_size" in note for note in found.notes)
     assert {(r.position, r.reason) for r in found.rejects} == {
-        (3, "Slurm id '58x' is no number"),
+        (3, "Slurm id '58x' is not a number"),
         (4, "no scan id"),
-        (5, "elapsed 'thirty' is no duration such as 00:04:19"),
+        (5, "elapsed 'thirty' is not a duration such as 00:04:19"),
         (6, "elapsed '-00:00:30' is negative"),
-        (7, "elapsed '00:99:00' is no duration such as 00:04:19"),
+        (7, "elapsed '00:99:00' is not a duration such as 00:04:19"),
         (8, "2 fields where the header has 4"),
     }
     assert found.rejects[1].raw in (b"00:00:30,,2,Ann", b"00:00:30,1,58x,Ann", b"1,2")
@@ -181,7 +181,7 @@ def test_places_without_exports_are_errors(tmp_path):
     ],
 )
 def test_locations_are_shown_without_secrets(uri, shown):
-    assert redacted(uri) == shown
+    assert redact(uri) == shown
     assert DistillerSource.redact(uri) == shown
 
 
@@ -196,9 +196,9 @@ def test_no_password_survives_redaction(password):
     from urllib.parse import quote
 
     encoded = f"postgresql://user:{quote(password, safe='')}@localhost:5432/distiller"
-    assert redacted(encoded) == "postgresql://user@localhost:5432/distiller"
+    assert redact(encoded) == "postgresql://user@localhost:5432/distiller"
     assert password in secrets(encoded)
-    assert password not in scrubbed(f"failed: {password}!", secrets(encoded)).replace("***", "")
+    assert password not in scrub(f"failed: {password}!", secrets(encoded)).replace("***", "")
 
 
 def test_real_samples(shared_data):

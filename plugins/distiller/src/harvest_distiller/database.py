@@ -18,8 +18,8 @@ from harvest import ReadContext, SourceError
 from harvest.toolkit.frames import TEXT_MAP
 
 from .records import DistillerJob
-from .rows import parsed
-from .uri import redacted, scrubbed, secrets
+from .rows import parse
+from .uri import redact, scrub, secrets
 
 __all__ = ["BATCH", "QUERY", "read_database"]
 
@@ -50,7 +50,7 @@ def read_database(
     count = 0
     for batch in _batches(location, timeout_s):
         ctx.read(len(batch))
-        rows, odd = _sized(batch, count)
+        rows, odd = _parse_sizes(batch, count)
         count += len(batch)
         for position, raw, reason in (
             rows.filter(pl.col("reason").is_not_null())
@@ -60,7 +60,7 @@ def read_database(
             ctx.reject(raw, reason, position=position, record_type="distiller.job")
         if odd:
             ctx.note(
-                f"{odd} jobs belong to a scan whose dimensions are no numbers; "
+                f"{odd} jobs belong to a scan whose dimensions are not numbers; "
                 "they are kept in extra, without scan_size"
             )
         good = rows.filter(pl.col("reason").is_null())
@@ -69,7 +69,7 @@ def read_database(
             yield DistillerJob, good.select(names)
 
 
-def _sized(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int]:
+def _parse_sizes(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int]:
     """The rows of a batch, parsed, with their scan size; and how many have odd dimensions."""
     frame = pl.DataFrame(batch, schema=dict.fromkeys(_FIELDS, pl.String), orient="row")
     sides = [pl.col(name).str.extract(_DIMENSION).cast(pl.Int64) for name in ("first", "second")]
@@ -91,32 +91,32 @@ def _sized(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int
         pl.int_range(before + 1, before + 1 + pl.len(), dtype=pl.Int64).alias("position"),
         odd.alias("odd"),
     )
-    return parsed(frame), int(frame["odd"].sum())
+    return parse(frame), int(frame["odd"].sum())
 
 
 def _batches(location: str, timeout_s: int) -> Iterator[list[tuple[Any, ...]]]:
     try:
-        import psycopg
+        import psycopg  # an optional library
     except ImportError as error:
         raise SourceError(
             "reading a database needs the package psycopg, which is not installed",
-            where=redacted(location),
+            where=redact(location),
             remedy="install hpc-harvest-distiller[postgresql]",
         ) from error
-    where = redacted(location)
+    where = redact(location)
     hidden = [*secrets(location), *filter(None, [os.environ.get("PGPASSWORD")])]
     try:
         connection = _connect(psycopg, location, timeout_s)
     except psycopg.OperationalError as error:
         raise SourceError(
-            f"no connection to the database: {scrubbed(str(error), hidden)}",
+            f"no connection to the database: {scrub(str(error), hidden)}",
             where=where,
             remedy="check that it runs, and the user, password (PGPASSWORD or ~/.pgpass) and name",
         ) from None
     except (psycopg.Error, ValueError, UnicodeError):
         # libpq quotes the offending part of the URI, which may be the password
         raise SourceError(
-            "the location is no valid PostgreSQL URI",
+            "the location is not a valid PostgreSQL URI",
             where=where,
             remedy="write postgresql://USER@HOST:PORT/DATABASE, with reserved characters "
             "percent-encoded",
@@ -149,7 +149,7 @@ def _connect(psycopg: Any, location: str, timeout_s: int) -> Any:
 
 
 def _failure(psycopg: Any, error: Any, where: str, hidden: list[str]) -> SourceError:
-    said = scrubbed(error.diag.message_primary or str(error), hidden)
+    said = scrub(error.diag.message_primary or str(error), hidden)
     missing = (psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedTable)
     if isinstance(error, (*missing, psycopg.errors.UndefinedFunction)):
         return SourceError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,15 +13,16 @@ from harvest import Detection, Partition, ReadContext, Record, Source, SourceErr
 from harvest.toolkit.files import list_files
 from harvest.toolkit.settings import at_least, matches, setting
 
+from .exports import recognise, size_of_name
 from .records import DistillerJob
-from .uri import is_database, is_uri, redacted
+from .uri import is_database, is_uri, redact
 
 __all__ = ["DistillerConfig", "DistillerSource"]
 
 OTHER = "not an export of Distiller with the columns id, slurm_id, elapsed"
 
 
-def _spelt(value: Any) -> Any:
+def _with_x(value: Any) -> Any:
     return re.sub(r"\s*[_x×]\s*", "x", value.strip()) if isinstance(value, str) else value
 
 
@@ -32,7 +33,7 @@ class DistillerConfig:
     scan_size: str | None = setting(
         "size of all scans of a CSV export, as 128x128; default: by file name",
         check=matches(r"\s*\d{1,6}\s*[_x×]\s*\d{1,6}\s*", "write it like 128x128"),
-        converter=_spelt,
+        converter=_with_x,
     )
     connect_timeout: int = setting(
         "seconds to wait for the database, where its URI says nothing", 10, at_least(1)
@@ -50,13 +51,11 @@ class DistillerSource(Source):
     @classmethod
     def redact(cls, location: str) -> str:
         """The location without password: as it may be printed and stored."""
-        return redacted(location)
+        return redact(location)
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header ``id,slurm_id,elapsed``."""
-        from .tables import recognise, size_of_name
-
         if not path.is_file() or path.suffix.lower() != ".csv" or recognise(path) is None:
             return None
         sized = ", and a scan size as name" if size_of_name(path) else ""
@@ -65,20 +64,18 @@ class DistillerSource(Source):
     def plan(self) -> Iterable[Partition]:
         """One partition per export, or one for the database, which is read in every run."""
         if is_database(self.location):
-            return [Partition(id="jobs", origin=redacted(self.location))]
+            return [Partition(id="jobs", origin=redact(self.location))]
         if is_uri(self.location):
             raise SourceError(
-                "is the URI of no PostgreSQL",
-                where=redacted(self.location),
+                "is not the URI of a PostgreSQL",
+                where=redact(self.location),
                 remedy="write postgresql://USER@HOST/DATABASE, or give a CSV export",
             )
-        from .tables import recognise
-
         path = Path(self.location).expanduser().absolute()
         if not path.exists():
             raise SourceError(
                 "no such file or directory",
-                where=redacted(str(path)),
+                where=redact(str(path)),
                 remedy="check the location, or give postgresql://USER@HOST/DATABASE",
             )
         if not path.is_dir():
@@ -107,30 +104,12 @@ class DistillerSource(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """The rows of an export, or of the whole database."""
+        from . import database, tables  # they need polars, which planning does not
+
         if "other" in partition.options:
             ctx.read(partition.options["other"])
             ctx.filtered(partition.options["other"], OTHER)
             return ()
         if is_database(self.location):
-            from .database import read_database
-
-            return read_database(self.location, self.config.connect_timeout, ctx)
-        return self._table(partition.path, ctx)
-
-    def _table(self, path: Path, ctx: ReadContext) -> Iterator[Any]:
-        from .tables import read_table, recognise, size_of_name
-
-        try:
-            columns = recognise(path)
-            if columns is None:
-                raise SourceError(
-                    "the header does not have the columns id, slurm_id, elapsed",
-                    where=f"{path}, line 1",
-                    remedy="export them with COPY ... TO ... WITH CSV HEADER",
-                )
-            size = self.config.scan_size or size_of_name(path)
-            yield from read_table(path, columns, size, ctx)
-        except OSError as error:
-            raise SourceError(
-                f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
-            ) from error
+            return database.read_database(self.location, self.config.connect_timeout, ctx)
+        return tables.read_export(partition.path, self.config.scan_size, ctx)

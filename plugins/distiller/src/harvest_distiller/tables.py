@@ -1,51 +1,68 @@
-"""Distiller's CSV exports: ``id,slurm_id,elapsed``, a file per scan size."""
+"""Rows of Distiller's CSV exports."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
-from harvest import ReadContext
-from harvest.toolkit.csv_header import column_names, header_line
+from harvest import ReadContext, SourceError
 from harvest.toolkit.delimited import tables
 from harvest.toolkit.frames import TEXT_MAP
 
+from .exports import NEEDED, recognise, size_of_name
 from .records import DistillerJob
-from .rows import parsed
+from .rows import parse
 
-__all__ = ["read_table", "recognise", "size_of_name"]
+__all__ = ["read_export"]
 
 LONGEST = 1024 * 1024
 """Bytes of a line; a longer one is rejected by its beginning."""
 
-NEEDED = ("id", "slurm_id", "elapsed")
-_SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
+
+def read_export(
+    path: Path, scan_size: str | None, ctx: ReadContext
+) -> Iterator[tuple[type[DistillerJob], pl.DataFrame]]:
+    """The rows of an export; a unit of input is a line.
+
+    scan_size: of all scans; None for that in the file's name.
+
+    Raises SourceError for a file that cannot be read, or is not an export.
+    """
+    try:
+        columns = recognise(path)
+        if columns is None:
+            raise SourceError(
+                "the header does not have the columns id, slurm_id, elapsed",
+                where=f"{path}, line 1",
+                remedy="export them with COPY ... TO ... WITH CSV HEADER",
+            )
+        size = scan_size or size_of_name(path)
+        if size is None:
+            ctx.note("the file name has no scan size such as 128_128; set distiller.scan_size")
+        for rows in _lines(path, columns, ctx):
+            good = rows.filter(pl.col("reason").is_null())
+            if not good.is_empty():
+                yield (
+                    DistillerJob,
+                    good.select(
+                        "scan_id",
+                        "slurm_id",
+                        "elapsed_s",
+                        pl.lit(size, pl.String).alias("scan_size"),
+                        "extra",
+                        pl.col("line").alias("position"),
+                    ),
+                )
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
+        ) from error
 
 
-def recognise(path: Path) -> list[str] | None:
-    """The columns of an export, by its header; None where the file is another."""
-    names = column_names(header_line(path))
-    if not set(NEEDED) <= set(names) or len(set(names)) != len(names):
-        return None
-    return None if {"", "line", "extra", "scan_id", "reason"} & set(names) else names
-
-
-def size_of_name(path: Path) -> str | None:
-    """The scan size in a file name: ``128_128.csv`` and ``jobs-128x128.csv`` give 128x128."""
-    found = _SIZE.search(path.name)
-    return f"{int(found[1])}x{int(found[2])}" if found else None
-
-
-def read_table(
-    path: Path, names: Sequence[str], size: str | None, ctx: ReadContext
-) -> Iterator[tuple[type[DistillerJob], pa.Table]]:
-    """The rows of an export; a unit of input is a line."""
-    if size is None:
-        ctx.note("the file name tells no scan size such as 128_128; set distiller.scan_size")
+def _lines(path: Path, names: Sequence[str], ctx: ReadContext) -> Iterator[pl.DataFrame]:
+    """The lines of an export, parsed; what does not fit is rejected."""
     other = [name for name in names if name not in NEEDED]
     extra = (
         pl.concat_list(
@@ -68,21 +85,9 @@ def read_table(
             pl.concat_str(names, separator=",").alias("raw"),
             pl.Series("line", block.numbers, pl.Int64),
         )
-        rows = parsed(texts.with_columns(extra.alias("extra")).rename({"id": "scan_id"}))
+        rows = parse(texts.with_columns(extra.alias("extra")).rename({"id": "scan_id"}))
         for line, raw, reason in (
             rows.filter(pl.col("reason").is_not_null()).select("line", "raw", "reason").iter_rows()
         ):
             ctx.reject(raw, reason, position=line, record_type="distiller.job")
-        good = rows.filter(pl.col("reason").is_null())
-        if not good.is_empty():
-            yield (
-                DistillerJob,
-                good.select(
-                    "scan_id",
-                    "slurm_id",
-                    "elapsed_s",
-                    pl.lit(size, pl.String).alias("scan_size"),
-                    "extra",
-                    pl.col("line").alias("position"),
-                ),
-            )
+        yield rows

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-__all__ = ["is_database", "is_uri", "redacted", "scrubbed", "secrets"]
+__all__ = ["is_database", "is_uri", "redact", "scrub", "secrets"]
 
 _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&#]*)")
 _SECRET_KEY = re.compile(r"password|secret|passfile", re.IGNORECASE)
-# libpq's other form, ``host=... password=...``, which is no location here but may be tried
+# libpq's other form, ``host=... password=...``, which is not a location here but may be tried
 _WORD = re.compile(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)")
 HIDDEN = "***"
 
@@ -22,7 +22,7 @@ def is_database(location: str) -> bool:
 
 
 def is_uri(location: str) -> bool:
-    """Whether a location is a URI of any kind, so no path."""
+    """Whether a location is a URI of any kind, not a path."""
     return _URI.match(location.strip()) is not None
 
 
@@ -30,7 +30,7 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
     """Scheme with slashes, user, password, and the rest from the host on.
 
     The password ends at the last @ before the query, so that one with reserved characters that
-    were not percent-encoded, which is no valid URI, still does not show.
+    were not percent-encoded, which is not a valid URI, still does not show.
     """
     location = location.strip()
     found = _URI.match(location)
@@ -46,10 +46,10 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
     return scheme, user, password if colon else None, f"{host}{question}{query}"
 
 
-def redacted(location: str) -> str:
+def redact(location: str) -> str:
     """The location without password: as it may be printed and stored.
 
-    URIs of another kind lose theirs too: a mistyped scheme is told in an error.
+    URIs of another kind lose theirs too: an error shows a mistyped scheme.
     """
     if not is_uri(location):
         return _WORD.sub(rf"\1{HIDDEN}", location)
@@ -72,7 +72,7 @@ def secrets(location: str) -> list[str]:
     return sorted({*found, *(unquote(s) for s in found)} - {""}, key=len, reverse=True)
 
 
-def scrubbed(message: str, hidden: list[str]) -> str:
+def scrub(message: str, hidden: list[str]) -> str:
     """A message without the given secrets, on one line."""
     for secret in hidden:
         message = message.replace(secret, HIDDEN)
