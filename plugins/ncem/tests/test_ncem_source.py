@@ -227,6 +227,22 @@ def test_cells_of_a_receiver_table_are_counted_one_by_one(tmp_path):
     assert found.filtered == {"blank line": 1, "receiver or file without a time": 5}
 
 
+def test_a_quoted_cell_may_hold_a_line_end_and_blanks_are_a_blank_line(tmp_path):
+    table = tmp_path / "write_times.csv"
+    table.write_text(
+        "scan_number,time0,operator\n"
+        '7,2023-10-16T15:30:41Z,"Ann\nand Ben"\n'
+        "  \t\n"
+        "8,2023-10-16T15:31:41Z,Ann\n"
+    )
+    found = read(table)
+    rows = found.rows("ncem.receiver_status")
+    assert [(row["scan_number"], row["line"]) for row in rows] == [(7, 2), (8, 5)]
+    assert rows[0]["extra"] == [("operator", "Ann\nand Ben")]
+    assert found.filtered == {"blank line": 1}
+    assert not found.rejects
+
+
 @given(
     st.lists(
         st.tuples(
