@@ -101,7 +101,7 @@ class _AutoPerf:
         self.rows, rest = divmod(region.size - head.size, 8 * self.words)
         if self.rows < 0 or rest:
             raise DamagedError(
-                f"its {region.size} bytes are no header of {head.size} bytes and records of "
+                f"its {region.size} bytes are not a header of {head.size} bytes and records of "
                 f"{8 * self.words}"
             )
         # the header is part of every row; without rows it leaves none

@@ -99,26 +99,7 @@ def parse_header(head: bytes, size: int) -> Header:
 
     Raises DamagedError when it is not the header of a log that can be read.
     """
-    if size == 0:
-        raise DamagedError("the file is empty")
-    if not any(head):
-        raise DamagedError(
-            f"the first {len(head)} of {size} bytes are all zero: the process ended before "
-            "Darshan wrote the header, so nothing says where the data lie"
-        )
-    if len(head) < 16:
-        raise DamagedError(f"the file has only {size} bytes, less than any Darshan log")
-    order = _order(head)
-    if order is None:
-        raise DamagedError(
-            f"not a Darshan log: bytes 9 to 16 are {head[8:16].hex(' ')}, not the magic "
-            f"number {MAGIC} in either byte order"
-        )
-    version = head[:8].split(b"\0")[0].decode("ascii", "replace")
-    if version not in VERSIONS:
-        raise DamagedError(
-            f"log format version {version!r} is none of those known ({', '.join(VERSIONS)})"
-        )
+    order, version = _order_and_version(head, size)
     wide = version >= "3.41"
     slots = 64 if wide else 16
     layout = struct.Struct(f"{order}{'7xQ' if wide else '3xI'}QQ{2 * slots}Q{slots}I")
@@ -149,6 +130,31 @@ def parse_header(head: bytes, size: int) -> Header:
         names=names if names.length else None,
         modules=tuple(modules),
     )
+
+
+def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
+    """The byte order of a log, and its format version, which is one of those known."""
+    if size == 0:
+        raise DamagedError("the file is empty")
+    if not any(head):
+        raise DamagedError(
+            f"the first {len(head)} of {size} bytes are all zero: the process ended before "
+            "Darshan wrote the header, so nothing says where the data lie"
+        )
+    if len(head) < 16:
+        raise DamagedError(f"the file has only {size} bytes, less than any Darshan log")
+    order = _order(head)
+    if order is None:
+        raise DamagedError(
+            f"not a Darshan log: bytes 9 to 16 are {head[8:16].hex(' ')}, not the magic "
+            f"number {MAGIC} in either byte order"
+        )
+    version = head[:8].split(b"\0")[0].decode("ascii", "replace")
+    if version not in VERSIONS:
+        raise DamagedError(
+            f"log format version {version!r} is none of those known ({', '.join(VERSIONS)})"
+        )
+    return order, version
 
 
 def _module_names(version: str) -> list[str]:

@@ -23,7 +23,7 @@ _RANKS: Final = "FASTEST_RANK FASTEST_RANK_BYTES SLOWEST_RANK SLOWEST_RANK_BYTES
 _EVENTS: Final = "OPEN READ WRITE CLOSE"
 
 
-def _prefixed(prefix: str, *parts: str | Iterable[str]) -> tuple[str, ...]:
+def _with_prefix(prefix: str, *parts: str | Iterable[str]) -> tuple[str, ...]:
     names = [w for part in parts for w in (part.split() if isinstance(part, str) else part)]
     return tuple(f"{prefix}_{word}" for word in names)
 
@@ -59,7 +59,7 @@ _VAR_CALLS: Final = [
 ]
 
 COUNTERS: Final[dict[str, tuple[str, ...]]] = {
-    "POSIX": _prefixed(
+    "POSIX": _with_prefix(
         "POSIX",
         "OPENS FILENOS DUPS READS WRITES SEEKS STATS MMAPS FSYNCS FDSYNCS RENAME_SOURCES",
         "RENAME_TARGETS RENAMED_FROM MODE BYTES_READ BYTES_WRITTEN MAX_BYTE_READ",
@@ -71,7 +71,7 @@ COUNTERS: Final[dict[str, tuple[str, ...]]] = {
         _common("ACCESS"),
         _RANKS,
     ),
-    "MPI-IO": _prefixed(
+    "MPI-IO": _with_prefix(
         "MPIIO",
         "INDEP_OPENS COLL_OPENS INDEP_READS INDEP_WRITES COLL_READS COLL_WRITES SPLIT_READS",
         "SPLIT_WRITES NB_READS NB_WRITES SYNCS HINTS VIEWS MODE BYTES_READ BYTES_WRITTEN",
@@ -80,8 +80,8 @@ COUNTERS: Final[dict[str, tuple[str, ...]]] = {
         _common("ACCESS"),
         _RANKS,
     ),
-    "H5F": _prefixed("H5F", "OPENS FLUSHES USE_MPIIO"),
-    "H5D": _prefixed(
+    "H5F": _with_prefix("H5F", "OPENS FLUSHES USE_MPIIO"),
+    "H5D": _with_prefix(
         "H5D",
         "OPENS READS WRITES FLUSHES BYTES_READ BYTES_WRITTEN RW_SWITCHES",
         "REGULAR_HYPERSLAB_SELECTS IRREGULAR_HYPERSLAB_SELECTS POINT_SELECTS",
@@ -92,12 +92,12 @@ COUNTERS: Final[dict[str, tuple[str, ...]]] = {
         "CHUNK_SIZE_D3 CHUNK_SIZE_D4 CHUNK_SIZE_D5 USE_MPIIO_COLLECTIVE USE_DEPRECATED",
         _RANKS,
     ),
-    "PNETCDF_FILE": _prefixed(
+    "PNETCDF_FILE": _with_prefix(
         "PNETCDF_FILE",
         "CREATES OPENS REDEFS INDEP_WAITS COLL_WAITS SYNCS BYTES_READ BYTES_WRITTEN",
         "WAIT_FAILURES",
     ),
-    "PNETCDF_VAR": _prefixed(
+    "PNETCDF_VAR": _with_prefix(
         "PNETCDF_VAR",
         "OPENS INDEP_READS INDEP_WRITES COLL_READS COLL_WRITES NB_READS NB_WRITES BYTES_READ",
         "BYTES_WRITTEN RW_SWITCHES",
@@ -108,23 +108,23 @@ COUNTERS: Final[dict[str, tuple[str, ...]]] = {
         "NDIMS NPOINTS DATATYPE_SIZE IS_RECORD_VAR",
         _RANKS,
     ),
-    "BG/Q": _prefixed(
+    "BG/Q": _with_prefix(
         "BGQ",
         "CSJOBID NNODES RANKSPERNODE DDRPERNODE INODES ANODES BNODES CNODES DNODES ENODES",
         "TORUSENABLED",
     ),
-    "LUSTRE": _prefixed(
+    "LUSTRE": _with_prefix(
         "LUSTRE_COMP",
         "STRIPE_SIZE STRIPE_COUNT STRIPE_PATTERN FLAGS EXT_START EXT_END MIRROR_ID",
     ),
-    "STDIO": _prefixed(
+    "STDIO": _with_prefix(
         "STDIO",
         "OPENS FDOPENS READS WRITES SEEKS FLUSHES BYTES_WRITTEN BYTES_READ MAX_BYTE_READ",
         "MAX_BYTE_WRITTEN",
         _RANKS,
     ),
-    "MDHIM": _prefixed("MDHIM", "PUTS GETS PUT_MAX_SIZE GET_MAX_SIZE SERVERS"),
-    "DFS": _prefixed(
+    "MDHIM": _with_prefix("MDHIM", "PUTS GETS PUT_MAX_SIZE GET_MAX_SIZE SERVERS"),
+    "DFS": _with_prefix(
         "DFS",
         "OPENS GLOBAL_OPENS LOOKUPS DUPS READS READXS WRITES WRITEXS NB_READS NB_WRITES",
         "GET_SIZES PUNCHES REMOVES STATS BYTES_READ BYTES_WRITTEN RW_SWITCHES",
@@ -134,7 +134,7 @@ COUNTERS: Final[dict[str, tuple[str, ...]]] = {
         "CHUNK_SIZE",
         _RANKS,
     ),
-    "DAOS": _prefixed(
+    "DAOS": _with_prefix(
         "DAOS",
         "OBJ_OPENS OBJ_FETCHES OBJ_UPDATES OBJ_PUNCHES OBJ_DKEY_PUNCHES OBJ_AKEY_PUNCHES",
         "OBJ_DKEY_LISTS OBJ_AKEY_LISTS OBJ_RECX_LISTS ARRAY_OPENS ARRAY_READS ARRAY_WRITES",
@@ -150,27 +150,27 @@ COUNTERS: Final[dict[str, tuple[str, ...]]] = {
 """Integer counters of each module, in the order of the newest log format."""
 
 TIMERS: Final[dict[str, tuple[str, ...]]] = {
-    "POSIX": _prefixed("POSIX", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "MPI-IO": _prefixed("MPIIO", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "H5F": _prefixed("H5F", _timestamps("OPEN CLOSE"), "F_META_TIME"),
-    "H5D": _prefixed("H5D", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "PNETCDF_FILE": _prefixed(
+    "POSIX": _with_prefix("POSIX", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
+    "MPI-IO": _with_prefix("MPIIO", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
+    "H5F": _with_prefix("H5F", _timestamps("OPEN CLOSE"), "F_META_TIME"),
+    "H5D": _with_prefix("H5D", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
+    "PNETCDF_FILE": _with_prefix(
         "PNETCDF_FILE", _timestamps("OPEN CLOSE WAIT"), "F_META_TIME F_WAIT_TIME"
     ),
-    "PNETCDF_VAR": _prefixed("PNETCDF_VAR", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
+    "PNETCDF_VAR": _with_prefix("PNETCDF_VAR", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
     "BG/Q": ("BGQ_F_TIMESTAMP",),
-    "STDIO": _prefixed(
+    "STDIO": _with_prefix(
         "STDIO",
         "F_META_TIME F_WRITE_TIME F_READ_TIME",
         _timestamps("OPEN CLOSE WRITE READ"),
         _RANK_TIMES,
         _VARIANCES,
     ),
-    "MDHIM": _prefixed(
+    "MDHIM": _with_prefix(
         "MDHIM", "F_PUT_TIMESTAMP F_GET_TIMESTAMP F_PUT_MAX_DURATION F_GET_MAX_DURATION"
     ),
-    "DFS": _prefixed("DFS", _timestamps(), _IO_TIMES, _RANK_TIMES),
-    "DAOS": _prefixed("DAOS", _timestamps(), _IO_TIMES, _RANK_TIMES),
+    "DFS": _with_prefix("DFS", _timestamps(), _IO_TIMES, _RANK_TIMES),
+    "DAOS": _with_prefix("DAOS", _timestamps(), _IO_TIMES, _RANK_TIMES),
 }
 """Floating-point counters of each module, in the order of the newest log format."""
 

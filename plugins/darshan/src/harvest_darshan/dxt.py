@@ -3,7 +3,7 @@
 A record is a head of 104 bytes (file, rank, host, number of writes and of reads) followed by the
 segments, writes first.  Stock Darshan's segments have 32 bytes.  The variant recorded in Dask runs
 has 96: the same four numbers and a text of 64 bytes, ``pthread_id=<N>``, under the same module
-version.  Only the lengths tell the two apart: the records must fill their region exactly.
+version.  Only the lengths distinguish the two: the records must fill their region exactly.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class DxtRecords:
     """The segments of DXT_POSIX or DXT_MPIIO.
 
     rows: segments; folded: records without any, which leave no row.
-    layout: ``stock`` or ``pthread_id``; None where no segment tells.
+    layout: ``stock`` or ``pthread_id``; None without segments.
 
     Raises DamagedError when the records fill the region in neither layout.
     """

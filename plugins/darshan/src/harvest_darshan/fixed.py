@@ -47,7 +47,7 @@ class FixedRecords:
         self.rows, rest = divmod(region.size, self.layout.size)
         if rest:
             raise DamagedError(
-                f"its {region.size} bytes are no whole number of records of "
+                f"its {region.size} bytes are not a whole number of records of "
                 f"{self.layout.size} bytes, as version {module.version} has them"
             )
         self.folded = 0

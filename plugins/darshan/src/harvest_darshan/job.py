@@ -40,8 +40,8 @@ class Job:
     """The job record of a log.
 
     start_ns, end_ns: nanoseconds after 1970; end_ns is None where the log holds none.
-    pid: process id of rank 0, from the file's name; None where it does not tell.
-    mounts: in the order of the log; a string is a line that is no mount.
+    pid: process id of rank 0, from the file's name; None where it has none.
+    mounts: in the order of the log; a string is a line that is not a mount.
     unparsed: lines of the metadata without a ``=``.
     """
 

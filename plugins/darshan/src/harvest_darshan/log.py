@@ -35,7 +35,7 @@ class Decoder(Protocol):
 
     rows: rows that ``batches`` will give.
     folded: records of the log that leave no row of their own.
-    hosts: host by rank, where the records tell.
+    hosts: host by rank, where the records say.
     """
 
     rows: int

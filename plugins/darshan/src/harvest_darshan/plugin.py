@@ -32,7 +32,7 @@ def harvest_views() -> Iterable[View]:
             name="io.files",
             doc="One row per file and run: readers, writers, bytes, operations, tasks, sizes, "
             "and how sequential its use was.",
-            build="harvest_darshan.views.files:files",
+            build="harvest_darshan.views:files",
             requires=(
                 *("darshan.dxt_segment", "darshan.posix"),
                 *("darshan.stdio", "darshan.mpiio"),
@@ -43,7 +43,7 @@ def harvest_views() -> Iterable[View]:
             name="io.processes",
             doc="One row per log: the bytes that DXT traced, those that Darshan's counters have, "
             "and the difference.",
-            build="harvest_darshan.views.processes:processes",
+            build="harvest_darshan.views:processes",
             requires=(
                 *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
                 *("darshan.stdio", "darshan.mpiio"),
@@ -53,7 +53,7 @@ def harvest_views() -> Iterable[View]:
         View(
             name="io.timeline",
             doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
-            build="harvest_darshan.views.timeline:timeline",
+            build="harvest_darshan.views:timeline",
             requires=("darshan.dxt_segment",),
             settings={"run": RUN_SETTING, "bin": "seconds of an interval"},
         ),

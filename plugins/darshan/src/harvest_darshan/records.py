@@ -75,7 +75,7 @@ class File(Record):
     """One entry of the log's map of names."""
 
     record_id: UInt64 = field(doc="Darshan's hash of the name.")
-    path: str = field(role="subject", doc="The name; bytes that are no UTF-8 as \\xNN.")
+    path: str = field(role="subject", doc="The name; bytes that are not UTF-8 as \\xNN.")
     mount_point: str | None = field(doc="Mount point of the file system the path lies on.")
     fs_type: str | None = field(doc="Type of that file system.")
 
@@ -98,7 +98,7 @@ class DxtSegment(Record):
     rank: int = field(doc="MPI rank.")
     shared_record: int = field(doc="-1 where the record is one of a file that ranks share.")
     hostname: str | None = field(role="host", doc="Host of the process.")
-    pid: int | None = field(role="pid", doc="Process id, where the log tells that of this rank.")
+    pid: int | None = field(role="pid", doc="Process id, where the log has that of this rank.")
     thread: int | None = field(
         role="thread", doc="pthread id; null in stock Darshan, which does not record it."
     )
@@ -120,8 +120,8 @@ class Heatmap(Record):
     record_id: UInt64 = field(doc="Record id of the heat map.")
     rank: int = field(doc="MPI rank.")
     path: str | None = field(role="subject", doc="Name of the heat map, heatmap:POSIX for one.")
-    hostname: str | None = field(role="host", doc="Host of the process, where the log tells.")
-    pid: int | None = field(role="pid", doc="Process id, where the log tells that of this rank.")
+    hostname: str | None = field(role="host", doc="Host of the process, where the log says.")
+    pid: int | None = field(role="pid", doc="Process id, where the log has that of this rank.")
     job_id: int = field(role="job", doc="Job id of the log.")
     first_time: datetime = field(role="time", doc="Start of the first interval.")
     HEATMAP_F_BIN_WIDTH_SECONDS: float = field(unit="s", doc="Length of an interval.")
@@ -139,11 +139,11 @@ _BASE: dict[str, tuple[Any, Any]] = {
     ),
     "hostname": (
         str | None,
-        field(role="host", doc="Host of the process, where the log tells."),
+        field(role="host", doc="Host of the process, where the log says."),
     ),
     "pid": (
         int | None,
-        field(role="pid", doc="Process id, where the log tells that of this rank."),
+        field(role="pid", doc="Process id, where the log has that of this rank."),
     ),
     "job_id": (int, field(role="job", doc="Job id of the log.")),
 }

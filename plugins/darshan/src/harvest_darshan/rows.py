@@ -21,12 +21,12 @@ from .log import OpenLog
 from .names import mount_finder
 from .tables import BATCH_ROWS, Log, Rows, batch
 
-__all__ = ["rows"]
+__all__ = ["rows_of"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def rows(opened: OpenLog, ctx: ReadContext) -> Iterator[Rows]:
+def rows_of(opened: OpenLog, ctx: ReadContext) -> Iterator[Rows]:
     """All rows of a log; its units, rejects and notes go to ``ctx``."""
     job, names = opened.job, opened.names
     log = Log(ctx.origin, opened.header.order, job, names.by_id)

@@ -23,6 +23,7 @@ from harvest.toolkit.settings import positive, setting
 from . import records
 from .container import HEADER_BYTES, has_magic
 from .errors import DamagedError
+from .regions import Limits
 
 if TYPE_CHECKING:
     from .tables import Rows
@@ -86,27 +87,25 @@ class DarshanSource(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """The rows of one log; what cannot be read becomes a reject."""
-        from .log import open_log
-        from .regions import Limits
-        from .rows import rows
+        from . import log, rows  # they need numpy and Arrow, which planning does not
 
         limits = Limits(
             self.config.max_inflated_bytes, self.config.max_ratio, self.config.max_seconds
         )
         path = partition.path
         try:
-            opened = open_log(path, limits)
+            opened = log.open_log(path, limits)
         except (DamagedError, OSError) as error:
             ctx.read(1)
-            reason = str(error) if isinstance(error, DamagedError) else _plain(error)
+            reason = str(error) if isinstance(error, DamagedError) else _unreadable(error)
             ctx.reject(_head(path), reason, record_type="darshan.job")
             return
         with opened:
-            yield from rows(opened, ctx)
+            yield from rows.rows_of(opened, ctx)
         ctx.advance(partition.size_bytes)
 
 
-def _plain(error: OSError) -> str:
+def _unreadable(error: OSError) -> str:
     return f"the file cannot be read: {error.strerror}"
 
 

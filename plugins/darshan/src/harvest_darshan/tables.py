@@ -44,7 +44,7 @@ class Log:
     """What rows of any module need to know of their log.
 
     origin: the log's path; paths: name by record id.
-    hosts: host by rank, as far as the log's modules tell.
+    hosts: host by rank, as far as the log's modules say.
     """
 
     origin: str
@@ -71,7 +71,7 @@ class Log:
         }
 
     def pids(self, ranks: NDArray[np.int64]) -> pa.Array:
-        """Process ids: the log's file name tells that of rank 0 only."""
+        """Process ids: the log's file name has that of rank 0 only."""
         if self.job.pid is None:
             return pa.nulls(len(ranks), pa.int64())
         return pa.array(np.full(len(ranks), self.job.pid), mask=ranks != 0)

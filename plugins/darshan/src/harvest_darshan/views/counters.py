@@ -1,4 +1,4 @@
-"""What Darshan's counters tell of files that no trace tells of."""
+"""What Darshan's counters say of files that have no trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .frames import of_run
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["BINS", "counted"]
+__all__ = ["BINS", "counter_rows"]
 
 BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
@@ -22,7 +22,7 @@ BINS = (
 _MPIIO = ("INDEP", "COLL", "SPLIT", "NB")
 
 
-def counted(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
     """Counters of POSIX, MPI-IO and STDIO as rows like those of ``traced``.
 
     traced: rows with origin and record_id; files of a log that are there are left out, but for

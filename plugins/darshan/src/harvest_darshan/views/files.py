@@ -9,7 +9,7 @@ import polars as pl
 from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
-from .counters import BINS, counted
+from .counters import BINS, counter_rows
 from .frames import SEGMENTS, run_of, segments, traced_once
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
     For each log, a file's figures come from its trace DXT_POSIX, else from DXT_MPIIO, else from
     the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
-    tell of the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
+    count the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
     counters come on top.
 
     Columns:
@@ -58,25 +58,25 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     - run (directory of the logs), file, record_id;
     - basis: the modules that the figures come from, in all logs together;
     - readers, writers: processes that did; null where a counter that processes share does not
-      tell;
+      say;
     - read_bytes, write_bytes, reads, writes, operations;
     - untraced_operations: how many more POSIX counted than DXT_POSIX traced, where it did;
       more than 0 where tracing ended early;
     - read_s, write_s: time spent in them, summed over the processes;
     - tasks: Dask tasks that used it (``dask.task_io``); null without a Dask run or a trace;
     - sizes: number of reads and writes in each of Darshan's size bins (``1K_10K``: up to
-      10,240 bytes); null where only STDIO tells;
+      10,240 bytes); null where only STDIO counts it;
     - sequential_share: share of operations at an offset at or behind the end of the one before,
       among those of the same process and kind; the first of each counts as not so.  Counters
-      tell it by POSIX_SEQ_READS and POSIX_SEQ_WRITES; null for other counters.
+      give it as POSIX_SEQ_READS and POSIX_SEQ_WRITES; null for other counters.
     """
     return deferred(lambda: _files(dataset, run), FILES)
 
 
 def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     traced = traced_files(dataset, run)
-    told = pl.concat([traced, counted(dataset, run, traced)])
-    used = told.with_columns(run=run_of(pl.col("origin")))
+    rows = pl.concat([traced, counter_rows(dataset, run, traced)])
+    used = rows.with_columns(run=run_of(pl.col("origin")))
     one = ["run", "record_id"]
 
     def total(column: str, op: str) -> pl.Expr:
@@ -113,7 +113,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             ),
             sizes=pl.when("sized").then(_histogram()),
         )
-        .join(_untraced(dataset, run, traced), on=one, how="left")
+        .join(_count_untraced(dataset, run, traced), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
         .sort("run", "file", "record_id", nulls_last=True)
     )
@@ -167,16 +167,16 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
 
 
-def _untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
     file = ["origin", "record_id"]
     posix = traced.filter(pl.col("module") == "DXT_POSIX")
     seen = posix.group_by(file).agg(seen=pl.col("count").sum())
-    told = counted(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
+    counted = counter_rows(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
     return (
-        told.group_by(file)
-        .agg(told=pl.col("count").sum())
+        counted.group_by(file)
+        .agg(counted=pl.col("count").sum())
         .join(seen, on=file)
-        .with_columns(untraced=(pl.col("told") - pl.col("seen")).clip(lower_bound=0))
+        .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
         .group_by("record_id", run=run_of(pl.col("origin")))
         .agg(untraced_operations=pl.col("untraced").sum())
     )

@@ -16,7 +16,7 @@ TIME = pl.Datetime("us", "UTC")
 
 
 def run_of(origin: pl.Expr) -> pl.Expr:
-    """The directory of a log, which tells the logs of one run from those of others."""
+    """The directory of a log, which the logs of one run share, and those of others do not."""
     directory = origin.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
     return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest.toolkit.deferred import deferred
 
-from .counters import counted
+from .counters import counter_rows
 from .files import traced_files
 from .frames import of_run, run_of
 
@@ -59,8 +59,8 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
 
 def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     traced = traced_files(dataset, run)
-    told = counted(dataset, run, traced.clear())
-    buffered = told.filter(pl.col("module") == "STDIO")
+    counted = counter_rows(dataset, run, traced.clear())
+    buffered = counted.filter(pl.col("module") == "STDIO")
     jobs = of_run(dataset["darshan.job"], run).select(
         *("exe", "pid", "nprocs", "partial_modules"),
         run=run_of(pl.col("origin")),
@@ -68,7 +68,7 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         host="hostname",
     )
     found = jobs.collect()
-    for what, frame in (("traced", traced), ("counted", told), ("stdio", buffered)):
+    for what, frame in (("traced", traced), ("counted", counted), ("stdio", buffered)):
         found = found.join(_sums(frame, what), on="log", how="left")
     return (
         found.with_columns(pl.col("^.*_bytes$").fill_null(0))

@@ -69,7 +69,7 @@ def timeline(
     null for operations without a time), bin_s, bytes, bytes_per_s, operations (that began in it),
     uid and began (the session: its user, and the start of its first log).
 
-    Raises UsageError for a bin that is no positive number, or too small for a session.
+    Raises UsageError for a bin that is not a positive number, or too small for a session.
     """
     micros = None if bin is None else _micros(bin)
     if micros is not None:
