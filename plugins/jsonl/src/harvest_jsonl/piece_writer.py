@@ -14,7 +14,7 @@ from harvest import PartWriter, RecordType
 from harvest.model.events import encode_event_lines
 
 from .codecs import Output
-from .spools import Spool, merged
+from .spools import Spool, merge
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ class PieceWriter(PartWriter):
         first = self._piece.replace(self._staging / ".spool-0")
         spools = [attrs.evolve(spools[0], path=first), *spools[1:]]
         output = self._outputs[""] = Output(self._piece, self._codec, self._level)
-        for lines in merged(spools):
+        for lines in merge(spools):
             output.write(lines)
         output.close()
         for spool in spools:

@@ -46,7 +46,7 @@ class Stretch:
 
 
 def identity_of(path: Path) -> tuple[int, ...] | None:
-    """Tells a file from one that took its place; None where there is none."""
+    """What distinguishes a file from one that took its place; None where there is none."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -106,5 +106,5 @@ def _decode(
         raise DatasetError(
             f"a line of {record_type.name} cannot be read: {error}",
             where=str(path),
-            remedy="`harvest verify` tells which files have changed since they were written",
+            remedy="`harvest verify` lists the files that have changed since they were written",
         ) from error

@@ -18,7 +18,7 @@ from harvest.toolkit.lines import blocks
 
 from .codecs import open_range
 
-__all__ = ["Spool", "merged"]
+__all__ = ["Spool", "merge"]
 
 # the first match is the member itself: within a text, its quotes would be escaped
 _POSITION = r'"position":(-?[0-9]+),"data":'
@@ -51,7 +51,7 @@ class Spool:
         """Columns position, order and line, block by block, sorted by position."""
         size = self.path.stat().st_size
         with open_range(self.path, 0, size, self.codec) as stream:
-            frames = (_parsed(block, order) for block in blocks(stream))
+            frames = (_parse(block, order) for block in blocks(stream))
             if self.in_order:
                 yield from frames
             else:
@@ -59,7 +59,7 @@ class Spool:
                 yield pl.concat(found).sort("position", maintain_order=True)
 
 
-def merged(spools: Sequence[Spool]) -> Iterator[memoryview]:
+def merge(spools: Sequence[Spool]) -> Iterator[memoryview]:
     """The lines of all spools by position, then record type, ready to be written."""
     ordered = sorted(spools, key=lambda spool: spool.record_type)
     lanes = [_Lane(spool.frames(order)) for order, spool in enumerate(ordered) if spool.rows]
@@ -104,7 +104,7 @@ class _Lane:
             self.held = pl.concat([self.held, more])
 
 
-def _parsed(block: bytes, order: int) -> pl.DataFrame:
+def _parse(block: bytes, order: int) -> pl.DataFrame:
     # JSON text holds no control characters, so that a line is one field
     lines = pl.read_csv(
         block, has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String}

@@ -1,4 +1,4 @@
-"""Which encoding pays for which column, told from a sample of its values.
+"""Which encoding pays for which column, by a sample of its values.
 
 Dictionaries everywhere, the writer's default, cost twice the time and a third more space where most
 values of a column differ.  So columns with few values get a dictionary; of the others, integers and

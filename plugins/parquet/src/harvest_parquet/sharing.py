@@ -59,7 +59,7 @@ def share(
     if folder.exists():
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
-    committed = lru_cache(maxsize=8)(lambda file: _committed(root, file))
+    committed = lru_cache(maxsize=8)(lambda file: _read_shared(root, file))
     carried = set()
     for key, files in publication.parts.items():
         if key in publication.small:
@@ -71,7 +71,7 @@ def share(
                 if file.path in broken:
                     carried.add(key)
                     whole = committed(attrs.evolve(file, rows=0, first_row=0))
-                    first = file.first_row
+                    first = file.first_row or 0
                     size = size_of(whole.slice(first, file.rows))
                     rows = SmallRows(whole, first, first + file.rows, size)
                     packing.add(_Member(key, None), rows, file.record_type)
@@ -84,7 +84,7 @@ def share(
     return attrs.evolve(publication, parts=parts, staged=moved)
 
 
-def _committed(root: Path, file: PartFile) -> pa.Table:
+def _read_shared(root: Path, file: PartFile) -> pa.Table:
     """All rows of a shared file in force, as they were before they were written."""
     path = root / file.path
     data = path.read_bytes()
@@ -95,19 +95,16 @@ def _committed(root: Path, file: PartFile) -> pa.Table:
             remedy="harvest verify --repair reads their inputs again",
         )
     table = pq.read_table(pa.BufferReader(data))
-    return table.cast(pa.schema([_declared(field) for field in table.schema], _named(table.schema)))
+    fields = [_without_ids(field) for field in table.schema]
+    return table.cast(pa.schema(fields, table.schema.metadata or None))
 
 
-def _declared(field: pa.Field) -> pa.Field:
+def _without_ids(field: pa.Field) -> pa.Field:
     """A field without what the Parquet reader adds to its metadata."""
     metadata = {
         key: value for key, value in (field.metadata or {}).items() if key != b"PARQUET:field_id"
     }
     return field.with_metadata(metadata or None)
-
-
-def _named(schema: pa.Schema) -> dict[bytes, bytes] | None:
-    return dict(schema.metadata) if schema.metadata else None
 
 
 @attrs.frozen

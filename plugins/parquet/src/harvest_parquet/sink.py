@@ -82,7 +82,7 @@ class ParquetSink(DirectorySink):
 
     def writer(self, staging: Path, part: str) -> PartWriter:
         """A writer of one partition."""
-        from .writer import ParquetPartWriter
+        from .writer import ParquetPartWriter  # needs Arrow's Parquet, which planning does not
 
         return ParquetPartWriter(
             staging,
@@ -94,7 +94,7 @@ class ParquetSink(DirectorySink):
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their place."""
         if publication.small or broken_files(publication):
-            from .sharing import share
+            from .sharing import share  # needs Arrow's Parquet; other commits do not
 
             publication = share(
                 publication,
@@ -111,6 +111,6 @@ class ParquetSink(DirectorySink):
         Columns that files of an older version of the type lack are null; those of a newer version
         that the type does not have are left out.
         """
-        from .scanning import scan
+        from .scanning import scan  # needs polars, which writing does not
 
         return scan(self, files, record_type)

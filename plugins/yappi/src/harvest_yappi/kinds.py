@@ -1,4 +1,4 @@
-"""Which format a file has, told by its first bytes."""
+"""Which format a file has, by its first bytes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def format_of(path: Path) -> Format | None:
 def text_lines(path: Path) -> Iterator[str]:
     """The lines of a text without their ends.
 
-    One that is too long is cut, and more than LONGEST characters are given of it, to tell.
+    One that is too long is cut: more than LONGEST characters of it are given, which shows that.
     Raises OSError.
     """
     for line in numbered(path, LONGEST + 1):

@@ -22,7 +22,7 @@ def read_pstat(path: Path, scratch: Path, *, memory: int, seconds: int) -> Itera
 
     scratch: a directory for its output; memory, seconds: what it may take.
 
-    Raises UnreadableError when the file is no pstat, or reading it crashes, hangs or takes too
+    Raises UnreadableError when the file is not a pstat, or reading it crashes, hangs or takes too
     much.
     """
     output = scratch / "pstat.jsonl"

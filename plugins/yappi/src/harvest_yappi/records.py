@@ -18,19 +18,19 @@ class Function(Record):
     module: str | None = field(doc="File it is defined in, or the module of a builtin.")
     lineno: int | None = field(doc="Line of its definition.")
     kind: str | None = field(
-        doc="function or coroutine; null where the save does not tell (setting look_up_kinds)."
+        doc="function or coroutine; null where the save does not say (setting look_up_kinds)."
     )
     ncall: int | None = field(
         doc="Calls; in callgrind those by other profiled functions, null where there are none."
     )
-    primitive_calls: int | None = field(doc="Calls that are no recursion; null in callgrind.")
+    primitive_calls: int | None = field(doc="Calls that are not recursive; null in callgrind.")
     tsub_s: float | None = field(unit="s", doc="Time in the function itself.")
     ttot_s: float | None = field(
         unit="s",
         doc="Time in the function and all it called; from callgrind computed from the calls.",
     )
     tavg_s: float | None = field(unit="s", doc="ttot_s per call.")
-    thread: int | None = field(role="thread", doc="Thread; null, as no save tells it.")
+    thread: int | None = field(role="thread", doc="Thread; null, as no save has it.")
     pid: int | None = field(role="pid", doc="Process id; null in pstat.")
 
 

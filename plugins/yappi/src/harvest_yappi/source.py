@@ -21,7 +21,7 @@ from harvest import (
 from harvest.toolkit.files import input_path, walk_files
 from harvest.toolkit.settings import positive, setting
 
-from .callgrind import parse_callgrind
+from .callgrind import Edge, Profile, parse_callgrind
 from .coroutines import kind_of
 from .kinds import HEAD, Format, format_of, text_lines
 from .pstat import UnreadableError, read_pstat
@@ -39,7 +39,7 @@ class YappiConfig:
     """Settings of the source ``yappi``."""
 
     look_up_kinds: bool = setting(
-        "Tell coroutines from functions by the source files, where they are here.", False
+        "Distinguish coroutines from functions by the source files, where they are here.", False
     )
     max_memory_bytes: int = setting(
         "Memory that reading one pstat file may take; beyond, a reject.", 2 << 30, positive
@@ -106,56 +106,40 @@ class YappiSource(Source):
             ctx.reject(text, reason, position=line, record_type="yappi.function")
 
         profile = parse_callgrind(text_lines(path), reject)
-        calls: Counter[int] = Counter()
-        below: Counter[int] = Counter()
-        above: Counter[int] = Counter()
-        for edge in profile.edges:
-            calls[edge.callee] += edge.calls
-            if edge.caller != edge.callee:  # a recursion's time is in its own already
-                below[edge.caller] += edge.us
-                above[edge.callee] += edge.us
         ctx.read(len(profile.functions) + len(profile.edges))
+        sums = _edge_sums(profile)
         for number, subject in profile.functions.items():
-            # what its callers spent in it, and what it and those it called took: where a caller
-            # or a callee was not profiled, one of the two is less than the time it took
-            total = max(above[number], (subject.own_us or 0) + below[number]) / 1e6
-            count = calls[number] or None
-            if calls[number] >= 2**63:
-                reason = f"{calls[number]} calls in all are more than a count of 64 bits"
+            if sums.calls[number] >= 2**63:
+                reason = f"{sums.calls[number]} calls in all are more than a count of 64 bits"
                 ctx.reject(subject.name, reason, position=subject.line,
                            record_type="yappi.function")  # fmt: skip
-                continue
-            row = Function(
-                name=subject.name,
-                module=subject.module,
-                lineno=subject.lineno,
-                kind=self._kind(subject.module, subject.lineno),
-                ncall=count,
-                tsub_s=None if subject.own_us is None else subject.own_us / 1e6,
-                ttot_s=total,
-                tavg_s=total / count if count else None,
-                primitive_calls=None,
-                thread=None,
-                pid=profile.pid,
-            )
-            row.position = subject.line
-            yield row
+            else:
+                yield self._callgrind_function(profile, number, sums)
         for edge in profile.edges:
-            caller, callee = profile.functions[edge.caller], profile.functions[edge.callee]
-            call = Call(
-                caller=caller.name,
-                caller_module=caller.module,
-                caller_lineno=caller.lineno,
-                name=callee.name,
-                module=callee.module,
-                lineno=callee.lineno,
-                ncall=edge.calls,
-                tsub_s=None,
-                ttot_s=edge.us / 1e6,
-                pid=profile.pid,
-            )
-            call.position = edge.line
-            yield call
+            yield _callgrind_call(profile, edge)
+
+    def _callgrind_function(self, profile: Profile, number: int, sums: _EdgeSums) -> Function:
+        subject = profile.functions[number]
+        # what its callers spent in it, and what it and those it called took: where a caller
+        # or a callee was not profiled, one of the two is less than the time it took
+        below = (subject.own_us or 0) + sums.below_us[number]
+        total = max(sums.above_us[number], below) / 1e6
+        count = sums.calls[number] or None
+        row = Function(
+            name=subject.name,
+            module=subject.module,
+            lineno=subject.lineno,
+            kind=self._kind(subject.module, subject.lineno),
+            ncall=count,
+            tsub_s=None if subject.own_us is None else subject.own_us / 1e6,
+            ttot_s=total,
+            tavg_s=total / count if count else None,
+            primitive_calls=None,
+            thread=None,
+            pid=profile.pid,
+        )
+        row.position = subject.line
+        return row
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
         rows = read_pstat(
@@ -193,6 +177,46 @@ class YappiSource(Source):
             thread=None,
             pid=None,
         )
+
+
+@attrs.frozen
+class _EdgeSums:
+    """Sums over the edges of a callgrind save, by the number of the function.
+
+    calls: calls of it.  above_us: what its callers spent in it.  below_us: what it spent in others.
+    """
+
+    calls: Counter[int] = attrs.field(factory=Counter)
+    above_us: Counter[int] = attrs.field(factory=Counter)
+    below_us: Counter[int] = attrs.field(factory=Counter)
+
+
+def _edge_sums(profile: Profile) -> _EdgeSums:
+    sums = _EdgeSums()
+    for edge in profile.edges:
+        sums.calls[edge.callee] += edge.calls
+        if edge.caller != edge.callee:  # a recursion's time is in its own already
+            sums.below_us[edge.caller] += edge.us
+            sums.above_us[edge.callee] += edge.us
+    return sums
+
+
+def _callgrind_call(profile: Profile, edge: Edge) -> Call:
+    caller, callee = profile.functions[edge.caller], profile.functions[edge.callee]
+    call = Call(
+        caller=caller.name,
+        caller_module=caller.module,
+        caller_lineno=caller.lineno,
+        name=callee.name,
+        module=callee.module,
+        lineno=callee.lineno,
+        ncall=edge.calls,
+        tsub_s=None,
+        ttot_s=edge.us / 1e6,
+        pid=profile.pid,
+    )
+    call.position = edge.line
+    return call
 
 
 def _call(values: list[Any]) -> Call:

@@ -33,7 +33,7 @@ class Row:
 
 @attrs.frozen
 class Unreadable:
-    """A line of a table that is no row."""
+    """A line of a table that is not a row."""
 
     line: int
     text: str

@@ -5,7 +5,7 @@
 It limits itself, reads FILE, checks every value's type, and writes to OUTPUT one JSON array a line:
 ``["function", module, line, name, a, b, own, total]``, ``["call", caller's module, line, name,
 callee's module, line, name, a, b, own, total]``, or ``["bad", what, why]``.  a and b are the two
-numbers of calls.  It imports nothing of harvest, to start fast.  A file that is no pstat at all
+numbers of calls.  It imports nothing of harvest, to start fast.  A file that is not a pstat
 ends it with status 3 and a line on stderr.
 """
 
