@@ -231,8 +231,8 @@ def bare_csv(path: Path, out: Path) -> int:
 def pure_python(path: Path, out: Path) -> int:
     """The reference parser, line by line, on the first lines; nothing written."""
     from harvest_gpfs.config import GpfsConfig
-    from harvest_gpfs.find import HEAD_BYTES, find_layout
-    from harvest_gpfs.reference import parse
+    from harvest_gpfs.parse.find import HEAD_BYTES, find_layout
+    from harvest_gpfs.parse.reference import parse
 
     with path.open("rb") as file:
         layout = find_layout(file.read(HEAD_BYTES), GpfsConfig(), where=str(path), name=path.name)

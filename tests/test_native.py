@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harvest_gpfs import compiled
+from harvest_gpfs.parse import compiled
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 
 KERNEL = """
 from numba.core import types
 import numpy as np
-from harvest_gpfs.native import native
+from harvest_gpfs.parse.native import native
 
 @native(types.void(types.CPointer(types.int64), types.int64, types.float64))
 def fill(numbers, count, factor):
@@ -168,7 +168,7 @@ def harmless(numbers: Any, count: Any) -> None:
 def test_a_kernel_cannot_use_what_belongs_to_the_interpreter() -> None:
     from numba.core import types
 
-    from harvest_gpfs.native import native
+    from harvest_gpfs.parse.native import native
 
     kernel = native(types.void(types.CPointer(types.int64), types.int64))(needs_an_array)
 
@@ -180,7 +180,7 @@ def test_a_kernel_cannot_use_what_belongs_to_the_interpreter() -> None:
 def test_a_kernel_takes_pointers_and_numbers_and_gives_nothing(signature: str) -> None:
     from numba.core import sigutils
 
-    from harvest_gpfs.native import native
+    from harvest_gpfs.parse.native import native
 
     arguments, result = sigutils.normalize_signature(signature)
 
@@ -189,7 +189,7 @@ def test_a_kernel_takes_pointers_and_numbers_and_gives_nothing(signature: str) -
 
 
 def test_a_module_that_is_not_there_is_an_import_error() -> None:
-    from harvest_gpfs import native
+    from harvest_gpfs.parse import native
 
     with pytest.raises(ModuleNotFoundError, match="no_such_module_here"):
         native.load("no_such_module_here", "walk")

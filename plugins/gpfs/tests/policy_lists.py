@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from harvest.testing import Collected, collect
-from harvest_gpfs.blocks import SLACK
-from harvest_gpfs.columnar import Columnar
 from harvest_gpfs.config import GpfsConfig
-from harvest_gpfs.find import find_layout
-from harvest_gpfs.layout import Layout
-from harvest_gpfs.program import Program
-from harvest_gpfs.reference import Damaged, parse
+from harvest_gpfs.parse.blocks import SLACK
+from harvest_gpfs.parse.columnar import Columnar
+from harvest_gpfs.parse.find import find_layout
+from harvest_gpfs.parse.layout import Layout
+from harvest_gpfs.parse.program import Program
+from harvest_gpfs.parse.reference import Damaged, parse
+from harvest_gpfs.parse.table import TableMaker, merged
 from harvest_gpfs.source import GpfsSource
-from harvest_gpfs.table import TableMaker, merged
 
 STYLES = ("uab", "record", "ncar", "cdm")
 ESCAPES = ("pct", "slash", "none")
@@ -224,7 +224,7 @@ def by_reference(layout: Layout, lines: list[bytes]) -> Read:
 def by_parser(kind: str, layout: Layout, lines: list[bytes]) -> Read:
     """Lines read by a fast parser, ``numba`` or ``arrow``, and its odd ones by the reference."""
     if kind == "numba":
-        from harvest_gpfs.walker import Walker
+        from harvest_gpfs.parse.walker import Walker
 
         parser: Any = Walker(Program.of(layout))
     else:

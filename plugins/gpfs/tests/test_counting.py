@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest_gpfs import compiled
-from harvest_gpfs.counting import Before, Counter, after, tally
+from harvest_gpfs.parse import compiled
+from harvest_gpfs.parse.counting import Before, Counter, after, tally
 
 KERNELS = ["arrow", *(["numba"] if compiled.available() else [])]
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from policy_lists import layout_of, line, listing, row
 
-from harvest_gpfs.layout import LONGEST_LINE, Layout
-from harvest_gpfs.reference import Damaged, parse
+from harvest_gpfs.parse.layout import LONGEST_LINE, Layout
+from harvest_gpfs.parse.reference import Damaged, parse
 
 UAB = line(row(), "uab", "pct")
 RAW = line(row(), "uab", "none")

@@ -47,7 +47,7 @@ def churn(
     Raises UsageError for what does not exist, and for a scan that would be compared with itself;
     HarvestError for what cannot be read.
     """
-    from .views_churn import compare, two_scans
+    from .views.churn import compare, two_scans
 
     setting = Setting(top_depth=top_depth)
     with tempfile.TemporaryDirectory(prefix="harvest-churn-", dir=scratch) as folder:

@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 
-from harvest_gpfs import compiled
+from harvest_gpfs.parse import compiled
 
-from .attributes import KNOWN, Attribute
+from .parse.attributes import KNOWN, Attribute
 
 __all__ = ["ESCAPES", "GpfsConfig", "keys_of"]
 
@@ -28,7 +28,7 @@ def _setting(doc: str, default: Any = None, check: Callable[[Any], None] | None 
 
 
 def _show(value: str) -> None:
-    from .show import template
+    from .parse.show_clause import template
 
     template(value)
 

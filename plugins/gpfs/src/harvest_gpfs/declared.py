@@ -33,7 +33,7 @@ VIEWS: Final = (
     View(
         name="gpfs.usage",
         doc="Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
-        build=_HERE + "views:usage",
+        build=_HERE + "views.usage:usage",
         requires=_NEEDS,
         settings={
             "by": _BY.format("uid"),
@@ -49,7 +49,7 @@ VIEWS: Final = (
     View(
         name="gpfs.directories",
         doc="Each directory down to a depth with all that lies below it, as du counts.",
-        build=_HERE + "views:directories",
+        build=_HERE + "views.usage:directories",
         requires=_NEEDS,
         settings={
             "depth": "how many directories below the root; 2 unless given",
@@ -61,7 +61,7 @@ VIEWS: Final = (
     View(
         name="gpfs.growth",
         doc="Sums of every scan, the newest first, and what changed since the one before.",
-        build=_HERE + "views:growth",
+        build=_HERE + "views.usage:growth",
         requires=_NEEDS,
         settings={
             "by": _BY.format("all together"),
@@ -74,7 +74,7 @@ VIEWS: Final = (
     View(
         name="gpfs.churn",
         doc="What was created, deleted, modified, accessed, renamed and moved between two scans.",
-        build=_HERE + "views_churn:churn",
+        build=_HERE + "views.churn:churn",
         requires=_NEEDS,
         settings={
             "old": "the earlier scan; the one before the other unless given",
@@ -86,7 +86,7 @@ VIEWS: Final = (
     View(
         name="gpfs.ages",
         doc="How long ago objects were accessed and modified, in classes.",
-        build=_HERE + "views_classes:ages",
+        build=_HERE + "views.classes:ages",
         requires=_NEEDS,
         settings={
             "ages": "upper ends of the classes: 7d,30d,90d,180d,1y,2y,5y unless given",
@@ -97,7 +97,7 @@ VIEWS: Final = (
     View(
         name="gpfs.sizes",
         doc="How many objects are how large, in classes.",
-        build=_HERE + "views_classes:sizes",
+        build=_HERE + "views.classes:sizes",
         requires=_NEEDS,
         settings={
             "sizes": "upper ends of the classes: 4K,64K,1M,16M,256M,4G,64G,1T unless given",
@@ -107,7 +107,7 @@ VIEWS: Final = (
     View(
         name="gpfs.cold",
         doc="What was neither accessed nor modified for so long, by groups.",
-        build=_HERE + "views_classes:cold",
+        build=_HERE + "views.classes:cold",
         requires=_NEEDS,
         settings={
             "by": _BY.format("top"),
@@ -123,21 +123,21 @@ VIEWS: Final = (
     View(
         name="gpfs.heat",
         doc="How warm the files of each pool are, as the policy engine tells it.",
-        build=_HERE + "views_classes:heat",
+        build=_HERE + "views.classes:heat",
         requires=_NEEDS,
         settings={"by": _BY.format("pool"), "scan": _SCAN},
     ),
     View(
         name="gpfs.extensions",
         doc="Objects and bytes by the suffix of their names.",
-        build=_HERE + "views_classes:extensions",
+        build=_HERE + "views.classes:extensions",
         requires=_NEEDS,
         settings={"scan": _SCAN},
     ),
     View(
         name="gpfs.small",
         doc="How many objects are small, and what they take, by groups.",
-        build=_HERE + "views_classes:small",
+        build=_HERE + "views.classes:small",
         requires=_NEEDS,
         settings={
             "by": _BY.format("top"),
@@ -152,14 +152,14 @@ VIEWS: Final = (
     View(
         name="gpfs.largest",
         doc="The objects of most bytes.",
-        build=_HERE + "views_files:largest",
+        build=_HERE + "views.files:largest",
         requires=_NEEDS,
         settings={"n": _N, "scan": _SCAN, "passwd": _USERS},
     ),
     View(
         name="gpfs.oldest",
         doc="The objects that were modified, or accessed, longest ago.",
-        build=_HERE + "views_files:oldest",
+        build=_HERE + "views.files:oldest",
         requires=_NEEDS,
         settings={
             "n": _N,
@@ -171,14 +171,14 @@ VIEWS: Final = (
     View(
         name="gpfs.odd_names",
         doc="Paths that scripts stumble over, and why.",
-        build=_HERE + "views_files:odd_names",
+        build=_HERE + "views.files:odd_names",
         requires=_NEEDS,
         settings={"scan": _SCAN, "kinds": "only these oddities, comma list"},
     ),
     View(
         name="gpfs.scan_quality",
         doc="What a list does not tell, and what in it cannot be right.",
-        build=_HERE + "views_quality:scan_quality",
+        build=_HERE + "views.quality:scan_quality",
         requires=_NEEDS,
         settings={"scan": _SCAN, "now": _NOW},
     ),
@@ -188,7 +188,7 @@ REPORTS: Final = (
     ReportSpec(
         name="gpfs.summary",
         doc="A file system at a glance: who uses it, where, how old, how large, how it grows.",
-        build=_HERE + "reports:summary",
+        build=_HERE + "report.summary:summary",
         requires=_NEEDS,
         settings={
             "scan": _SCAN,

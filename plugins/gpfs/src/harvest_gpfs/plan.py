@@ -12,11 +12,11 @@ import attrs
 
 from harvest import Partition, SourceError, file_partition
 
-from .layout import LONGEST_LINE
-from .streams import compression
+from .parse.layout import LONGEST_LINE
+from .parse.streams import compression
 
 if TYPE_CHECKING:
-    from .escaping import Escaping
+    from .parse.escaping import Escaping
 
 __all__ = ["lists_of", "partitions"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
-from harvest_gpfs import compiled
+from harvest_gpfs.parse import compiled
 
 from .config import GpfsConfig
 from .records import GpfsFile
 
 if TYPE_CHECKING:
-    from .counting import Counter
-    from .escaping import Escaping
+    from .parse.counting import Counter
+    from .parse.escaping import Escaping
 
 __all__ = ["GpfsSource"]
 
@@ -43,7 +43,7 @@ class GpfsSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the first lines of a list."""
-        from .find import likeness
+        from .parse.find import likeness
 
         if not path.is_file():
             return None
@@ -64,7 +64,7 @@ class GpfsSource(Source):
         """A range of a list with what lies before it, so that its lines get the list's numbers."""
         if not partition.start:
             return partition
-        from .counting import Counter
+        from .parse.counting import Counter
 
         if self._counter is None or self._counter.path != partition.path:
             self._counter = Counter(partition.path, self.config.kernel)
@@ -74,11 +74,11 @@ class GpfsSource(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
-        from .counting import Before
-        from .find import find_layout
-        from .layout import list_layout
-        from .reading import Reading
-        from .streams import opened
+        from .parse.counting import Before
+        from .parse.find import find_layout
+        from .parse.layout import list_layout
+        from .parse.reading import Reading
+        from .parse.streams import opened
 
         path = partition.path
         head = _head(path)
@@ -114,14 +114,14 @@ class GpfsSource(Source):
 
     def _escaping(self, partition: Partition, head: bytes) -> Escaping:
         """How a list is written; of one in ranges, as it was found at the plan."""
-        from .escaping import Escaping
+        from .parse.escaping import Escaping
 
         found = partition.options.get("escaping")
         return Escaping(*found) if found is not None else self._find_escaping(partition.path, head)
 
     def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
         """Whether a list is percent-encoded."""
-        from .find import find_escaping
+        from .parse.find import find_escaping
 
         return find_escaping(head or _head(path), self.config, lambda: _spread(path))
 
@@ -138,13 +138,13 @@ class GpfsSource(Source):
             ) from error
 
     def _parser(self, partition: Partition, layout: Any) -> Any:
-        from .program import Program
+        from .parse.program import Program
 
         if self._fast(partition):
-            from .walker import Walker
+            from .parse.walker import Walker
 
             return Walker(Program.of(layout))
-        from .columnar import Columnar
+        from .parse.columnar import Columnar
 
         return Columnar(Program.of(layout))
 
@@ -158,8 +158,8 @@ _SPREAD: Final = 16
 
 def _head(path: Path, size: int | None = None) -> bytes:
     """The first bytes of a list, unpacked; all of them where it is shorter."""
-    from .find import HEAD_BYTES
-    from .streams import opened
+    from .parse.find import HEAD_BYTES
+    from .parse.streams import opened
 
     buffer = bytearray(size or HEAD_BYTES)
     view, used = memoryview(buffer), 0
@@ -171,7 +171,7 @@ def _head(path: Path, size: int | None = None) -> bytes:
 
 def _trouble(path: Path) -> str | None:
     """Why a compressed list gives no byte at all, if it is no empty one."""
-    from .streams import opened
+    from .parse.streams import opened
 
     with opened(path) as stream:
         stream.fill(memoryview(bytearray(1)))
@@ -180,7 +180,7 @@ def _trouble(path: Path) -> str | None:
 
 def _spread(path: Path) -> Iterator[bytes]:
     """Lines from all over a plain list; none of a compressed one, which would be unpacked."""
-    from .streams import compression
+    from .parse.streams import compression
 
     with path.open("rb") as file:
         if compression(file.read(4)) is not None:

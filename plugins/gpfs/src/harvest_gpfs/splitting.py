@@ -22,8 +22,8 @@ import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
 
-from .counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
-from .streams import Stream, compression, opened
+from .parse.counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
+from .parse.streams import Stream, compression, opened
 
 __all__ = ["COMPRESSIONS", "Split", "split"]
 

@@ -12,12 +12,12 @@ import attrs
 
 from harvest import SourceError
 
-from .config import GpfsConfig, keys_of
+from ..config import GpfsConfig, keys_of
 from .counting import is_remark
 from .escaping import Escaping, decide
 from .layout import Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
-from .show import Template, keyed, template
+from .show_clause import Template, keyed, template
 
 __all__ = ["HEAD_BYTES", "find_escaping", "find_layout", "likeness"]
 

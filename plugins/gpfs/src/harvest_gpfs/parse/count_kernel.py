@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba.core import types
 
-from harvest_gpfs.native import native
+from harvest_gpfs.parse.native import native
 
 __all__ = ["count"]
 

@@ -10,11 +10,11 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.report import Column, Section, Table
 
-from .aggregation.listing import list_scans
-from .report_plots import growth_plot
-from .report_tables import amount, in_unit
-from .report_text import unit_for
-from .views_common import rows_of
+from ..aggregation.listing import list_scans
+from ..views.common import rows_of
+from .plots import growth_plot
+from .tables import amount, in_unit
+from .text import unit_for
 
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 

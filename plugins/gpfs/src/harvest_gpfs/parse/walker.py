@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest_gpfs import native
+from harvest_gpfs.parse import native
 
 from .layout import LONGEST_LINE
 from .program import Odd, Parsed, Program, hard_reals, literals_of
@@ -28,7 +28,7 @@ class Walker:
     def __init__(self, program: Program):
         layout = program.layout
         self._program = program
-        self._walk = native.load("harvest_gpfs.kernel", "walk")
+        self._walk = native.load("harvest_gpfs.parse.kernel", "walk")
         self._types = np.array([step.type for step in layout.steps], np.int64)
         self._slots = np.array(program.slots, np.int64)
         self._literals = _encoded(literals_of(layout))

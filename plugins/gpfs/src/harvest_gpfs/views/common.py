@@ -13,15 +13,15 @@ import polars as pl
 from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
-from .aggregation.definition import Aggregation
-from .aggregation.files import no_rows
-from .aggregation.groupings import Setting
-from .aggregation.groupings import chosen as chosen_groupings
-from .aggregation.listing import Listing
-from .aggregation.metrics import chosen as chosen_metrics
-from .aggregation.names import read_names
-from .aggregation.on_polars import PolarsRows
-from .aggregation.scans import LATEST, moment
+from ..aggregation.definition import Aggregation
+from ..aggregation.files import no_rows
+from ..aggregation.groupings import Setting
+from ..aggregation.groupings import chosen as chosen_groupings
+from ..aggregation.listing import Listing
+from ..aggregation.metrics import chosen as chosen_metrics
+from ..aggregation.names import read_names
+from ..aggregation.on_polars import PolarsRows
+from ..aggregation.scans import LATEST, moment
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from harvest import record_type
 
+from ..records import GpfsFile
 from .layout import Layout
 from .program import KINDS, Parsed
-from .records import GpfsFile
 from .reference import Row
 
 __all__ = ["TableMaker"]

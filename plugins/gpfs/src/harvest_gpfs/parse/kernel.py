@@ -17,8 +17,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from harvest_gpfs.compiled import inlined
-from harvest_gpfs.native import native
+from harvest_gpfs.parse.compiled import inlined
+from harvest_gpfs.parse.native import native
 
 __all__ = ["walk"]
 

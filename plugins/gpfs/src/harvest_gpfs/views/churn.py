@@ -13,12 +13,12 @@ import polars as pl
 
 from harvest import HarvestError, UsageError
 
-from .aggregation.groupings import GROUPINGS, Setting
-from .aggregation.links import passes_for
-from .aggregation.listing import BUDGET, Listing, common_root, list_scans
-from .aggregation.on_polars import PolarsRows
-from .aggregation.scans import ALL, LATEST, Scan, labels, pick
-from .views_common import deferred, named, rows_of, whole
+from ..aggregation.groupings import GROUPINGS, Setting
+from ..aggregation.links import passes_for
+from ..aggregation.listing import BUDGET, Listing, common_root, list_scans
+from ..aggregation.on_polars import PolarsRows
+from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
+from .common import deferred, named, rows_of, whole
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

@@ -8,9 +8,9 @@ import polars as pl
 
 from harvest import UsageError
 
-from .aggregation.links import IDENTITY, candidate
-from .aggregation.scans import LATEST
-from .views_common import deferred, frame_of, listing, named, whole
+from ..aggregation.links import IDENTITY, candidate
+from ..aggregation.scans import LATEST
+from .common import deferred, frame_of, listing, named, whole
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

@@ -8,11 +8,11 @@ import polars as pl
 
 from harvest import UsageError
 
-from .aggregation.groupings import DIRECTORY
-from .aggregation.listing import Listing, common_root, list_scans
-from .aggregation.metrics import DEFAULT
-from .aggregation.scans import LATEST
-from .views_common import (
+from ..aggregation.groupings import DIRECTORY
+from ..aggregation.listing import Listing, common_root, list_scans
+from ..aggregation.metrics import DEFAULT
+from ..aggregation.scans import LATEST
+from .common import (
     aggregated_schema,
     check_ages,
     deferred,

@@ -8,8 +8,8 @@ import polars as pl
 
 from harvest.report import Column
 
-from .report_text import Unit
-from .views_common import known_sum
+from ..views.common import known_sum
+from .text import Unit
 
 __all__ = ["amount", "in_unit", "with_others"]
 

@@ -14,12 +14,12 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 
-from .aggregation.scans import ALL, LATEST, told
-from .report_lists import odd_names, over_time, paths, quality
-from .report_plots import age_plot, bars, size_plot
-from .report_tables import amount, in_unit, with_others
-from .report_text import Unit, told_bytes, unit_for
-from .views_common import listing, whole
+from ..aggregation.scans import ALL, LATEST, told
+from ..views.common import listing, whole
+from .lists import odd_names, over_time, paths, quality
+from .plots import age_plot, bars, size_plot
+from .tables import amount, in_unit, with_others
+from .text import Unit, told_bytes, unit_for
 
 __all__ = ["summary"]
 

@@ -8,12 +8,12 @@ import polars as pl
 
 from harvest import UsageError
 
-from .aggregation.bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
-from .aggregation.groupings import DIRECTORY, Setting
-from .aggregation.listing import Listing
-from .aggregation.metrics import HEAT_UNIT
-from .aggregation.scans import LATEST, told
-from .views_common import (
+from ..aggregation.bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
+from ..aggregation.groupings import DIRECTORY, Setting
+from ..aggregation.listing import Listing
+from ..aggregation.metrics import HEAT_UNIT
+from ..aggregation.scans import LATEST, told
+from .common import (
     aggregated_schema,
     check_ages,
     deferred,

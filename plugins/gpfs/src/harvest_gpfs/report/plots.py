@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest.report import Plot
 
-from .report_text import Unit, told_bytes, unit_for
+from .text import Unit, told_bytes, unit_for
 
 __all__ = ["age_plot", "bars", "growth_plot", "size_plot"]
 

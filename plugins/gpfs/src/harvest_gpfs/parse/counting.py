@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from harvest_gpfs import compiled, native
+from harvest_gpfs.parse import compiled, native
 
 __all__ = ["Before", "Counter", "after", "is_remark", "tally", "trailer_rows"]
 
@@ -68,7 +68,7 @@ def tally(size_bytes: int, kernel: str = "auto") -> Tally:
 
 
 def _compiled_tally() -> Tally:
-    count = native.load("harvest_gpfs.count_kernel", "count")
+    count = native.load("harvest_gpfs.parse.count_kernel", "count")
     found = (ctypes.c_int64 * 2)()
 
     def counted(chunk: bytes | memoryview) -> tuple[int, int]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from .aggregation.links import first_paths, linked_rows, repeated_inodes
-from .aggregation.listing import Listing
-from .aggregation.scans import LATEST
-from .views_common import deferred, frame_of, listing
+from ..aggregation.links import first_paths, linked_rows, repeated_inodes
+from ..aggregation.listing import Listing
+from ..aggregation.scans import LATEST
+from .common import deferred, frame_of, listing
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

@@ -1,0 +1,1 @@
+"""From the bytes of a policy list to tables of ``gpfs.file``."""

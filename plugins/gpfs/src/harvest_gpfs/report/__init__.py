@@ -1,0 +1,1 @@
+"""The report ``gpfs.summary``: its sections, tables and plots."""

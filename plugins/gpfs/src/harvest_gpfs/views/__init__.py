@@ -1,0 +1,1 @@
+"""Views of one scan, and of how scans differ."""
