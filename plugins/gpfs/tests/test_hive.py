@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -54,8 +55,8 @@ def test_other_readers_find_the_directories_columns(tmp_path: Path) -> None:
     assert found.sort("path")["top"].to_list() == ["/data/a b", "/data/c"]
     duckdb = pytest.importorskip("duckdb")
     query = "SELECT top, date, path FROM read_parquet(?, hive_partitioning=true) ORDER BY path"
-    told = duckdb.execute(query, [f"{tmp_path}/out/**/*.parquet"]).fetchall()
-    assert [(unquote(top), path) for top, _, path in told] == [
+    found_rows = duckdb.execute(query, [f"{tmp_path}/out/**/*.parquet"]).fetchall()
+    assert [(unquote(top), path) for top, _, path in found_rows] == [
         ("/data/a b", "/data/a b/x"),
         ("/data/c", "/data/c/y"),
     ]
@@ -69,11 +70,10 @@ def test_other_readers_find_the_directories_columns(tmp_path: Path) -> None:
         ),
         max_size=60,
     ),
-    shelf_rows=st.integers(1, 20),
     top_depth=st.integers(1, 2),
 )
-def test_shelves_of_any_size_hold_all_rows_in_order(
-    tmp_path_factory: Any, names: list[tuple[str, str]], shelf_rows: int, top_depth: int
+def test_all_rows_are_there_in_order_whatever_their_names(
+    tmp_path_factory: Any, names: list[tuple[str, str]], top_depth: int
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
     rows = [row(f"/data/{top}/{name}", n) for n, (top, name) in enumerate(names, 1)]
@@ -81,14 +81,50 @@ def test_shelves_of_any_size_hold_all_rows_in_order(
     if not rows:
         return
     kwargs: dict[str, Any] = {"root": "/data", "top_depth": top_depth}
-    assert write_hive(folder / "in", folder / "out", shelf_rows=shelf_rows, **kwargs) == len(rows)
+    assert write_hive(folder / "in", folder / "out", **kwargs) == len(rows)
     found = written(folder / "out")
     for paths in found.values():
         assert [p.encode() for p in paths] == sorted(p.encode() for p in paths)
     assert sorted(p for paths in found.values() for p in paths) == sorted(r["path"] for r in rows)
-    largest = max(pq.read_metadata(file).num_rows for file in (folder / "out").rglob("*.parquet"))
-    repeated = max(names.count(name) for name in names)
-    assert largest <= 2 * shelf_rows + repeated
+
+
+def test_a_large_group_is_cut_into_files_whose_names_have_the_order_of_its_rows(
+    tmp_path: Path,
+) -> None:
+    # given a directory of 25,000 files in any order, of which 2048 fit into a Parquet file
+    paths = [f"/data/a/{number * 7919 % 25_000:05}" for number in range(25_000)]
+    harvested(tmp_path / "in", [row(path, n) for n, path in enumerate(paths, 1)])
+    write_hive(tmp_path / "in", tmp_path / "out", root="/data", shelf_rows=1500)
+    # then there are twelve full ones and the rest, and one after the other they are sorted
+    files = sorted((tmp_path / "out").rglob("*.parquet"))
+    assert [file.name for file in files] == [f"part-{number:05}.parquet" for number in range(13)]
+    assert [pq.read_metadata(file).num_rows for file in files] == [2048] * 12 + [424]
+    assert written(tmp_path / "out") == {"top=%2Fdata%2Fa/date=2026-01-11": sorted(paths)}
+
+
+def test_no_rows_make_an_empty_directory(tmp_path: Path) -> None:
+    pq.write_table(
+        pq.read_table(_one_file(tmp_path / "in")).slice(0, 0), tmp_path / "empty.parquet"
+    )
+    assert write_hive(tmp_path / "empty.parquet", tmp_path / "out") == 0
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_columns_stay_as_they_are(tmp_path: Path) -> None:
+    harvested(tmp_path / "in", [row("/data/a", 1), row("/data/b", 2)])
+    write_hive(tmp_path / "in", tmp_path / "out", root="/data")
+    files = (tmp_path / "out").rglob("*.parquet")
+    found = pa.concat_tables([pq.read_table(file, partitioning=None) for file in files])
+    given = pq.read_table(_one_file(tmp_path / "in"), partitioning=None)
+    assert found.sort_by("path").to_pylist() == given.sort_by("path").to_pylist()
+    assert found.column_names == given.column_names
+
+
+def _one_file(folder: Path) -> Path:
+    if not folder.exists():
+        harvested(folder, [row("/data/a", 1)])
+    (file,) = (folder / "out" / "gpfs.file").rglob("*.parquet")
+    return file
 
 
 def test_what_is_summed_up_does_not_depend_on_the_layout(tmp_path: Path) -> None:
