@@ -32,7 +32,7 @@ CALL = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from harvest.toolkit import native
+from harvest_gpfs.parse import native
 fill = native.load("kernels_here", "fill")
 numbers = np.zeros(5, np.int64)
 fill(numbers.ctypes.data, 4, 2.5)

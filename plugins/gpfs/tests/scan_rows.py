@@ -77,7 +77,7 @@ class Dataset:
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
         from harvest.plugins.registry import resolve
-        from harvest_gpfs.declared import VIEWS
+        from harvest_gpfs.plugin import VIEWS
 
         (view,) = (view for view in VIEWS if view.name == name)
         assert set(settings) <= set(view.settings)

@@ -190,7 +190,7 @@ def test_columns_told_by_directories(tmp_path):
         (1000, "fast ssd", 1), (1001, "fast ssd", 1), (None, "fast ssd", 1),
     ]  # fmt: skip
     (tmp_path / "uid=1000").rename(tmp_path / "uid=ann")
-    with pytest.raises(DatasetError, match="uid=ann in the path is no Int64"):
+    with pytest.raises(DatasetError, match="uid=ann in the path does not fit Int64"):
         aggregate(tmp_path, by="uid")
 
 
@@ -208,8 +208,8 @@ def test_wrong_inputs_are_told(tmp_path):
     for inputs, error in [
         (tmp_path / "nothing", "no such file or directory"),
         (tmp_path / "empty", "no \\*.parquet below this directory"),
-        (tmp_path / "text.parquet", "this is no Parquet file"),
-        (tmp_path / "other.parquet", "no column inode and path"),
+        (tmp_path / "text.parquet", "this is not a Parquet file"),
+        (tmp_path / "other.parquet", "lacks inode and path"),
         ([], "no input"),
     ]:
         with pytest.raises(HarvestError, match=error):
@@ -221,11 +221,11 @@ def test_wrong_inputs_are_told(tmp_path):
     [
         ({"by": "colour"}, "no grouping 'colour'; there are uid, gid"),
         ({"metrics": "bytes"}, "no metric 'bytes'; there are paths, inodes"),
-        ({"sizes": "1M,4K"}, "are no classes of size"),
-        ({"ages": "soon"}, "'soon' is no age"),
-        ({"cold": "later"}, "is no age"),
-        ({"small": "tiny"}, "is no size"),
-        ({"now": "today"}, "'today' is no time"),
+        ({"sizes": "1M,4K"}, "are not classes of size"),
+        ({"ages": "soon"}, "'soon' is not an age"),
+        ({"cold": "later"}, "is not an age"),
+        ({"small": "tiny"}, "is not a size"),
+        ({"now": "today"}, "'today' is not a time"),
         ({"top_depth": 0}, "top_depth is 0"),
         ({"passwd": "/nowhere/passwd"}, "the passwd file cannot be read"),
     ],
@@ -237,7 +237,7 @@ def test_wrong_settings_are_told(scan, settings, error):
 
 def test_no_rows_are_an_error(tmp_path):
     pq.write_table(table([]), tmp_path / "empty.parquet")
-    with pytest.raises(DatasetError, match="there are no rows"):
+    with pytest.raises(DatasetError, match="no rows of gpfs"):
         aggregate(tmp_path)
 
 
@@ -271,7 +271,7 @@ def test_a_target_that_cannot_be_is_told(tmp_path, name):
 
 
 def test_every_grouping_and_metric_is_described_and_listed():
-    from harvest_gpfs.declared import VIEWS
+    from harvest_gpfs.plugin import VIEWS
 
     usage = next(view for view in VIEWS if view.name == "gpfs.usage")
     for metric in METRICS.values():

@@ -182,7 +182,7 @@ def test_scripts_are_shown_and_nothing_is_done(tmp_path: Path) -> None:
         (["convert", "scan.list", "-t", "out", "--root", "/data"], "hive"),
         (["convert", "scan.list", "-t", "out", "-o", "nonsense"], "KEY=VALUE"),
         (["aggregate", "absent", "-t", "x.csv"], "no such file"),
-        (["aggregate", "scan.list", "-t", "x.csv"], "no Parquet file"),
+        (["aggregate", "scan.list", "-t", "x.csv"], "not a Parquet file"),
         (["churn", "absent", "absent", "-t", "x.csv"], "no such file"),
         (["status", "."], "no batch jobs"),
     ],

@@ -69,12 +69,12 @@ def test_a_line_of_each_style_in_full() -> None:
     ("old", "new", "why"),
     [
         (b"size%3D935", b"size%3D-935", "size: '-935' is negative"),
-        (b"size%3D935", b"size%3D9e3", "size: '9e3' is no whole number"),
+        (b"size%3D935", b"size%3D9e3", "size: '9e3' is not a whole number"),
         (b"size%3D935", b"size%3D", "size is missing"),
         (b"size%3D935", b"size%3D9223372036854775808", "does not fit 63 bits"),
         (b"kballoc%3D16", b"kballoc%3D9007199254740992", "does not fit 63 bits"),
         (b"40961 ", b"18446744073709551616 ", "inode: 18446744073709551616 does not fit 64 bits"),
-        (b"40961 ", b"4096x ", "inode: '4096x' is no whole number"),
+        (b"40961 ", b"4096x ", "inode: '4096x' is not a whole number"),
         (b"%7Ckballoc%3D16", b"", "'%7Ckballoc%3D' is missing after size"),
         (b"kballoc", b"kbalolc", "'%7Ckballoc%3D' is missing after size"),
         (b"access%3D2026-01-11", b"access%3D2026-13-11", "month must be in 1..12"),
@@ -82,16 +82,16 @@ def test_a_line_of_each_style_in_full() -> None:
         (b"access%3D2026-01-11", b"access%3D0000-01-11", "year 0 is out of range"),
         (b"12%3A30%3A45", b"24%3A30%3A45", "hour must be in 0..23"),
         (b"12%3A30%3A45", b"12%3A30%3A60", "second must be in 0..59"),
-        (b"12%3A30%3A45", b"12%3A30", "is no time such as"),
+        (b"12%3A30%3A45", b"12%3A30", "is not a time such as"),
         (b"heat%3D%2B0.0", b"heat%3D%2B9E9E", "heat: '%2B9E9E000000000000"),
         (b"%2B000%7Cpool", b"%2B999%7Cpool", ""),
-        (b"misc%3DFAu", b"misc%3DFDu", "'FDu' tells more than one kind of file"),
-        (b"misc%3DFAu", b"misc%3DF%20u", "'F u' is no row of flags"),
-        (b"pool%3Ddata", b"pool%3Dda%GGta", "pool: '%GG' is no escape"),
+        (b"misc%3DFAu", b"misc%3DFDu", "'FDu' means more than one kind of file"),
+        (b"misc%3DFAu", b"misc%3DF%20u", "'F u' is not a row of flags"),
+        (b"pool%3Ddata", b"pool%3Dda%GGta", "pool: '%GG' is not an escape"),
         (b"pool%3Ddata", b"pool%3Dda%FFta", "is not UTF-8 text"),
         (b"pool%3Ddata", b"pool%3Dda%00ta", "pool holds a NUL byte"),
         (b" -- ", b" - ", "'%7C -- ' is missing after misc"),
-        (b"%2Fdata%2Fproject", b"%2Fdata%2project", "path: '%2p' is no escape"),
+        (b"%2Fdata%2Fproject", b"%2Fdata%2project", "path: '%2p' is not an escape"),
         (b"%2Fdata%2Fproject", b"%2Fdata%00project", "path holds a NUL byte"),
         (b" -- %2Fdata", b" -- data", "does not begin with /"),
     ],
@@ -145,7 +145,7 @@ def test_backslashes_without_escape_clause() -> None:
 
     one = parse(layout("uab", "none"), path(rb"a\\nb\nc%41"))
     assert one["path"] == "/data/project/a\\nb\nc%41"
-    assert reason("uab", "none", path(rb"a\b")) == "path: '\\\\b' is no escape"
+    assert reason("uab", "none", path(rb"a\b")) == "path: '\\\\b' is not an escape"
 
 
 def test_names_that_are_not_utf8_keep_their_bytes() -> None:
@@ -157,9 +157,9 @@ def test_names_that_are_not_utf8_keep_their_bytes() -> None:
 def test_flags_and_mode_must_agree() -> None:
     text = NCAR.replace(b"p=-rw", b"p=drw")
     assert reason("ncar", "none", text) == (
-        "flags 'FAu' tell a file, mode 'drw-r--r--' a directory"
+        "flags 'FAu' mean a file, mode 'drw-r--r--' a directory"
     )
-    assert "is no mode such as" in reason("ncar", "none", NCAR.replace(b"p=-rw", b"p=zrw"))
+    assert "is not a mode such as" in reason("ncar", "none", NCAR.replace(b"p=-rw", b"p=zrw"))
 
 
 def test_records_are_held_to_their_lengths() -> None:

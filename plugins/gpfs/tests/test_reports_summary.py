@@ -85,7 +85,7 @@ def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
     report = data.report("gpfs.summary")
     assert "ages" not in tables(report)
     assert "growth" not in tables(report)
-    assert "does not tell when its scan was made" in report.text()
+    assert "does not say when its scan was made" in report.text()
     assert "allocated" not in "".join(c.name for t in report.tables for c in t.columns)
     dated = data.report("gpfs.summary", now="2026-02-01")
     assert "ages" in tables(dated)

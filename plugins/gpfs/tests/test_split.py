@@ -179,7 +179,7 @@ def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:
         split(path, tmp_path / "parts", 0)
     with pytest.raises(UsageError, match="compressed by 'bzip2'"):
         split(path, tmp_path / "parts", 2, compress="bzip2")
-    with pytest.raises(UsageError, match="no part 3"):
+    with pytest.raises(UsageError, match="3 is not a part of 2"):
         split(path, tmp_path / "parts", 2, only=[3])
     with pytest.raises(SourceError, match="cannot be read"):
         split(tmp_path / "absent", tmp_path / "parts", 2)

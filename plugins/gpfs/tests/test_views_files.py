@@ -58,7 +58,7 @@ def test_the_oldest_by_another_time_with_names(tmp_path):
     )
     found = data.rows("gpfs.oldest", by="access", n=2, passwd=str(passwd))
     assert [(r["path"], r["user"]) for r in found] == [("/d/500", "ann"), ("/d/50", "ann")]
-    with pytest.raises(UsageError, match="by='size' is no time"):
+    with pytest.raises(UsageError, match="by='size' is not a time"):
         data.view("gpfs.oldest", by="size")
     with pytest.raises(UsageError, match="n='some'"):
         data.view("gpfs.largest", n="some")

@@ -189,9 +189,9 @@ def test_growth_does_not_place_a_list_without_a_time(tmp_path):
         ("gpfs.growth", {"by": "top", "top_depth": "x"}, "does not fit"),
         ("gpfs.usage", {"top_depth": "0"}, "top_depth='0' does not fit"),
         ("gpfs.directories", {"depth": "deep"}, "depth='deep' does not fit"),
-        ("gpfs.ages", {"ages": "x"}, "is no age"),
+        ("gpfs.ages", {"ages": "x"}, "is not an age"),
         ("gpfs.cold", {"by": "directory"}, "again and again"),
-        ("gpfs.small", {"below": "-1"}, "is no size"),
+        ("gpfs.small", {"below": "-1"}, "is not a size"),
     ],
 )
 def test_wrong_settings_are_told_before_anything_is_read(scan, view, given, error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,4 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # imported when first used: the plugin's declarations cost nothing until then
-    from importlib import import_module
-
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -8,26 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+import harvest_gpfs
 from harvest import UsageError
 from harvest.batch import Batch, Job, python
+from harvest.toolkit.texts import printable_line
 
-from .submitting import (
-    AccountOption,
-    ArrayLimitOption,
-    CpusOption,
-    DryRunOption,
-    EnvSetupOption,
-    MemoryOption,
-    PartitionOption,
-    PerTaskOption,
-    SbatchOption,
-    Submission,
-    SubmitOption,
-    TimeOption,
-    WaitOption,
-    batches_of,
-    shown,
-)
+from .converting import convert
+from .splitting import Split, split
+from .submitting import Submission, batches_of, submittable
 
 __all__ = ["app"]
 
@@ -53,6 +41,7 @@ TopDepthOption = Annotated[
 
 
 @app.command("split")
+@submittable("per_task")
 def split_command(
     path: Annotated[Path, typer.Argument(metavar="LIST", help="The list, plain, .gz or .zst.")],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the parts go.")],
@@ -61,61 +50,43 @@ def split_command(
     part: Annotated[
         int | None, typer.Option("--part", min=1, help="Make this part only.", hidden=True)
     ] = None,
-    submit: SubmitOption = False,
-    dry_run: DryRunOption = False,
-    wait: WaitOption = True,
-    partition: PartitionOption = None,
-    account: AccountOption = None,
-    time: TimeOption = None,
-    memory: MemoryOption = None,
-    cpus: CpusOption = None,
-    env_setup: EnvSetupOption = None,
-    sbatch: SbatchOption = None,
-    array_limit: ArrayLimitOption = None,
+    *,
+    jobs: Submission,
 ) -> int:
     """Split a list into parts of whole lines, each a list of its own.
 
     Called again after it was cut short, it makes what is missing. With --submit,
     an array makes the parts, and a last job what is missing then.
     """
-    from .splitting import split
-
-    if not (submit or dry_run):
+    if not jobs.wanted:
         only = None if part is None else [part]
         split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
         return 0
-    from .splitting import Split
-
     plan = Split.of(path, directory, parts, compress)
-    sent = Submission.of(
-        "split", directory, partition=partition, account=account, time=time, memory=memory,
-        cpus=cpus, env_setup=env_setup, sbatch=sbatch, array_limit=array_limit, wait=wait,
-        dry_run=dry_run,
-    )  # fmt: skip
     words = (
         "gpfs", "split", f"--parts={parts}", f"--compress={compress}", "--", str(plan.path),
         str(plan.directory),
     )  # fmt: skip
-    last = Job(
-        name="split-last",
-        commands=[python("harvest", *words)],
-        options=sent.options,
-        after_any="split",
-    )
+    whole = python("harvest", *words)
+    last = Job(name="split-last", commands=[whole], options=jobs.options, after_any="split")
     # a compressed list can only be gone through from its beginning: one job alone does so
-    each = [python("harvest", "gpfs", "split", f"--part={n}", *words[2:]) for n in _upto(parts)]
+    each = [
+        python("harvest", "gpfs", "split", f"--part={number}", *words[2:])
+        for number in range(1, parts + 1)
+    ]
     array = Job(
         name="split",
-        commands=each if not plan.packed else [python("harvest", *words)],
-        options=sent.options,
-        array_limit=array_limit,
+        commands=[whole] if plan.packed else each,
+        options=jobs.options,
+        array_limit=jobs.array_limit,
     )
-    if not dry_run:
+    if not jobs.dry_run:
         plan.begin()
-    return sent.send(array, last)
+    return jobs.send("split", directory, array, last)
 
 
 @app.command("convert")
+@submittable()
 def convert_command(
     lists: Annotated[
         list[Path], typer.Argument(metavar="LIST...", help="Lists, or directories of them.")
@@ -138,55 +109,37 @@ def convert_command(
     max_rejects: Annotated[
         int | None, typer.Option(min=0, help="Convert nothing when there are more rejects.")
     ] = None,
-    submit: SubmitOption = False,
-    dry_run: DryRunOption = False,
-    wait: WaitOption = True,
-    partition: PartitionOption = None,
-    account: AccountOption = None,
-    time: TimeOption = None,
-    memory: MemoryOption = None,
-    cpus: CpusOption = None,
-    env_setup: EnvSetupOption = None,
-    sbatch: SbatchOption = None,
-    array_limit: ArrayLimitOption = None,
-    per_task: PerTaskOption = None,
+    *,
+    jobs: Submission,
 ) -> int:
     """Convert lists to Parquet, the compute nodes' work with --submit.
 
     Exit codes as for `harvest run`: 3 when there were rejects.
     """
-    from .converting import convert
-
-    given = _key_values(settings)
     options: dict[str, Any] = {
-        "layout": layout, "root": root, "top_depth": top_depth, "settings": given,
+        "layout": layout, "root": root, "top_depth": top_depth, "settings": _key_values(settings),
         "max_rejects": max_rejects,
     }  # fmt: skip
-    if not (submit or dry_run):
-        result = convert(lists, target, engine=engine, workers=workers, **options)
-        return _told(result, target)
-    sent = Submission.of(
-        "convert", target if layout == "flat" else target.absolute().parent,
-        partition=partition, account=account, time=time, memory=memory, cpus=cpus,
-        env_setup=env_setup, sbatch=sbatch, array_limit=array_limit, wait=wait, dry_run=dry_run,
-    )  # fmt: skip
+    if not jobs.wanted:
+        return _report(convert(lists, target, engine=engine, workers=workers, **options), target)
     if layout == "flat":
+        tasks = {} if jobs.per_task is None else {"tasks_per_job": jobs.per_task}
         result = convert(
-            lists, target, engine="slurm",
-            engine_settings={**sent.engine_settings, **_given(tasks_per_job=per_task)},
-            workers=array_limit, dry_run=dry_run, **options,
+            lists, target, engine="slurm", engine_settings={**jobs.engine_settings, **tasks},
+            workers=jobs.array_limit, dry_run=jobs.dry_run, **options,
         )  # fmt: skip
-        return _scripts(result) if dry_run else _told(result, target)
+        return _print_scripts(result) if jobs.dry_run else _report(result, target)
     words = ["gpfs", "convert", f"--to={target.absolute()}", f"--layout={layout}"]
     words += [f"--top-depth={top_depth}", *([] if root is None else [f"--root={root}"])]
     words += [f"--set={text}" for text in settings or ()]
     words += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
-    words += ["--workers", str(cpus or 1), "--", *(str(item.absolute()) for item in lists)]
-    job = Job(name="convert", commands=[python("harvest", *words)], options=sent.options)
-    return sent.send(job)
+    words += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
+    job = Job(name="convert", commands=[python("harvest", *words)], options=jobs.options)
+    return jobs.send("convert", target.absolute().parent, job)
 
 
 @app.command("aggregate")
+@submittable("array_limit", "per_task")
 def aggregate_command(
     inputs: Annotated[
         list[str],
@@ -220,16 +173,8 @@ def aggregate_command(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Dask workers started where no address is given.")
     ] = None,
-    submit: SubmitOption = False,
-    dry_run: DryRunOption = False,
-    wait: WaitOption = True,
-    partition: PartitionOption = None,
-    account: AccountOption = None,
-    time: TimeOption = None,
-    memory: MemoryOption = None,
-    cpus: CpusOption = None,
-    env_setup: EnvSetupOption = None,
-    sbatch: SbatchOption = None,
+    *,
+    jobs: Submission,
 ) -> int:
     """Sum up a scan by groups, exactly; hard links count once."""
     given: dict[str, Any] = {
@@ -237,25 +182,21 @@ def aggregate_command(
         "top_depth": top_depth, "depth": depth, "passwd": passwd, "group": group,
         "address": address, "workers": workers,
     }  # fmt: skip
-    if not (submit or dry_run):
-        from .aggregation import aggregate, write_result
-
+    if not jobs.wanted:
         if metrics is None:
             del given["metrics"]
-        result = aggregate(inputs, **given)
-        write_result(result, output)
+        result = harvest_gpfs.aggregate(inputs, **given)
+        harvest_gpfs.write_result(result, output)
         for name, value in result.facts.items():
-            typer.echo(f"{name}: {shown(value)}")
-        typer.echo(f"{len(result.frame)} groups written to {shown(output)}")
+            typer.echo(f"{name}: {_line(value)}")
+        typer.echo(f"{len(result.frame)} groups written to {_line(output)}")
         return 0
-    return _one_job(
-        "aggregate", output, given, [str(Path(item).absolute()) for item in inputs],
-        partition=partition, account=account, time=time, memory=memory, cpus=cpus,
-        env_setup=env_setup, sbatch=sbatch, wait=wait, dry_run=dry_run,
-    )  # fmt: skip
+    words = ["--", *(str(Path(item).absolute()) for item in inputs)]
+    return _send_alone("aggregate", output, given, words, jobs)
 
 
 @app.command("churn")
+@submittable("array_limit", "per_task")
 def churn_command(
     old: Annotated[
         Path, typer.Argument(metavar="OLD", help="Earlier scan: dataset, Parquet, or list.")
@@ -277,16 +218,8 @@ def churn_command(
     scratch: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where lists are converted to.")
     ] = None,
-    submit: SubmitOption = False,
-    dry_run: DryRunOption = False,
-    wait: WaitOption = True,
-    partition: PartitionOption = None,
-    account: AccountOption = None,
-    time: TimeOption = None,
-    memory: MemoryOption = None,
-    cpus: CpusOption = None,
-    env_setup: EnvSetupOption = None,
-    sbatch: SbatchOption = None,
+    *,
+    jobs: Submission,
 ) -> int:
     """Show what happened between two scans, per top-level directory.
 
@@ -296,22 +229,15 @@ def churn_command(
         "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
         "scratch": scratch,
     }  # fmt: skip
-    if not (submit or dry_run):
-        from .aggregation import write_result
-        from .comparing import churn
-
-        frame = churn(old, new, settings=_key_values(settings), **given)
-        write_result(frame, output)
+    if not jobs.wanted:
+        frame = harvest_gpfs.churn(old, new, settings=_key_values(settings), **given)
+        harvest_gpfs.write_result(frame, output)
         for before, after in frame.select("old_scan", "new_scan").head(1).rows():
-            typer.echo(f"from {shown(before)} to {shown(after)}")
-        typer.echo(f"{len(frame)} top-level directories written to {shown(output)}")
+            typer.echo(f"from {_line(before)} to {_line(after)}")
+        typer.echo(f"{len(frame)} top-level directories written to {_line(output)}")
         return 0
-    words = [str(old.absolute()), str(new.absolute())]
-    return _one_job(
-        "churn", output, given, words, [f"--set={text}" for text in settings or ()],
-        partition=partition, account=account, time=time, memory=memory, cpus=cpus,
-        env_setup=env_setup, sbatch=sbatch, wait=wait, dry_run=dry_run,
-    )  # fmt: skip
+    words = [*(f"--set={text}" for text in settings or ()), "--", str(old.absolute())]
+    return _send_alone("churn", output, given, [*words, str(new.absolute())], jobs)
 
 
 @app.command("status")
@@ -320,32 +246,30 @@ def status_command(
         Path, typer.Argument(metavar="DIR", help="The directory that --submit writes to.")
     ],
 ) -> int:
-    """Tell how far the batch jobs of a directory are. Ends with 1 when a job failed."""
+    """Show how far the batch jobs of a directory are. Ends with 1 when a job failed."""
     failed = False
     for place in batches_of(directory.expanduser().absolute()):
-        typer.echo(shown(place.name))
+        typer.echo(_line(place.name))
         for job in Batch.open(place).status():
             counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
             typer.echo(
-                f"  {shown(job.name)} (Slurm job {', '.join(map(str, job.job_ids))}): {counts}"
+                f"  {_line(job.name)} (Slurm job {', '.join(map(str, job.job_ids))}): {counts}"
             )
             for command in job.failed[:10]:
                 typer.echo(
-                    f"    command {command.number}: {shown(command.reason)}; see {shown(job.log)}"
+                    f"    command {command.number}: {_line(command.reason)}; see {_line(job.log)}"
                 )
             failed = failed or bool(job.failed)
     return 1 if failed else 0
 
 
-def _one_job(
-    name: str,
-    output: Path,
-    given: dict[str, Any],
-    words: Iterable[str],
-    more: Iterable[str] = (),
-    **options: Any,
+def _send_alone(
+    name: str, output: Path, given: dict[str, Any], words: Iterable[str], jobs: Submission
 ) -> int:
-    """Submit the same command, as it stands, as a job."""
+    """Submit the same command, as it stands, as a job.
+
+    given: its options by name; words: what follows them.
+    """
     target = output.expanduser().absolute()
     for key in ("passwd", "group", "scratch"):
         if given.get(key) is not None:
@@ -353,22 +277,17 @@ def _one_job(
     spelled = [
         f"--{key.replace('_', '-')}={value}" for key, value in given.items() if value is not None
     ]
-    sent = Submission.of(name, target.parent, **options)
-    command = python("harvest", "gpfs", name, f"--to={target}", *spelled, *more, "--", *words)
-    return sent.send(Job(name=name, commands=[command], options=sent.options))
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    """The values that are not None."""
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _upto(parts: int) -> range:
-    return range(1, parts + 1)
+    command = python("harvest", "gpfs", name, f"--to={target}", *spelled, *words)
+    return jobs.send(name, target.parent, Job(name=name, commands=[command], options=jobs.options))
 
 
 def _echo_path(path: Path) -> None:
-    typer.echo(shown(path))
+    typer.echo(_line(path))
+
+
+def _line(value: object) -> str:
+    """A name or message as one line that does nothing to a terminal."""
+    return printable_line(str(value))
 
 
 def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
@@ -376,23 +295,23 @@ def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
+            raise UsageError(f"{text!r} is not a setting", remedy="write --set KEY=VALUE")
         given[key.removeprefix("gpfs.")] = value
     return given
 
 
-def _told(result: Any, target: Path) -> int:
+def _report(result: Any, target: Path) -> int:
     """Print a run's account in a few lines; its exit code."""
     account = result.account
     for note in result.notes:
-        typer.echo(f"note: {shown(note)}")
+        typer.echo(f"note: {_line(note)}")
     rows, rejected = account.written, account.rejected
-    told = f"{rows:,} row{'s' * (rows != 1)}, {rejected:,} reject{'s' * (rejected != 1)}"
-    typer.echo(f"{told}; {shown(target)}")
+    counts = f"{rows:,} row{'s' * (rows != 1)}, {rejected:,} reject{'s' * (rejected != 1)}"
+    typer.echo(f"{counts}; {_line(target)}")
     return int(result.exit_code)
 
 
-def _scripts(result: Any) -> int:
+def _print_scripts(result: Any) -> int:
     for script in result.scripts:
         typer.echo(str(script))
     return 0

@@ -16,6 +16,9 @@ from .aggregation.groupings import Setting
 from .aggregation.listing import list_scans
 from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import LATEST, Scan, pick
+from .converting import convert
+from .source import GpfsSource
+from .views.churn import compare, two_scans
 
 __all__ = ["churn"]
 
@@ -47,8 +50,6 @@ def churn(
     Raises UsageError for what does not exist, and for a scan that would be compared with itself;
     HarvestError for what cannot be read.
     """
-    from .views.churn import compare, two_scans
-
     setting = Setting(top_depth=top_depth)
     with tempfile.TemporaryDirectory(prefix="harvest-churn-", dir=scratch) as folder:
         earlier = _rows(Path(old), Path(folder) / "old", settings)
@@ -85,14 +86,11 @@ def _origins(rows: PolarsRows) -> set[str]:
 
 
 def _rows(path: Path, target: Path, settings: Mapping[str, Any] | None) -> PolarsRows:
-    return PolarsRows(scan(find(_converted(path, target, settings))))
+    return PolarsRows(scan(find(_as_parquet(path, target, settings))))
 
 
-def _converted(path: Path, target: Path, settings: Mapping[str, Any] | None) -> Path:
+def _as_parquet(path: Path, target: Path, settings: Mapping[str, Any] | None) -> Path:
     """A list as Parquet; anything else as it is."""
-    from .converting import convert
-    from .source import GpfsSource
-
     if path.is_file() and path.suffix != ".parquet" and GpfsSource.detect(path) is not None:
         convert(path, target, settings=settings)
         return target

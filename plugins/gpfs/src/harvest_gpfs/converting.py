@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import harvest
+import harvest_gpfs
 from harvest import HarvestError, UsageError
 
 __all__ = ["LAYOUTS", "convert"]
@@ -42,7 +43,7 @@ def convert(
     settings: of the source gpfs, such as ``{"show": "..."}``.
     engine, engine_settings, workers: where the lists are read, as for ``harvest.run``.
     max_rejects: nothing is converted when there are more.
-    observer: is told of the progress, as in ``harvest.run``.
+    observer: follows the progress, as in ``harvest.run``.
     dry_run: only plan.
 
         convert("scan.list", "out", workers=8)
@@ -53,20 +54,12 @@ def convert(
 
     Raises UsageError for what cannot be asked, HarvestError for what stops it.
     """
-    if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}", remedy="choose one of " + ", ".join(LAYOUTS))
-    if layout == "flat" and (root is not None or top_depth != 1):
-        raise UsageError(
-            "root and top_depth are for the layout hive", remedy="leave them out, or choose it"
-        )
     out = Path(target).expanduser().absolute()
-    dataset = out if layout == "flat" else out.with_name(f".{out.name}.converting")
-    if layout == "hive" and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HarvestError(
-            "there is something already",
-            where=str(out),
-            remedy="choose another target, or remove it",
-        )
+    _check(layout, out, root=root, top_depth=top_depth)
+    hive = layout == "hive"
+    # looked up before lists are read for it: duckdb may be missing
+    write_hive = harvest_gpfs.write_hive if hive else None
+    dataset = out.with_name(f".{out.name}.converting") if hive else out
     given = [lists] if isinstance(lists, (str, Path)) else list(lists)
     result = harvest.run(
         [f"gpfs:{os.fspath(item)}" for item in given],
@@ -81,11 +74,25 @@ def convert(
         observer=observer,
         dry_run=dry_run,
         # what was converted from other lists, in an attempt cut short, is not wanted
-        deleted="drop" if layout == "hive" else None,
+        deleted="drop" if hive else None,
     )
-    if layout == "hive" and not dry_run:
-        from .hive import write_hive
-
+    if write_hive and not dry_run:
         write_hive(dataset, out, root=root, top_depth=top_depth)
         shutil.rmtree(dataset)
     return result
+
+
+def _check(layout: str, out: Path, *, root: str | None, top_depth: int) -> None:
+    """Raise UsageError for options that do not fit, HarvestError for a target that is in use."""
+    if layout not in LAYOUTS:
+        raise UsageError(f"no layout {layout!r}", remedy="choose one of " + ", ".join(LAYOUTS))
+    if layout == "flat" and (root is not None or top_depth != 1):
+        raise UsageError(
+            "root and top_depth are for the layout hive", remedy="leave them out, or choose it"
+        )
+    if layout == "hive" and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise HarvestError(
+            "there is something already",
+            where=str(out),
+            remedy="choose another target, or remove it",
+        )

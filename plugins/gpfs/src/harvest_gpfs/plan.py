@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from harvest import Partition, SourceError, file_partition
+from harvest.toolkit.files import list_files
+from harvest.toolkit.lines import line_starts
 
 from .parse.layout import LONGEST_LINE
 from .parse.streams import compression
@@ -33,10 +35,6 @@ def partitions(
     find_escaping: of a list that is read in several ranges, which must all be read alike.
     Raises SourceError when there is nothing to read, or not all parts of a list.
     """
-    if not location.exists():
-        raise SourceError(
-            "no such file or directory", where=str(location), remedy="check the location"
-        )
     files = lists_of(location) if location.is_dir() else [location]
     if not files:
         raise SourceError(
@@ -50,7 +48,7 @@ def partitions(
 
 def lists_of(directory: Path) -> list[Path]:
     """The files directly below a directory, but hidden ones."""
-    return sorted(p for p in directory.iterdir() if p.is_file() and not p.name.startswith("."))
+    return [file for file in list_files(directory) if not file.name.startswith(".")]
 
 
 def _check_parts(directory: Path, files: Sequence[Path]) -> None:
@@ -93,8 +91,8 @@ def _ranges(
     with path.open("rb") as file:
         packed = compression(file.read(4)) is not None
     size = path.stat().st_size
-    bounds = [0, size] if packed else _bounds(path, size, range_bytes)
-    if len(bounds) <= 2:
+    starts = [0] if packed else line_starts(path, range_bytes, LONGEST_LINE)
+    if len(starts) == 1:
         return [file_partition(path, id=path.name, options={"packed": packed})]
     escaping = list(attrs.astuple(find_escaping(path)))
     origin = str(path)
@@ -108,18 +106,5 @@ def _ranges(
             size_bytes=stop - start,
             options={"last": stop == size, "escaping": escaping},
         )
-        for start, stop in pairwise(bounds)
+        for start, stop in pairwise([*starts, size])
     ]
-
-
-def _bounds(path: Path, size: int, range_bytes: int) -> list[int]:
-    """Where ranges of about this size begin, and the end of the last one."""
-    bounds = [0]
-    with path.open("rb", buffering=0) as file:
-        for place in range(range_bytes, size, range_bytes):
-            file.seek(place - 1)
-            after = file.read(LONGEST_LINE).find(b"\n") + 1
-            begin = place - 1 + after
-            if after and bounds[-1] < begin < size:
-                bounds.append(begin)
-    return [*bounds, size]

@@ -1,14 +1,209 @@
-"""What this distribution adds to harvest."""
+"""What this distribution adds to harvest: the source, views, report and commands of GPFS lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from harvest import CommandGroup, ReportSpec, SourceSpec, View, hookimpl
 
-from .declared import REPORTS, VIEWS
-
 harvest_api = 1
+
+_SCAN = "latest (unless given), all, a time or the beginning of one, or the path of a list"
+_NOW = "what ages are counted from: 2026-01-11; the time of the scan unless given"
+_ROOT = "where top-level directories begin; the longest directory that all paths lie in"
+_TOP = "how many directories below the root make a top-level directory; 1 unless given"
+_USERS = "passwd file with users' names, as `getent passwd` prints it"
+_GROUPS = "group file with groups' names, as `getent group` prints it"
+_METRICS = (
+    "comma list of paths, inodes, files, directories, symlinks, others, unknown_kind, hard_links, "
+    "size_bytes, allocated_bytes, unknown_size, unknown_allocated, with_heat, warm, warm_bytes, "
+    "heat_units, hottest, oldest_access_time, newest_access_time, oldest_modify_time, "
+    "newest_modify_time"
+)
+_BY = (
+    "comma list of uid, gid, user, group, top, fileset, pool, kind, extension, size_bin, "
+    "access_age, modify_age, cold, small; {} unless given"
+)
+_N = "how many; 50 unless given"
+
+_NEEDS = ("gpfs.file",)
+_HERE = "harvest_gpfs."
+
+VIEWS: Final = (
+    View(
+        name="gpfs.usage",
+        doc="Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
+        build=_HERE + "views.usage:usage",
+        requires=_NEEDS,
+        settings={
+            "by": _BY.format("uid"),
+            "metrics": _METRICS,
+            "scan": _SCAN,
+            "root": _ROOT,
+            "top_depth": _TOP,
+            "now": _NOW,
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+    View(
+        name="gpfs.directories",
+        doc="Each directory down to a depth with all that lies below it, as du counts.",
+        build=_HERE + "views.usage:directories",
+        requires=_NEEDS,
+        settings={
+            "depth": "how many directories below the root; 2 unless given",
+            "metrics": _METRICS,
+            "scan": _SCAN,
+            "root": _ROOT,
+        },
+    ),
+    View(
+        name="gpfs.growth",
+        doc="Sums of every scan, the newest first, and what changed since the one before.",
+        build=_HERE + "views.usage:growth",
+        requires=_NEEDS,
+        settings={
+            "by": _BY.format("all together"),
+            "root": _ROOT,
+            "top_depth": _TOP,
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+    View(
+        name="gpfs.churn",
+        doc="What was created, deleted, modified, accessed, renamed and moved between two scans.",
+        build=_HERE + "views.churn:churn",
+        requires=_NEEDS,
+        settings={
+            "old": "the earlier scan; the one before the other unless given",
+            "new": "the later scan; the latest unless given",
+            "root": _ROOT,
+            "top_depth": _TOP,
+        },
+    ),
+    View(
+        name="gpfs.ages",
+        doc="How long ago objects were accessed and modified, in classes.",
+        build=_HERE + "views.classes:ages",
+        requires=_NEEDS,
+        settings={
+            "ages": "upper ends of the classes: 7d,30d,90d,180d,1y,2y,5y unless given",
+            "scan": _SCAN,
+            "now": _NOW,
+        },
+    ),
+    View(
+        name="gpfs.sizes",
+        doc="How many objects are how large, in classes.",
+        build=_HERE + "views.classes:sizes",
+        requires=_NEEDS,
+        settings={
+            "sizes": "upper ends of the classes: 4K,64K,1M,16M,256M,4G,64G,1T unless given",
+            "scan": _SCAN,
+        },
+    ),
+    View(
+        name="gpfs.cold",
+        doc="What was neither accessed nor modified for so long, by groups.",
+        build=_HERE + "views.classes:cold",
+        requires=_NEEDS,
+        settings={
+            "by": _BY.format("top"),
+            "age": "how long: 90d, 1y (unless given), 2y",
+            "scan": _SCAN,
+            "now": _NOW,
+            "root": _ROOT,
+            "top_depth": _TOP,
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+    View(
+        name="gpfs.heat",
+        doc="How warm the files of each pool are, as the policy engine reports it.",
+        build=_HERE + "views.classes:heat",
+        requires=_NEEDS,
+        settings={"by": _BY.format("pool"), "scan": _SCAN},
+    ),
+    View(
+        name="gpfs.extensions",
+        doc="Objects and bytes by the suffix of their names.",
+        build=_HERE + "views.classes:extensions",
+        requires=_NEEDS,
+        settings={"scan": _SCAN},
+    ),
+    View(
+        name="gpfs.small",
+        doc="How many objects are small, and what they take, by groups.",
+        build=_HERE + "views.classes:small",
+        requires=_NEEDS,
+        settings={
+            "by": _BY.format("top"),
+            "below": "what is small: below 64K unless given",
+            "scan": _SCAN,
+            "root": _ROOT,
+            "top_depth": _TOP,
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+    View(
+        name="gpfs.largest",
+        doc="The objects of most bytes.",
+        build=_HERE + "views.files:largest",
+        requires=_NEEDS,
+        settings={"n": _N, "scan": _SCAN, "passwd": _USERS},
+    ),
+    View(
+        name="gpfs.oldest",
+        doc="The objects that were modified, or accessed, longest ago.",
+        build=_HERE + "views.files:oldest",
+        requires=_NEEDS,
+        settings={
+            "n": _N,
+            "by": "modify (unless given), access, change or create",
+            "scan": _SCAN,
+            "passwd": _USERS,
+        },
+    ),
+    View(
+        name="gpfs.odd_names",
+        doc="Paths that scripts stumble over, and why.",
+        build=_HERE + "views.files:odd_names",
+        requires=_NEEDS,
+        settings={"scan": _SCAN, "kinds": "only these oddities, comma list"},
+    ),
+    View(
+        name="gpfs.scan_quality",
+        doc="What a list does not say, and what in it cannot be right.",
+        build=_HERE + "views.quality:scan_quality",
+        requires=_NEEDS,
+        settings={"scan": _SCAN, "now": _NOW},
+    ),
+)
+
+REPORTS: Final = (
+    ReportSpec(
+        name="gpfs.summary",
+        doc="A file system at a glance: who uses it, where, how old, how large, how it grows.",
+        build=_HERE + "report.summary:summary",
+        requires=_NEEDS,
+        settings={
+            "scan": _SCAN,
+            "now": _NOW,
+            "root": _ROOT,
+            "top_depth": _TOP,
+            "depth": "how deep the directory tree is shown; 2 unless given",
+            "cold": "how long neither accessed nor modified is cold; 1y unless given",
+            "n": "rows of the longer tables; 20 unless given",
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+)
 
 
 @hookimpl

@@ -25,7 +25,7 @@ class GpfsFile(Record):
         "where path_raw is given.",
     )
     path_raw: bytes | None = field(doc="Exact bytes of the path where path differs from them.")
-    kind: str | None = field(doc="file, directory, symlink or other; null where nothing tells.")
+    kind: str | None = field(doc="file, directory, symlink or other; null where nothing says.")
     size_bytes: int | None = field(unit="bytes", doc="Logical size.")
     allocated_bytes: int | None = field(unit="bytes", doc="Allocated size (KB_ALLOCATED x 1024).")
     access_time: datetime | None = field(doc="Last access.")
@@ -40,4 +40,4 @@ class GpfsFile(Record):
     mode: str | None = field(doc="Type and permissions, as `ls -l` writes them.")
     flags: str | None = field(doc="MISC_ATTRIBUTES, a letter each, as the list has them.")
     nlink: int | None = field(doc="Number of hard links.")
-    scan_time: datetime | None = field(doc="When the scan was made, where the list tells.")
+    scan_time: datetime | None = field(doc="When the scan was made, where the list says.")

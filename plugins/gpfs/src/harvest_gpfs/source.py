@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
-from harvest_gpfs.parse import compiled
+from harvest.toolkit.files import input_path
 
 from .config import GpfsConfig
+from .parse import compiled
+from .parse.columnar import Columnar
+from .parse.counting import Before, Counter
+from .parse.escaping import Escaping
+from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
+from .parse.layout import list_layout
+from .parse.program import Program
+from .parse.reading import Reading
+from .parse.streams import compression, open_list
+from .parse.walker import Walker
+from .plan import partitions
 from .records import GpfsFile
-
-if TYPE_CHECKING:
-    from .parse.counting import Counter
-    from .parse.escaping import Escaping
 
 __all__ = ["GpfsSource"]
 
@@ -43,8 +50,6 @@ class GpfsSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the first lines of a list."""
-        from .parse.find import likeness
-
         if not path.is_file():
             return None
         found = likeness(_head(path, _LOOK_BYTES))
@@ -55,17 +60,13 @@ class GpfsSource(Source):
 
         Raises SourceError when there is none, or when parts of a split list are missing.
         """
-        from .plan import partitions
-
-        location = Path(self.location).expanduser().absolute()
+        location = input_path(self.location)
         return partitions(location, self.config.partition_bytes, self._find_escaping)
 
     def prepare(self, partition: Partition) -> Partition:
         """A range of a list with what lies before it, so that its lines get the list's numbers."""
         if not partition.start:
             return partition
-        from .parse.counting import Counter
-
         if self._counter is None or self._counter.path != partition.path:
             self._counter = Counter(partition.path, self.config.kernel)
         before = self._counter.before(partition.start)
@@ -74,12 +75,6 @@ class GpfsSource(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
-        from .parse.counting import Before
-        from .parse.find import find_layout
-        from .parse.layout import list_layout
-        from .parse.reading import Reading
-        from .parse.streams import opened
-
         path = partition.path
         head = _head(path)
         if not head:
@@ -108,21 +103,17 @@ class GpfsSource(Source):
             before,
             to_end=partition.options.get("last", True),
         )
-        with opened(path, partition.start, partition.stop) as stream:
+        with open_list(path, partition.start, partition.stop) as stream:
             for table in reading.tables(stream):
                 yield GpfsFile, table
 
     def _escaping(self, partition: Partition, head: bytes) -> Escaping:
         """How a list is written; of one in ranges, as it was found at the plan."""
-        from .parse.escaping import Escaping
-
         found = partition.options.get("escaping")
         return Escaping(*found) if found is not None else self._find_escaping(partition.path, head)
 
     def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
         """Whether a list is percent-encoded."""
-        from .parse.find import find_escaping
-
         return find_escaping(head or _head(path), self.config, lambda: _spread(path))
 
     def _fast(self, partition: Partition) -> bool:
@@ -138,15 +129,8 @@ class GpfsSource(Source):
             ) from error
 
     def _parser(self, partition: Partition, layout: Any) -> Any:
-        from .parse.program import Program
-
-        if self._fast(partition):
-            from .parse.walker import Walker
-
-            return Walker(Program.of(layout))
-        from .parse.columnar import Columnar
-
-        return Columnar(Program.of(layout))
+        parser = Walker if self._fast(partition) else Columnar
+        return parser(Program.of(layout))
 
 
 _LOOK_BYTES: Final = 64 * 1024
@@ -158,30 +142,23 @@ _SPREAD: Final = 16
 
 def _head(path: Path, size: int | None = None) -> bytes:
     """The first bytes of a list, unpacked; all of them where it is shorter."""
-    from .parse.find import HEAD_BYTES
-    from .parse.streams import opened
-
     buffer = bytearray(size or HEAD_BYTES)
     view, used = memoryview(buffer), 0
-    with opened(path) as stream:
+    with open_list(path) as stream:
         while used < len(buffer) and (count := stream.fill(view[used:])):
             used += count
     return bytes(view[:used])
 
 
 def _trouble(path: Path) -> str | None:
-    """Why a compressed list gives no byte at all, if it is no empty one."""
-    from .parse.streams import opened
-
-    with opened(path) as stream:
+    """Why a compressed list gives no byte at all, if it is not an empty one."""
+    with open_list(path) as stream:
         stream.fill(memoryview(bytearray(1)))
         return stream.trouble
 
 
 def _spread(path: Path) -> Iterator[bytes]:
     """Lines from all over a plain list; none of a compressed one, which would be unpacked."""
-    from .parse.streams import compression
-
     with path.open("rb") as file:
         if compression(file.read(4)) is not None:
             return

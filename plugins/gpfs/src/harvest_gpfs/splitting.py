@@ -8,6 +8,7 @@ that splitting can be taken up again where it was cut short.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -21,9 +22,10 @@ import attrs
 import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
+from harvest.toolkit.files import replacing, write_atomically
 
 from .parse.counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
-from .parse.streams import Stream, compression, opened
+from .parse.streams import Stream, compression, open_list
 
 __all__ = ["COMPRESSIONS", "Split", "split"]
 
@@ -62,7 +64,7 @@ def split(
     numbers = range(1, parts + 1) if only is None else only
     for number in numbers:
         if not 1 <= number <= parts:
-            raise UsageError(f"there is no part {number} of {parts}", remedy="parts begin with 1")
+            raise UsageError(f"{number} is not a part of {parts}", remedy="parts begin with 1")
     plan.begin()
     missing = [number for number in numbers if not plan.path_of(number).exists()]
     if on_part is not None:
@@ -120,21 +122,21 @@ class Split:
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             state = self.directory / f".{self.path.name}.split.json"
-            told = self._state()
+            state_now = self._state()
             try:
                 found = json.loads(state.read_bytes())
             except FileNotFoundError:
                 found = None
             except ValueError:
                 found = {}
-            if found != told and self._others():
+            if found != state_now and self._others():
                 raise HarvestError(
                     "parts of another list, or of an earlier state of this one, are there",
                     where=str(self.directory),
                     remedy="remove them, or choose another directory",
                 )
-            if found != told:
-                _replace(state, json.dumps(told).encode())
+            if found != state_now:
+                write_atomically(state, json.dumps(state_now).encode())
         except OSError as error:
             raise _unwritable(error, self.directory) from error
 
@@ -142,7 +144,7 @@ class Split:
         """Write parts, one after the other; gives each number when its part is there."""
         if not numbers:
             return
-        size, header, trailed = self._looked_at()
+        size, header, trailed = self._measure()
         bounds = [size * number // self.parts for number in range(self.parts + 1)]
         count = tally(size)
         if self.packed:
@@ -152,7 +154,7 @@ class Split:
         for number, before, chunks in pieces:
             head = b"" if number == 1 else header
             closed = trailed and number < self.parts
-            self._write(self.path_of(number), head, _retold(chunks, before, count, closed=closed))
+            self._write(self.path_of(number), head, _renumber(chunks, before, count, closed=closed))
             yield number
 
     def _state(self) -> dict[str, Any]:
@@ -169,9 +171,9 @@ class Split:
         stem = self.path_of(1).name.split(".part-")[0] + ".part-"
         return any(entry.name.startswith(stem) for entry in self.directory.iterdir())
 
-    def _looked_at(self) -> tuple[int, bytes, bool]:
+    def _measure(self) -> tuple[int, bytes, bool]:
         """Unpacked bytes of the list, its header, and whether such lists end with a trailer."""
-        with opened(self.path) as stream:
+        with open_list(self.path) as stream:
             head = bytearray()
             while len(head) < _HEADER_BYTES and (data := _read(stream, _CHUNK)):
                 head += data
@@ -201,7 +203,7 @@ class Split:
         counter = Counter(self.path)
         for number in numbers:
             start, stop = (self._line_at(bounds[n]) for n in (number - 1, number))
-            with opened(self.path, start, stop) as stream:
+            with open_list(self.path, start, stop) as stream:
                 yield number, counter.before(start), _lines(stream)
 
     def _line_at(self, place: int) -> int:
@@ -219,7 +221,7 @@ class Split:
     def _unpacked(
         self, bounds: Sequence[int], numbers: Sequence[int], count: Tally
     ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
-        with opened(self.path) as stream:
+        with open_list(self.path) as stream:
             cutter = _Cutter(_lines(stream), count)
             for number in range(1, self.parts + 1):
                 before = cutter.before
@@ -230,20 +232,17 @@ class Split:
                     pass
 
     def _write(self, path: Path, header: bytes, chunks: Iterator[bytes]) -> None:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            with temporary.open("wb") as file:
-                with _compressed(file, self.compress) as out:
-                    out.write(header)
-                    for chunk in chunks:
-                        out.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            with (
+                replacing(path) as temporary,
+                temporary.open("wb") as file,
+                _compressor(file, self.compress) as out,
+            ):
+                out.write(header)
+                for chunk in chunks:
+                    out.write(chunk)
         except OSError as error:
             raise _unwritable(error, path) from error
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 class _Cutter:
@@ -272,7 +271,7 @@ class _Cutter:
             yield chunk
 
 
-def _retold(
+def _renumber(
     chunks: Iterator[bytes], before: Before, count: Tally, *, closed: bool
 ) -> Iterator[bytes]:
     """The chunks of a part, with trailers that speak of the part's own rows.
@@ -319,32 +318,14 @@ def _lines(stream: Stream) -> Iterator[bytes]:
         yield rest
 
 
-def _compressed(file: IO[bytes], how: str) -> AbstractContextManager[IO[bytes]]:
+def _compressor(file: IO[bytes], how: str) -> AbstractContextManager[IO[bytes]]:
+    """What compresses into a file, which stays open."""
     if how == "gzip":
         # without name and time, so that the same part has the same bytes
         return gzip.GzipFile("", "wb", 6, file, mtime=0)  # type: ignore[return-value]
     if how == "zstd":
         return zstandard.ZstdCompressor(3).stream_writer(file, closefd=False)
-    return _Plain(file)
-
-
-class _Plain:
-    """A file that stays open when its context ends."""
-
-    def __init__(self, file: IO[bytes]):
-        self._file = file
-
-    def __enter__(self) -> IO[bytes]:
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        """Leave it open."""
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    return contextlib.nullcontext(file)
 
 
 def _unwritable(error: OSError, path: Path) -> HarvestError:

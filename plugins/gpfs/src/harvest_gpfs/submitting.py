@@ -2,167 +2,112 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_type_hints
 
 import attrs
 import typer
 
 from harvest import UsageError
 from harvest.batch import Batch, Job, Options
+from harvest.toolkit.texts import printable_line
 
-__all__ = [
-    "AccountOption", "ArrayLimitOption", "CpusOption", "DryRunOption", "EnvSetupOption",
-    "MemoryOption", "PartitionOption", "PerTaskOption", "SbatchOption", "Submission",
-    "SubmitOption", "TimeOption", "WaitOption", "batches_of", "shown",
-]  # fmt: skip
+__all__ = ["Submission", "batches_of", "submittable"]
 
 FOLDER: Final = ".harvest-batch"
 """Where the batches of a directory are kept, below it; readers of Parquet pass it over."""
 
-_PANEL: Final = "Batch jobs"
 
-SubmitOption = Annotated[
-    bool,
-    typer.Option("--submit", help="As Slurm batch jobs, not here.", rich_help_panel=_PANEL),
-]
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="With --submit: print the scripts only.", rich_help_panel=_PANEL
-    ),
-]
-WaitOption = Annotated[
-    bool,
-    typer.Option(
-        "--wait/--detach",
-        help="With --submit: wait for the jobs, or return at once.",
-        rich_help_panel=_PANEL,
-    ),
-]
-PartitionOption = Annotated[
-    str | None, typer.Option("--partition", help="Slurm partition.", rich_help_panel=_PANEL)
-]
-AccountOption = Annotated[
-    str | None, typer.Option("--account", help="Slurm account.", rich_help_panel=_PANEL)
-]
-TimeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--time", help="Time limit: minutes, HH:MM:SS or D-HH:MM:SS.", rich_help_panel=_PANEL
-    ),
-]
-MemoryOption = Annotated[
-    str | None,
-    typer.Option("--memory", help="Memory of a job, as 4G.", rich_help_panel=_PANEL),
-]
-CpusOption = Annotated[
-    int | None, typer.Option("--cpus", min=1, help="CPUs of a job.", rich_help_panel=_PANEL)
-]
-EnvSetupOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env-setup",
-        metavar="LINE",
-        help="Shell line run first in each job, as 'module load python'. Repeatable.",
-        rich_help_panel=_PANEL,
-    ),
-]
-SbatchOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--sbatch",
-        metavar="OPTION",
-        help="Further sbatch option, as --sbatch=--qos=debug. Repeatable.",
-        rich_help_panel=_PANEL,
-    ),
-]
-ArrayLimitOption = Annotated[
-    int | None,
-    typer.Option(
-        "--array-limit", min=1, help="Array tasks that run at once.", rich_help_panel=_PANEL
-    ),
-]
-PerTaskOption = Annotated[
-    int | None,
-    typer.Option(
-        "--per-task",
-        min=1,
-        help="Lists, or ranges of a large one, that one array task reads.",
-        rich_help_panel=_PANEL,
-    ),
-]
+def _option(name: str, doc: str, **more: Any) -> Any:
+    return typer.Option(name, help=doc, rich_help_panel="Batch jobs", **more)
 
 
 @attrs.frozen(kw_only=True)
 class Submission:
-    """How a command's jobs are submitted.
+    """The options by which a command runs as Slurm batch jobs.
 
-    command: its name; beside: the directory below which scripts, states and logs are kept.
+    Raises UsageError for one that does not fit when ``options`` is asked for.
     """
 
-    command: str
-    beside: Path
-    options: Options
-    array_limit: int | None = None
-    wait: bool = True
-    dry_run: bool = False
+    submit: Annotated[bool, _option("--submit", "As Slurm batch jobs, not here.")] = False
+    dry_run: Annotated[bool, _option("--dry-run", "With --submit: print the scripts only.")] = False
+    wait: Annotated[
+        bool, _option("--wait/--detach", "With --submit: wait for the jobs, or return at once.")
+    ] = True
+    partition: Annotated[str | None, _option("--partition", "Slurm partition.")] = None
+    account: Annotated[str | None, _option("--account", "Slurm account.")] = None
+    time: Annotated[
+        str | None, _option("--time", "Time limit: minutes, HH:MM:SS or D-HH:MM:SS.")
+    ] = None
+    memory: Annotated[str | None, _option("--memory", "Memory of a job, as 4G.")] = None
+    cpus: Annotated[int | None, _option("--cpus", "CPUs of a job.", min=1)] = None
+    env_setup: Annotated[
+        list[str] | None,
+        _option(
+            "--env-setup",
+            "Shell line run first in each job, as 'module load python'. Repeatable.",
+            metavar="LINE",
+        ),
+    ] = None
+    sbatch: Annotated[
+        list[str] | None,
+        _option(
+            "--sbatch",
+            "Further sbatch option, as --sbatch=--qos=debug. Repeatable.",
+            metavar="OPTION",
+        ),
+    ] = None
+    array_limit: Annotated[
+        int | None, _option("--array-limit", "Array tasks that run at once.", min=1)
+    ] = None
+    per_task: Annotated[
+        int | None,
+        _option("--per-task", "Lists, or ranges of a large one, that one array task reads.", min=1),
+    ] = None
 
-    @classmethod
-    def of(
-        cls,
-        command: str,
-        beside: Path,
-        *,
-        partition: str | None,
-        account: str | None,
-        time: str | None,
-        memory: str | None,
-        cpus: int | None,
-        env_setup: Sequence[str] | None,
-        sbatch: Sequence[str] | None,
-        array_limit: int | None = None,
-        wait: bool,
-        dry_run: bool,
-    ) -> Submission:
-        """From the options of the command line; raises UsageError for one that does not fit."""
-        return cls(
-            command=command,
-            beside=beside.expanduser().absolute(),
-            options=Options(
-                partition=partition,
-                account=account,
-                time=time,
-                memory=memory,
-                cpus=cpus,
-                env_setup="\n".join(env_setup or ()),
-                extra=tuple(sbatch or ()),
-            ),
-            array_limit=array_limit,
-            wait=wait,
-            dry_run=dry_run,
+    @property
+    def wanted(self) -> bool:
+        """Whether the command is to run as jobs, or to show their scripts."""
+        return self.submit or self.dry_run
+
+    @property
+    def options(self) -> Options:
+        """What each job asks of the cluster."""
+        return Options(
+            partition=self.partition,
+            account=self.account,
+            time=self.time,
+            memory=self.memory,
+            cpus=self.cpus,
+            env_setup="\n".join(self.env_setup or ()),
+            extra=tuple(self.sbatch or ()),
         )
 
     @property
     def engine_settings(self) -> dict[str, Any]:
         """The same as settings of the engine slurm."""
-        told = {k: v for k, v in attrs.asdict(self.options).items() if v not in (None, "", ())}
-        return {**told, "wait": self.wait}
+        given = {k: v for k, v in attrs.asdict(self.options).items() if v not in (None, "", ())}
+        return {**given, "wait": self.wait}
 
-    def send(self, *jobs: Job) -> int:
-        """Print the jobs' scripts, or submit them and wait; an exit code."""
+    def send(self, command: str, beside: Path, *jobs: Job) -> int:
+        """Print the jobs' scripts, or submit them and wait; an exit code.
+
+        command: its name; beside: the directory below which scripts, states and logs are kept.
+        """
+        beside = beside.expanduser().absolute()
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S-%f}"
-        batch = Batch(self.beside / FOLDER / f"{self.command}-{stamp}")
+        batch = Batch(beside / FOLDER / f"{command}-{stamp}")
         if self.dry_run:
             for script in batch.scripts(*jobs):
                 typer.echo(str(script))
             return 0
         ids = batch.submit(*jobs)
         typer.echo(f"submitted as Slurm job {' and '.join(map(str, ids))}")
-        typer.echo(f"see how far it is: harvest gpfs status {shown(self.beside)}")
+        typer.echo(f"see how far it is: harvest gpfs status {printable_line(str(beside))}")
         if not self.wait:
             return 0
         try:
@@ -172,6 +117,37 @@ class Submission:
             raise
         # the last job makes up for what failed before it
         return 1 if jobs_now[-1].failed else 0
+
+
+def submittable(*left_out: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A decorator that gives a command the options of ``Submission``, as its argument ``jobs``.
+
+    left_out: options that the command does not have.
+    """
+    kinds = get_type_hints(Submission, include_extras=True)
+    added = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=kinds[field.name],
+        )
+        for field in attrs.fields(Submission)
+        if field.name not in left_out
+    ]
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def run(**given: Any) -> int:
+            jobs = Submission(**{option.name: given.pop(option.name) for option in added})
+            return command(**given, jobs=jobs)
+
+        signature = inspect.signature(command, eval_str=True)
+        own = [option for name, option in signature.parameters.items() if name != "jobs"]
+        run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def batches_of(directory: Path) -> list[Path]:
@@ -188,9 +164,3 @@ def batches_of(directory: Path) -> list[Path]:
             remedy="name the directory that was written to with --submit",
         )
     return sorted(found, key=lambda entry: (entry.stat().st_mtime, entry.name))
-
-
-def shown(value: object) -> str:
-    """A name or message as one line that does nothing to a terminal."""
-    text = os.fsencode(str(value)).decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -15,15 +15,13 @@ from harvest import UsageError
 from .bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
 from .choose import AUTO, Choice, available_memory, choose_backend
 from .files import ParquetFile, find, scan
-from .groupings import Setting
-from .groupings import chosen as chosen_groupings
+from .groupings import Setting, groupings_of
 from .links import IDENTITY
 from .listing import BUDGET, Listing
-from .metrics import DEFAULT
-from .metrics import chosen as chosen_metrics
+from .metrics import DEFAULT, metrics_of
 from .names import read_names
 from .on_polars import PolarsRows
-from .scans import LATEST, moment, told
+from .scans import LATEST, label_of, moment
 from .steps import Rows
 
 __all__ = ["Result", "aggregate"]
@@ -51,13 +49,13 @@ class Result:
     @property
     def facts(self) -> dict[str, str]:
         """What it was made of, for people: backend, scan, root, now."""
-        told_facts = {"backend": self.choice.backend, "because": self.choice.reason}
-        told_facts["scan"] = self.scan
+        facts = {"backend": self.choice.backend, "because": self.choice.reason}
+        facts["scan"] = self.scan
         if self.root is not None:
-            told_facts["root"] = self.root
+            facts["root"] = self.root
         if self.now is not None:
-            told_facts["now"] = self.now
-        return told_facts
+            facts["now"] = self.now
+        return facts
 
 
 def aggregate(
@@ -114,7 +112,7 @@ def aggregate(
     Raises UsageError for what does not exist or fits no scan, DatasetError for files that are not
     of ``gpfs.file``, HarvestError for sums that are too large for an int64.
     """
-    groupings, measured = chosen_groupings(by), chosen_metrics(metrics)
+    groupings, measured = groupings_of(by), metrics_of(metrics)
     setting = Setting(
         top_depth=_at_least(top_depth, 1, "top_depth"),
         depth=_at_least(depth, 0, "depth"),
@@ -148,7 +146,7 @@ def aggregate(
             choice,
             listing.scan.label,
             listing.root if "root" in needs else None,
-            told(listing.now) if "now" in needs else None,
+            label_of(listing.now) if "now" in needs else None,
         )
 
 
@@ -163,9 +161,10 @@ def _rows(
     if choice.backend != "dask":
         yield PolarsRows(scan(files), choice.backend)
         return
-    from .on_dask import ClusterRows, connected
+    # dask is optional
+    from .on_dask import ClusterRows, connect
 
-    with connected(address, workers, memory) as client:
+    with connect(address, workers, memory) as client:
         yield ClusterRows.over(client, files)
 
 

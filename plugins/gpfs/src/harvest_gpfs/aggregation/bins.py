@@ -26,7 +26,7 @@ __all__ = [
     "SizeBins",
     "parse_age",
     "parse_size",
-    "told_size",
+    "size_text",
 ]
 
 SIZES: Final = "4K,64K,1M,16M,256M,4G,64G,1T"
@@ -54,7 +54,7 @@ def parse_size(text: str | int) -> int:
         number = int(found[1]) << 10 * (_UNITS.find(found[2].upper()) + 1 if found[2] else 0)
         if number < 2**63:
             return number
-    raise UsageError(f"{text!r} is no size", remedy="write bytes, or 64K, 1M, 4G, 1T")
+    raise UsageError(f"{text!r} is not a size", remedy="write bytes, or 64K, 1M, 4G, 1T")
 
 
 def parse_age(text: str | int) -> int:
@@ -71,10 +71,10 @@ def parse_age(text: str | int) -> int:
         days = int(found[1]) * _DAYS[found[2].lower()]
         if days < 200_000:
             return days
-    raise UsageError(f"{text!r} is no age", remedy="write days as 30d, weeks as 8w, years as 2y")
+    raise UsageError(f"{text!r} is not an age", remedy="write 30d, 8w or 2y")
 
 
-def told_size(number: int) -> str:
+def size_text(number: int) -> str:
     """Bytes in the largest unit that divides them: ``64 KiB``, ``1,000 B``."""
     power = 0
     while power < len(_UNITS) and number and number % 1024 == 0:
@@ -83,7 +83,7 @@ def told_size(number: int) -> str:
     return f"{number:,} {_UNITS[power - 1] + 'iB' if power else 'B'}"
 
 
-def _told_age(days: int) -> str:
+def _age_text(days: int) -> str:
     if days % 365 == 0:
         years = days // 365
         return f"{years} year{'s' if years > 1 else ''}"
@@ -94,7 +94,7 @@ def _rising(values: Iterable[int], text: str, what: str) -> tuple[int, ...]:
     edges = tuple(values)
     if not edges or len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
         raise UsageError(
-            f"{text!r} are no classes of {what}",
+            f"{text!r} are not classes of {what}",
             remedy="give up to 100 upper ends above zero that rise, separated by commas",
         )
     return edges
@@ -117,9 +117,9 @@ class SizeBins:
     @property
     def labels(self) -> list[str]:
         """The name of each class, by its number."""
-        told = [told_size(edge) for edge in self.edges]
-        between = [f"{low} to {high}" for low, high in pairwise(told)]
-        return ["empty", f"up to {told[0]}", *between, f"above {told[-1]}"]
+        sizes = [size_text(edge) for edge in self.edges]
+        between = [f"{low} to {high}" for low, high in pairwise(sizes)]
+        return ["empty", f"up to {sizes[0]}", *between, f"above {sizes[-1]}"]
 
     @property
     def bounds(self) -> list[tuple[int, int | None]]:
@@ -149,9 +149,9 @@ class AgeBins:
     @property
     def labels(self) -> list[str]:
         """The name of each class, by its number."""
-        told = [_told_age(edge) for edge in self.edges]
-        between = [f"{low} to {high}" for low, high in pairwise(told)]
-        return ["in the future", f"up to {told[0]}", *between, f"above {told[-1]}"]
+        ages = [_age_text(edge) for edge in self.edges]
+        between = [f"{low} to {high}" for low, high in pairwise(ages)]
+        return ["in the future", f"up to {ages[0]}", *between, f"above {ages[-1]}"]
 
     @property
     def bounds(self) -> list[tuple[int | None, int | None]]:

@@ -62,16 +62,16 @@ def choose_backend(
         return _wished(wish, address)
     if address is not None:
         return attrs.evolve(_wished("dask", address), reason="the address of a scheduler was given")
-    size = _told(size_bytes)
+    size = _bytes_text(size_bytes)
     memory = available_memory() if memory_limit is None else memory_limit
     if size_bytes <= SMALL_BYTES and size_bytes * IN_MEMORY_FACTOR <= memory:
         return Choice("memory", f"{size} of columns are few")
     if devices is None:
         devices = gpu_devices() if BACKENDS["gpu"].available else []
-    have = f"{size} of columns, {_told(memory)} of memory"
+    have = f"{size} of columns, {_bytes_text(memory)} of memory"
     if not devices:
         return Choice("streaming", f"{have}, no GPU that can be used")
-    device = _told(max(devices))
+    device = _bytes_text(max(devices))
     if size_bytes * IN_MEMORY_FACTOR <= max(devices):
         return Choice("gpu", f"{size} of columns fit a GPU of {device} at hand")
     return Choice("streaming", f"{have}, and the GPU at hand with {device} is too small")
@@ -146,7 +146,7 @@ def _of_slurm(environ: Mapping[str, str]) -> list[int]:
     return found
 
 
-def _told(number: int) -> str:
+def _bytes_text(number: int) -> str:
     for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB")):
         if number >= 1024**power:
             return f"{number / 1024**power:.3g} {unit}"

@@ -33,7 +33,7 @@ class ParquetFile:
 
     rows: how many; groups: the rows of each of its row groups.
     text_bytes: unpacked bytes of its columns of text.
-    hive: columns that its directories tell (``uid=1000/``) and it does not have itself.
+    hive: columns that its directories name (``uid=1000/``) and it does not have itself.
     """
 
     path: str
@@ -66,7 +66,7 @@ def find(inputs: str | Path | Sequence[str | Path]) -> list[ParquetFile]:
 
     inputs: datasets of the sink parquet, directories (searched at any depth), files, patterns.
 
-    Raises UsageError for an input that has none, DatasetError for a file that is no Parquet file
+    Raises UsageError for an input that has none, DatasetError for a file that is not a Parquet file
     of ``gpfs.file``.
     """
     listed = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
@@ -120,18 +120,18 @@ def _checked(path: str) -> ParquetFile:
         schema = metadata.schema.to_arrow_schema()
     except (OSError, pa.ArrowException) as error:
         raise DatasetError(
-            f"this is no Parquet file: {error}", where=path, remedy="leave it out"
+            f"this is not a Parquet file: {error}", where=path, remedy="leave it out"
         ) from error
-    told = dict(part.split("=", 1) for part in Path(path).parent.parts if "=" in part)
+    named = dict(part.split("=", 1) for part in Path(path).parent.parts if "=" in part)
     hive = {
         name: unquote(text)
-        for name, text in told.items()
+        for name, text in named.items()
         if name in _KIND.arrow_schema.names and name not in schema.names
     }
     missing = [n for n in _REQUIRED if n not in schema.names and n not in hive]
     if missing:
         raise DatasetError(
-            f"these are no rows of gpfs.file: there is no column {' and '.join(missing)}",
+            f"these are not rows of gpfs.file: the file lacks {' and '.join(missing)}",
             where=path,
             remedy="name files that harvest wrote",
         )
@@ -177,7 +177,7 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
 
 
 def _scan(paths: list[str], hive: dict[str, str]) -> pl.LazyFrame:
-    """The rows of files whose directories tell the same columns."""
+    """The rows of files whose directories name the same columns."""
     frame = scan_parquet(paths, _KIND)
     return frame.select(plain_columns(_KIND)).with_columns(
         _constant(name, text, paths[0]) for name, text in hive.items()
@@ -185,7 +185,7 @@ def _scan(paths: list[str], hive: dict[str, str]) -> pl.LazyFrame:
 
 
 def _constant(name: str, text: str, path: str) -> pl.Expr:
-    """A column that directories tell."""
+    """A column that directories name."""
     kind = polars_schema(_KIND)[name]
     if text == _NO_VALUE:
         return pl.lit(None, kind).alias(name)
@@ -193,7 +193,7 @@ def _constant(name: str, text: str, path: str) -> pl.Expr:
         return pl.lit(pl.Series([text]).cast(kind).item(), kind).alias(name)
     except pl.exceptions.PolarsError as error:
         raise DatasetError(
-            f"{name}={text} in the path is no {kind}",
+            f"{name}={text} in the path does not fit {kind}",
             where=path,
             remedy="rename the directory, or write the column into the files",
         ) from error

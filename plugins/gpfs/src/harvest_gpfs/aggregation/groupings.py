@@ -18,7 +18,7 @@ from harvest import UsageError
 
 from .bins import AgeBins, SizeBins
 
-__all__ = ["DIRECTORY", "GROUPINGS", "Grouping", "Setting", "chosen", "inside"]
+__all__ = ["DIRECTORY", "GROUPINGS", "Grouping", "Setting", "groupings_of", "inside"]
 
 
 @attrs.frozen
@@ -128,9 +128,9 @@ def _named(names: Callable[[Setting], dict[int, str]], column: str) -> Callable[
 
 def _bin_label(name: str, labels: Callable[[Setting], list[str]]) -> Callable[[Setting], pl.Expr]:
     def label(setting: Setting) -> pl.Expr:
-        told = labels(setting)
+        texts = labels(setting)
         return pl.col(name).replace_strict(
-            list(range(len(told))), told, default=None, return_dtype=pl.String
+            list(range(len(texts))), texts, default=None, return_dtype=pl.String
         )
 
     return label
@@ -158,9 +158,9 @@ def _age(name: str, doc: str, column: str) -> Grouping:
 def _cold(setting: Setting) -> pl.Expr:
     limit = setting.moment() - timedelta(days=setting.cold_days)
     times = [pl.col("access_time"), pl.col("modify_time")]
-    told = times[0].is_not_null() | times[1].is_not_null()
+    known = times[0].is_not_null() | times[1].is_not_null()
     late = [(time >= limit).fill_null(value=False) for time in times]
-    return pl.when(told).then(~(late[0] | late[1]))
+    return pl.when(known).then(~(late[0] | late[1]))
 
 
 _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
@@ -229,7 +229,7 @@ _ALL = (
     _age("modify_age", "class of time since the last modification", "modify_time"),
     Grouping(
         "cold",
-        "whether neither access nor modification came within cold_days; null where none is told",
+        "whether neither access nor modification came within cold_days; null if neither is known",
         ("access_time", "modify_time"),
         _cold,
         _itself("cold"),
@@ -237,7 +237,7 @@ _ALL = (
     ),
     Grouping(
         "small",
-        "whether the logical size is below small_below; null where it is not told",
+        "whether the logical size is below small_below; null where it is not known",
         ("size_bytes",),
         lambda setting: pl.col("size_bytes") < setting.small_below,
         _itself("small"),
@@ -253,7 +253,7 @@ GROUPINGS: Final = {grouping.name: grouping for grouping in _ALL}
 """All groupings by name."""
 
 
-def chosen(names: str | Sequence[str]) -> tuple[Grouping, ...]:
+def groupings_of(names: str | Sequence[str]) -> tuple[Grouping, ...]:
     """Groupings by name, from a list or a text with commas; none for one group of all.
 
     Raises UsageError for an unknown one.

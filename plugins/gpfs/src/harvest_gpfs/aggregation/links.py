@@ -23,7 +23,7 @@ from .steps import Rows
 __all__ = ["IDENTITY", "candidate", "first_paths", "linked_rows", "passes_for"]
 
 IDENTITY = ("inode", "generation", "snapshot_id")
-"""The columns that tell an object within a scan."""
+"""The columns that identify an object within a scan."""
 
 LEAST_INODES = 4_000_000
 """Inodes counted in one pass, at least; each takes about 64 bytes."""

@@ -12,9 +12,9 @@ import polars as pl
 from harvest import UsageError
 
 from .definition import Aggregation
-from .groupings import Setting
+from .groupings import GROUPINGS, Setting
 from .links import first_paths, linked_rows, repeated_inodes
-from .scans import LATEST, Scan, pick, told
+from .scans import LATEST, Scan, label_of, pick
 from .steps import Extent, Rows, Scans, Untimed
 
 __all__ = ["Listing", "common_root", "list_scans"]
@@ -24,10 +24,10 @@ BUDGET = 256 << 20
 
 
 def list_scans(rows: Rows) -> list[Scan]:
-    """The scans there are, oldest first; lists that tell no time before them, by name."""
+    """The scans there are, oldest first; lists without a time before them, by name."""
     timed = rows.reduce(Scans())
     scans = [
-        Scan(told(time), time, None, count)
+        Scan(label_of(time), time, None, count)
         for time, count in timed.drop_nulls("scan_time").sort("scan_time").iter_rows()
     ]
     untimed = []
@@ -117,7 +117,7 @@ class Listing:
         now = self.given_now or self.scan.time
         if now is None:
             raise UsageError(
-                "ages are counted from the time of the scan, which this list does not tell",
+                "ages are counted from the time of the scan, which this list does not say",
                 where=self.scan.label,
                 remedy="give it: now=2026-01-11",
             )
@@ -137,8 +137,6 @@ class Listing:
 
     def prepared(self, by: Sequence[str], setting: Setting) -> Setting:
         """The setting with root and time filled in, where a grouping needs them."""
-        from .groupings import GROUPINGS
-
         needs = {GROUPINGS[name].needs for name in by}
         if "root" in needs:
             covered = self.given_root is None

@@ -16,7 +16,7 @@ import polars as pl
 
 from harvest import UsageError
 
-__all__ = ["DEFAULT", "HALF", "HEAT_UNIT", "METRICS", "Metric", "Part", "chosen"]
+__all__ = ["DEFAULT", "HALF", "HEAT_UNIT", "METRICS", "Metric", "Part", "metrics_of"]
 
 HALF: Final = 1 << 28
 """Where a number is cut in two: sums of both halves are exact for more than 1e10 rows."""
@@ -96,7 +96,7 @@ def _kind(name: str, kind: str | None, doc: str) -> Metric:
 
 
 def _sum(name: str, doc: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
-    """A sum of whole numbers: null in a group of which no object tells one."""
+    """A sum of whole numbers: null in a group of which no object has one."""
     parts = (
         Part(f"{name}/high", lambda: value() // HALF),
         Part(f"{name}/low", lambda: value() % HALF),
@@ -111,8 +111,8 @@ def _known(name: str, value: Callable[[], pl.Expr]) -> Part:
 
 
 def _whole(name: str) -> pl.Expr:
-    told = (pl.col(f"{name}/known") > 0) | (pl.col("inodes") == 0)
-    return pl.when(told).then(pl.col(f"{name}/high") * HALF + pl.col(f"{name}/low"))
+    known = (pl.col(f"{name}/known") > 0) | (pl.col("inodes") == 0)
+    return pl.when(known).then(pl.col(f"{name}/high") * HALF + pl.col(f"{name}/low"))
 
 
 def _unknown(name: str, doc: str, of: str) -> Metric:
@@ -149,7 +149,7 @@ _ALL = (
     _kind("directories", "directory", "objects that are directories"),
     _kind("symlinks", "symlink", "objects that are symbolic links"),
     _kind("others", "other", "objects of another kind, such as sockets"),
-    _kind("unknown_kind", None, "objects whose kind the list does not tell"),
+    _kind("unknown_kind", None, "objects whose kind the list does not say"),
     Metric(
         "hard_links",
         "further paths of objects that are counted at their first path",
@@ -159,21 +159,21 @@ _ALL = (
     ),
     _sum(
         "size_bytes",
-        "logical size of the objects; null where none tells it",
+        "logical size of the objects; null where none is known",
         ("size_bytes",),
         lambda: pl.col("size_bytes"),
     ),
     _sum(
         "allocated_bytes",
-        "allocated size of the objects; null where none tells it",
+        "allocated size of the objects; null where none is known",
         ("allocated_bytes",),
         lambda: pl.col("allocated_bytes"),
     ),
-    _unknown("unknown_size", "objects whose size the list does not tell", "size_bytes"),
-    _unknown("unknown_allocated", "objects whose allocated size is not told", "allocated_bytes"),
+    _unknown("unknown_size", "objects whose size the list does not say", "size_bytes"),
+    _unknown("unknown_allocated", "objects whose allocated size is not known", "allocated_bytes"),
     _plain(
         "with_heat",
-        "objects whose heat the list tells",
+        "objects whose heat the list says",
         ("heat",),
         _known("heat", _heat),
     ),
@@ -204,7 +204,7 @@ DEFAULT: Final = ("inodes", "files", "directories", "hard_links", "size_bytes", 
 """The metrics of a result unless others are asked for."""
 
 
-def chosen(names: str | Sequence[str]) -> tuple[Metric, ...]:
+def metrics_of(names: str | Sequence[str]) -> tuple[Metric, ...]:
     """Metrics by name, from a list or a text with commas; raises UsageError for an unknown one."""
     listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
     for name in listed:

@@ -37,7 +37,7 @@ def read_names(path: str | Path, kind: str) -> dict[int, str]:
         fields = line.split(":")
         if len(fields) < 3 or not fields[0] or not (fields[2].isascii() and fields[2].isdigit()):
             raise UsageError(
-                f"{line[:80]!r} is no line of a {kind} file",
+                f"{line[:80]!r} is not a line of a {kind} file",
                 where=f"{path}, line {number}",
                 remedy="a line is name:x:number:...",
             )

@@ -8,6 +8,9 @@ from typing import Any, Final
 
 import attrs
 import polars as pl
+from dask.system import CPU_COUNT
+from distributed import Client, KilledWorker, LocalCluster
+from distributed.scheduler import NoValidWorkerError
 
 from harvest import HarvestError
 
@@ -15,7 +18,7 @@ from .files import ParquetFile, Piece, no_rows, pieces, read
 from .scans import Scan
 from .steps import Step
 
-__all__ = ["ClusterRows", "connected"]
+__all__ = ["ClusterRows", "connect"]
 
 PIECE_ROWS: Final = 1_000_000
 """Rows of a unit of work, about."""
@@ -49,9 +52,6 @@ class ClusterRows:
 
         Raises HarvestError where workers are lost, as for want of memory.
         """
-        from distributed import KilledWorker
-        from distributed.scheduler import NoValidWorkerError
-
         if not self.units:
             return step.finish(step.partial(no_rows())).collect()
         submit = self.client.submit
@@ -87,16 +87,13 @@ def _finish(step: Step, partial: pl.DataFrame) -> pl.DataFrame:
 
 
 @contextlib.contextmanager
-def connected(address: str | None, workers: int | None, memory: int) -> Iterator[Any]:
+def connect(address: str | None, workers: int | None, memory: int) -> Iterator[Any]:
     """A client of the scheduler at an address, or of one on this machine that ends afterwards.
 
     workers: processes of a scheduler started here; one per CPU unless given.
     memory: bytes that these may use together.
     Raises HarvestError where no scheduler answers.
     """
-    from dask.system import CPU_COUNT
-    from distributed import Client, LocalCluster
-
     if address is not None:
         try:
             client: Any = Client(address, timeout=20)  # type: ignore[no-untyped-call]

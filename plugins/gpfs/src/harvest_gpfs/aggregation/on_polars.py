@@ -67,7 +67,7 @@ def _no_dask() -> str | None:
 
 
 def gpu_devices() -> list[int]:
-    """Bytes of memory of each CUDA device that this process may use, as the driver tells."""
+    """Bytes of memory of each CUDA device that this process may use, as the driver reports."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ import polars as pl
 
 from harvest import UsageError
 from harvest.model.json import encode_frame
+from harvest.toolkit.files import replacing
 
 from .api import Result
 
@@ -40,13 +40,9 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
         )
     if not target.parent.is_dir():
         raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        # one chunk: what is written must not tell how the rows were computed
+    with replacing(target) as temporary:
+        # one chunk: what is written must not depend on how the rows were computed
         write(frame.rechunk(), temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
     return target
 
 

@@ -1,7 +1,7 @@
 """Which scan a row is of, and which one a question is about.
 
 A dataset may hold many scans of a file system, and sums across them would count every file again
-and again.  A scan is told by its ``scan_time``; lists that do not tell it are told by ``origin``.
+and again.  A scan is known by its ``scan_time``; lists without one are known by ``origin``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import polars as pl
 
 from harvest import DatasetError, UsageError
 
-__all__ = ["ALL", "LATEST", "Scan", "labels", "moment", "pick", "told"]
+__all__ = ["ALL", "LATEST", "Scan", "label_of", "labels", "moment", "pick"]
 
 LATEST = "latest"
 ALL = "all"
@@ -25,8 +25,8 @@ class Scan:
     """A scan, or several lists taken for one.
 
     label: as people name it: its time, else the path of its list, else ``all``.
-    time: when it was made, None where no list tells; of several the newest.
-    origin: the list it is, where it is told by that.
+    time: when it was made, None where no list says; of several the newest.
+    origin: the list it is, where it is known by that.
     rows: how many rows it has.
     """
 
@@ -44,7 +44,7 @@ class Scan:
         return rows.filter(pl.col("scan_time") == self.time)
 
 
-def told(time: datetime) -> str:
+def label_of(time: datetime) -> str:
     """A time as text: ``2026-01-11T00:00:00Z``, with microseconds where there are some."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
@@ -58,7 +58,7 @@ def moment(text: str | datetime) -> datetime:
         time = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(
-            f"{text!r} is no time", remedy="write 2026-01-11 or 2026-01-11T12:00:00Z"
+            f"{text!r} is not a time", remedy="write 2026-01-11 or 2026-01-11T12:00:00Z"
         ) from None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
 
@@ -71,17 +71,17 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         of one (``2026-01``); an origin, or its end.
 
     Raises UsageError for a wish that fits no scan or several, and for ``latest`` where no list
-    tells its time and there are several; DatasetError where there are no rows.
+    says its time and there are several; DatasetError without rows.
     """
     if not scans:
-        raise DatasetError("there are no rows of gpfs.file", remedy="harvest a policy list first")
+        raise DatasetError("no rows of gpfs.file", remedy="harvest a policy list first")
     if wish == ALL:
         times = [scan.time for scan in scans if scan.time is not None]
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
     if wish == LATEST:
         if scans[-1].time is None and len(scans) > 1:
             raise UsageError(
-                f"{len(scans)} lists do not tell when their scan was made, so that the latest is "
+                f"{len(scans)} lists do not say when their scan was made, so that the latest is "
                 "not known",
                 remedy=f"scan=all takes them for parts of one scan; else name one:{labels(scans)}",
             )

@@ -84,7 +84,7 @@ class Untimed:
 
 @attrs.frozen
 class Extent:
-    """The first and the last path in the order of their bytes; null where there are no rows.
+    """The first and the last path in the order of their bytes; null without rows.
 
     apart_from: a path that is left out.
     """

@@ -30,7 +30,7 @@ WINDOW_BYTES: Final = 4 << 20
 
 _POWERS: Final = 10.0 ** np.arange(23)
 _SPECIAL: Final = "[^ -\\[\\]-~]|%"
-"""In text, a byte that is no printable ASCII, or may begin an escape."""
+"""In text, a byte that is not printable ASCII, or may begin an escape."""
 
 
 class Columnar:
@@ -308,7 +308,7 @@ class _Batch:
         )
 
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
-        """Texts with their escapes undone, and the kinds that they tell; clears ``fine``.
+        """Texts with their escapes undone, and the kinds that they say; clears ``fine``.
 
         Each different text is looked at once.
         """

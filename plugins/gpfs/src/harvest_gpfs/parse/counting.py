@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import attrs
+import numpy as np
 
-from harvest_gpfs.parse import compiled, native
+from . import compiled, native
 
 __all__ = ["Before", "Counter", "after", "is_remark", "tally", "trailer_rows"]
 
@@ -83,8 +84,6 @@ def _compiled_tally() -> Tally:
 
 
 def _columnar_tally() -> Tally:
-    import numpy as np  # late: a plan does without, and workers wait for it
-
     room = np.empty(_CHUNK, bool)
 
     def counted(chunk: bytes | memoryview) -> tuple[int, int]:

@@ -73,7 +73,7 @@ def find_layout(
             where=where,
             remedy="convert the list to plain line ends (dos2unix)",
         )
-    seen = [found for found in map(_taken_apart, tried) if found is not None]
+    seen = [found for found in map(_take_apart, tried) if found is not None]
     if not seen:
         raise _no_list(where, tried[0])
     layouts = _candidates(seen, config, header, escaping or find_escaping(head, config))
@@ -104,7 +104,7 @@ def find_escaping(
     paths: list[bytes] = []
     rooted = False
     while True:
-        for found in map(_taken_apart, lines):
+        for found in map(_take_apart, lines):
             if found is not None:
                 shows += [found.show] if found.show else []
                 paths.append(found.path)
@@ -155,7 +155,7 @@ def _header(lines: Sequence[bytes], where: str) -> dict[str, str]:
     return header
 
 
-def _taken_apart(line: bytes) -> _Seen | None:
+def _take_apart(line: bytes) -> _Seen | None:
     if found := _LIST.match(line):
         return _Seen(False, found[1] is not None, found[2], found[3], line[found.end() :])
     if found := _RECORD.match(line):
@@ -235,7 +235,7 @@ def _best(
             remedy=(
                 "correct gpfs.show, gpfs.keys or gpfs.escape"
                 if config.show or config.keys or config.escape != "auto"
-                else "tell what SHOW prints by gpfs.show, or what keys mean by gpfs.keys"
+                else "name what SHOW prints by gpfs.show, or what keys mean by gpfs.keys"
             ),
         )
     return best
@@ -251,9 +251,9 @@ def _scan_time(
             return _utc(datetime.fromisoformat(header["generated"]))
         except ValueError:
             raise SourceError(
-                f"its header says 'generated: {header['generated']}', which is no date and time",
+                f"its header says 'generated: {header['generated']}', which is not a date and time",
                 where=where,
-                remedy="tell when the scan was made by gpfs.scan_time",
+                remedy="give the time of the scan by gpfs.scan_time",
             ) from None
     for found in _DATE.finditer(name):
         try:
@@ -275,7 +275,7 @@ def likeness(head: bytes) -> tuple[float, str] | None:
     listed = [line for line in lines if not is_remark(line)][:LINES]
     if lines[0].startswith(b"# cdm-policy-listing"):
         return 0.95, "header of a policy listing"
-    seen = [found for found in map(_taken_apart, listed) if found is not None]
+    seen = [found for found in map(_take_apart, listed) if found is not None]
     if not listed or len(seen) * 10 < len(listed) * 9:
         return None
     try:

@@ -2,7 +2,7 @@
 
 The kernel follows a program (see ``program``): before each value certain bytes must stand, each
 value is of some type and goes to some column.  A line that is not exactly as the program says is
-odd: it leaves no row, and its place is told, so that the reference parser can say what it is.
+odd: it leaves no row, and its place is reported, so that the reference parser can say what it is.
 
 Helpers are here and in no file of their own because what was compiled is kept on disk until this
 file changes.
@@ -66,7 +66,7 @@ def _form(text: bytes) -> np.uint64:
 
 
 def _marks(text: bytes) -> np.uint64:
-    """A mask of the bytes that are no digits in a form."""
+    """A mask of the bytes that are not digits in a form."""
     return _form(bytes(0 if byte == ord("d") else 255 for byte in text))
 
 
@@ -443,7 +443,7 @@ def _unescape(data: Any, place: Any, end: Any, percent: Any, out: Any, at: Any) 
 
 @inlined
 def _kind_of_flag(letter: Any) -> Any:
-    """1 file, 2 directory, 3 symlink, 4 other; 0 for a flag that tells no kind."""
+    """1 file, 2 directory, 3 symlink, 4 other; 0 for a flag without a kind."""
     if letter == 70:
         return 1
     if letter == 68:

@@ -49,7 +49,7 @@ class Layout:
     escaped: SHOW is percent-encoded; path_escaped: paths are.  Otherwise a newline is ``\\n`` and
         a backslash ``\\\\``.
     path_escape_sure: whether a setting or the list's own lines prove that.
-    scan_time: when the scan was made, where the list or a setting tells.
+    scan_time: when the scan was made, where the list or a setting says.
     ends_with_trailer: lists of this kind end with ``# end rows=N``.
     """
 

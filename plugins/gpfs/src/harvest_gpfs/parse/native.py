@@ -105,11 +105,11 @@ def load(module: str, name: str) -> Callable[..., None]:
     """A kernel of a module, compiled if it is not kept.
 
     What it gives takes addresses and numbers, runs outside the interpreter's lock, and checks
-    nothing: what it is given must be as the kernel says.  Raises ImportError when there is no such
+    nothing: what it is given must be as the kernel says.  Raises ImportError for an unknown
     module, or numba is not installed.
     """
     if (module, name) not in _loaded:
-        _loaded[module, name] = _linked(_kept(module, name) or _made(module, name))
+        _loaded[module, name] = _link(_load_code(module, name) or _compile(module, name))
     return _loaded[module, name][0]
 
 
@@ -133,9 +133,9 @@ class _Code:
         """What a file holds; None where it is damaged."""
         head, _, rest = data.partition(b"\n")
         try:
-            told = json.loads(head)
-            code = cls(told["symbol"], told["takes"], rest)
-            return code if told["sha256"] == code._digest() else None
+            fields = json.loads(head)
+            code = cls(fields["symbol"], fields["takes"], rest)
+            return code if fields["sha256"] == code._digest() else None
         except (ValueError, LookupError, TypeError):
             return None
 
@@ -153,7 +153,7 @@ def _digest(*parts: bytes) -> str:
 _TYPES: Final = {"P": ctypes.c_void_p, "q": ctypes.c_int64, "d": ctypes.c_double}
 
 
-def _linked(code: _Code) -> tuple[Callable[..., None], Any]:
+def _link(code: _Code) -> tuple[Callable[..., None], Any]:
     """A kernel as a function, and the owner of its code."""
     import llvmlite.binding as llvm
 
@@ -190,7 +190,7 @@ def _machine(llvm: Any) -> Any:
     )
 
 
-def _kept(module: str, name: str) -> _Code | None:
+def _load_code(module: str, name: str) -> _Code | None:
     """What is kept of a kernel, if it is there and whole."""
     for place in _places(_source(module)):
         with contextlib.suppress(OSError):
@@ -200,7 +200,7 @@ def _kept(module: str, name: str) -> _Code | None:
     return None
 
 
-def _made(module: str, name: str) -> _Code:
+def _compile(module: str, name: str) -> _Code:
     """A kernel compiled now, and kept where that is possible."""
     kernel = getattr(importlib.import_module(module), name)
     code: _Code = kernel.code()

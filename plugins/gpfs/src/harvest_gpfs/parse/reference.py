@@ -160,7 +160,9 @@ class _Line:
                 raise Damaged(f"{_quoted(after)} is missing after {step.name}")
             text = self.line[self.place : end]
             raise Damaged(
-                f"{step.name}: {_quoted(text)} is no {what}" if text else f"{step.name} is missing"
+                f"{step.name}: {_quoted(text)} is not a {what}"
+                if text
+                else f"{step.name} is missing"
             )
         self.place = found.end()
         return found
@@ -230,7 +232,7 @@ class _Line:
         return text_value(raw, step, percent=False)[0] or None
 
     def _full_path(self, after: bytes) -> None:
-        """The path in SHOW: what stands between is told by where the values behind it begin."""
+        """The path in SHOW: what stands between ends where the values behind it begin."""
         end = self.line.rfind(after, self.place) if after else len(self.line)
         if end < 0:
             raise Damaged(f"{_quoted(after)} is missing after the path")
@@ -246,12 +248,12 @@ class _Line:
         by_flags, by_mode = self.kinds.get(Type.FLAGS), self.kinds.get(Type.MODE)
         if by_flags and by_mode and by_flags != by_mode:
             flags, mode = self.values["flags"], self.values["mode"]
-            raise Damaged(f"flags {flags!r} tell a {by_flags}, mode {mode!r} a {by_mode}")
+            raise Damaged(f"flags {flags!r} mean a {by_flags}, mode {mode!r} a {by_mode}")
         return by_flags or by_mode
 
 
 def text_value(raw: bytes, step: Step, *, percent: bool) -> tuple[str, str | None]:
-    """The text of a value as it stands in a line, and the kind of file that it tells, if any.
+    """The text of a value as it stands in a line, and the kind of file that it means, if any.
 
     Raises Damaged when it is not text, or not of the form that its type asks for.
     """
@@ -262,14 +264,14 @@ def text_value(raw: bytes, step: Step, *, percent: bool) -> tuple[str, str | Non
         raise Damaged(f"{step.name}: {_quoted(found)} is not UTF-8 text") from None
     if text and step.type is Type.MODE:
         if not _MODE.fullmatch(text):
-            raise Damaged(f"{step.name}: {text!r} is no mode such as -rw-r--r--")
+            raise Damaged(f"{step.name}: {text!r} is not a mode such as -rw-r--r--")
         return text, _KIND_OF_MODE.get(text[0], "other")
     if text and step.type is Type.FLAGS:
         if not _FLAGS.fullmatch(text):
-            raise Damaged(f"{step.name}: {text!r} is no row of flags such as FA")
+            raise Damaged(f"{step.name}: {text!r} is not a row of flags such as FA")
         kinds = [_KIND_OF_FLAG[letter] for letter in text if letter in _KIND_OF_FLAG]
         if len(kinds) > 1:
-            raise Damaged(f"{step.name}: {text!r} tells more than one kind of file")
+            raise Damaged(f"{step.name}: {text!r} means more than one kind of file")
         return text, kinds[0] if kinds else None
     return text, None
 
@@ -284,7 +286,7 @@ def unescape(raw: bytes, name: str, *, percent: bool) -> bytes:
     def byte(found: re.Match[bytes]) -> bytes:
         if found[1] is None:
             text = _quoted(raw[found.start() : found.start() + 3])
-            raise Damaged(f"{name}: {text} is no escape")
+            raise Damaged(f"{name}: {text} is not an escape")
         if percent:
             return bytes((int(found[1], 16),))
         return b"\n" if found[1] == b"n" else b"\\"

@@ -1,4 +1,4 @@
-"""What a SHOW clause prints: told by a setting, or by the keys in a list's lines."""
+"""What a SHOW clause prints: named by a setting, or by the keys in a list's lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def template(text: str) -> Template:
     text: the SQL expression of the SHOW clause (``varchar(file_size) || ' ' || ...``), text with
         names in braces (``{FILE_SIZE} {USER_ID}``), or names and what stands between them
         (``size|uid``).
-    Raises ValueError when the values could not be told apart.
+    Raises ValueError when the values could not be separated.
     """
     if "||" in text or re.search(r"(?i)\b(?:var)?char\s*\(", text):
         pieces = _sql(text)
@@ -111,7 +111,7 @@ def _sql(text: str) -> list[tuple[bool, str]]:
         while cast := _CAST.fullmatch(operand):
             operand = cast[1]
         if operand.count("'") % 2 or not operand:
-            raise ValueError(f"{operand!r} is no operand of an SQL expression")
+            raise ValueError(f"{operand!r} is not an operand of an SQL expression")
         pieces.append((True, operand))
     return pieces
 

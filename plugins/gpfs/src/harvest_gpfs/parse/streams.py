@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 
 import zstandard
 
-__all__ = ["Stream", "compression", "opened"]
+__all__ = ["Stream", "compression", "open_list"]
 
 _PIECE: Final = 256 * 1024
 """Compressed bytes read at a time."""
@@ -62,7 +62,7 @@ def compression(head: bytes) -> str | None:
     return "zstd" if head.startswith(_ZSTD) else None
 
 
-def opened(path: Path, start: int | None = None, stop: int | None = None) -> Stream:
+def open_list(path: Path, start: int | None = None, stop: int | None = None) -> Stream:
     """The bytes of a file; start, stop: a range of a plain one."""
     with path.open("rb") as file:
         kind = compression(file.read(4))

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest_gpfs.parse import native
-
+from . import native
 from .layout import LONGEST_LINE
 from .program import Odd, Parsed, Program, hard_reals, literals_of
 
@@ -31,7 +30,7 @@ class Walker:
         self._walk = native.load("harvest_gpfs.parse.kernel", "walk")
         self._types = np.array([step.type for step in layout.steps], np.int64)
         self._slots = np.array(program.slots, np.int64)
-        self._literals = _encoded(literals_of(layout))
+        self._literals = _encode(literals_of(layout))
 
     def parse(self, data: Any, start: int, stop: int) -> Parsed:
         """Rows of the first lines between two places of a buffer of whole lines.
@@ -114,7 +113,7 @@ def _at(array: Any) -> int:
     return int(array.ctypes.data)
 
 
-def _encoded(literals: list[bytes]) -> Any:
+def _encode(literals: list[bytes]) -> Any:
     """Literals as words with masks, eight bytes each; with where each begins and its length."""
     starts, bits, masks = [0], [], []
     for literal in literals:

@@ -47,13 +47,13 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: str | None) -> list[Se
 
 
 def over_time(data: DatasetReader, root: str | None, top_depth: int | str) -> list[Section]:
-    """Growth over all scans that tell their time, and what happened between the latest two."""
+    """Growth over all scans that say their time, and what happened between the latest two."""
     timed = [scan for scan in list_scans(rows_of(data)) if scan.time is not None]
     if len(timed) < 2:
         return []
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
     unit = unit_for(_most(growth, "size_bytes"))
-    told_allocated = (
+    allocated_columns = (
         [amount("allocated_bytes", "allocated", unit)] if growth["allocated_bytes"].count() else []
     )
     return [
@@ -68,7 +68,7 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int | str) -> li
                 Column("inodes_change", "change", None, "+,d"),
                 amount("size_bytes", "logical", unit),
                 _signed(amount("size_change_bytes", "change", unit)),
-                *told_allocated,
+                *allocated_columns,
             ),
             title="Growth",
             note="The newest scan first; changes are counted from the scan before.",
@@ -137,7 +137,7 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
 
 
 def quality(data: DatasetReader, scan: str, now: str | None) -> Table:
-    """What the list does not tell, and what cannot be right: the checks that found something."""
+    """What the list does not say, and what cannot be right: the checks that found something."""
     given = {} if now is None else {"now": now}
     checks = data.view("gpfs.scan_quality", scan=scan, **given).collect()
     return Table(
@@ -146,5 +146,5 @@ def quality(data: DatasetReader, scan: str, now: str | None) -> Table:
         (Column("finding"), Column("check"), Column("count"), Column("meaning")),
         title="The quality of the scan",
         group="finding",
-        note="Gaps are what the list does not tell, oddities are worth a look.",
+        note="Gaps are what the list does not say, oddities are worth a look.",
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest.report import Plot
 
-from .text import Unit, told_bytes, unit_for
+from .text import Unit, bytes_text, unit_for
 
 __all__ = ["age_plot", "bars", "growth_plot", "size_plot"]
 
@@ -18,19 +18,19 @@ _LONGEST_NAME = 34
 
 
 def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
-    """Bytes of the largest groups, logical beside allocated where both are told."""
+    """Bytes of the largest groups, logical beside allocated where both are known."""
     head = table.head(SHOWN)
     names = [_shortened(text) for text in head[column].cast(pl.String).to_list()]
-    told = [c for c in ("size_bytes", "allocated_bytes") if head[c].count()]
-    unit = unit_for(max((max(head[c].drop_nulls().to_list()) for c in told), default=0))
+    sizes_known = [c for c in ("size_bytes", "allocated_bytes") if head[c].count()]
+    unit = unit_for(max((max(head[c].drop_nulls().to_list()) for c in sizes_known), default=0))
     label = {"size_bytes": "logical", "allocated_bytes": "allocated"}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        height = 0.8 / max(len(told), 1)
-        for number, c in enumerate(told):
+        height = 0.8 / max(len(sizes_known), 1)
+        for number, c in enumerate(sizes_known):
             values = [(value or 0) / unit.size for value in head[c].to_list()]
-            shift = (number - (len(told) - 1) / 2) * height
+            shift = (number - (len(sizes_known) - 1) / 2) * height
             places = [place + shift for place in range(len(values))]
             axes.barh(places, values, height=height * 0.92, color=f"C{number}", label=label[c])
         axes.set_yticks(range(len(names)), names)
@@ -41,13 +41,13 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         axes.xaxis.set_major_formatter("{x:,.6g}")
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
-        if len(told) > 1:
+        if len(sizes_known) > 1:
             axes.legend(loc="lower right")
 
     first = head.row(0, named=True)
     alt = (
         f"Bars: bytes of the {head.height} largest; the first is {_shortened(str(first[column]))} "
-        f"with {told_bytes(first[told[0]]) if told else 'no size told'}."
+        f"with {bytes_text(first[sizes_known[0]]) if sizes_known else 'no size known'}."
     )
     return Plot(name, draw, title, alt, size=(7.5, 1.1 + 0.3 * max(len(names), 2)))
 
@@ -58,8 +58,8 @@ def age_plot(ages: pl.DataFrame) -> Plot:
         time: ages.filter(pl.col("time") == time)["size_bytes"].fill_null(0).to_list()
         for time in ("access", "modify")
     }
-    labels = ages.filter(pl.col("time") == "access")["age"].fill_null("not told").to_list()
-    longest = ages.filter(pl.col("time") == "modify")["age"].fill_null("not told").to_list()
+    labels = ages.filter(pl.col("time") == "access")["age"].fill_null("not known").to_list()
+    longest = ages.filter(pl.col("time") == "modify")["age"].fill_null("not known").to_list()
     labels = labels if len(labels) >= len(longest) else longest
     names = {"access": "since the last access", "modify": "since the last modification"}
     unit = unit_for(max(max(values, default=0) for values in series.values()))
@@ -82,7 +82,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
     total = int(accessed["size_bytes"].sum())
     old = int(accessed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
     alt = (
-        f"Bars: bytes by age in {len(labels)} classes; of {told_bytes(total)}, {told_bytes(old)} "
+        f"Bars: bytes by age in {len(labels)} classes; of {bytes_text(total)}, {bytes_text(old)} "
         "were not accessed for a year."
     )
     return Plot("ages-plot", draw, "How old the data are", alt, size=(7.5, 3.4))
@@ -90,7 +90,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
 
 def size_plot(sizes: pl.DataFrame) -> Plot:
     """Objects and bytes by size, one above the other."""
-    labels = sizes["size"].fill_null("not told").to_list()
+    labels = sizes["size"].fill_null("not known").to_list()
     counts = sizes["inodes"].to_list()
     volumes = sizes["size_bytes"].fill_null(0).to_list()
     unit = unit_for(max(volumes, default=0))
@@ -135,8 +135,8 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
         below.set_xlabel("time of the scan (UTC)")
 
     alt = (
-        f"Two lines over {timed.height} scans: from {told_bytes(volumes[0])} to "
-        f"{told_bytes(volumes[-1])}."
+        f"Two lines over {timed.height} scans: from {bytes_text(volumes[0])} to "
+        f"{bytes_text(volumes[-1])}."
     )
     return Plot("growth-plot", draw, "How it grew", alt, size=(7.5, 3.8))
 

@@ -1,7 +1,7 @@
 """The report ``gpfs.summary``: a file system at a glance.
 
 The views count and sum; here their rows are put in order, cut to a length that can be read, and
-told in units that people use.
+in units that people use.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 
-from ..aggregation.scans import ALL, LATEST, told
+from ..aggregation.scans import ALL, LATEST, label_of
 from ..views.common import listing, whole
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
 from .tables import amount, in_unit, with_others
-from .text import Unit, told_bytes, unit_for
+from .text import Unit, bytes_text, unit_for
 
 __all__ = ["summary"]
 
@@ -45,7 +45,7 @@ class _Request:
         return self.data.view(name, scan=self.scan, **given).collect()
 
     def amounts(self, prefix: str = "", said: str = "") -> tuple[Column, ...]:
-        """Columns of logical bytes and, where the list tells them, allocated bytes."""
+        """Columns of logical bytes and, where the list says them, allocated bytes."""
         columns = [amount(f"{prefix}size_bytes", f"{said}logical", self.unit)]
         if self.allocated_known:
             columns.append(amount(f"{prefix}allocated_bytes", f"{said}allocated", self.unit))
@@ -90,7 +90,7 @@ def summary(
             *(over_time(data, root, top_depth) if request.scan != ALL else []),
             *odd_names(data, request.scan, request.n),
             quality(data, request.scan, now),
-            _definitions(request, told(found.now) if request.ages_known else None, cold),
+            _definitions(request, label_of(found.now) if request.ages_known else None, cold),
         ],
     )
 
@@ -101,10 +101,10 @@ def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
         many += f" and {total['directories']:,} directories"
     linked = f", {total['hard_links']:,} further hard links" if total["hard_links"] else ""
     size, allocated = total["size_bytes"], total["allocated_bytes"]
-    volume = "The list tells no sizes"
+    volume = "The list says no sizes"
     if size is not None:
-        volume = f"They hold {told_bytes(size)}"
-        volume += f" and take {told_bytes(allocated)} of storage" if allocated is not None else ""
+        volume = f"They hold {bytes_text(size)}"
+        volume += f" and take {bytes_text(allocated)} of storage" if allocated is not None else ""
     return [f"{many}{linked}.", f"{volume}. Scan: {scan}."]
 
 
@@ -244,7 +244,7 @@ def _heat(request: _Request) -> list[Section]:
                 Column("pool"),
                 Column("inodes", "objects"),
                 Column("warm", doc="objects with a heat above zero"),
-                Column("mean_heat", "mean heat", None, ".6f", doc="of all whose heat is told"),
+                Column("mean_heat", "mean heat", None, ".6f", doc="of all whose heat is known"),
                 Column("hottest", "hottest", None, ".6f"),
             ),
             title="Heat by pool",
@@ -262,5 +262,5 @@ def _definitions(request: _Request, now: str | None, cold: str | int) -> Notes:
         items.append(f"Ages are counted from {now}; cold is what neither access nor "
                      f"modification touched for {cold}.")  # fmt: skip
     else:
-        items.append("This list does not tell when its scan was made: now= shows ages.")
+        items.append("This list does not say when its scan was made: now= shows ages.")
     return Notes("definitions", items, title="Definitions")

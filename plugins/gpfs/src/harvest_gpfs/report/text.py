@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Unit", "told_bytes", "unit_for"]
+__all__ = ["Unit", "bytes_text", "unit_for"]
 
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -25,14 +25,14 @@ class Unit:
 
 
 def unit_for(largest: int | None) -> Unit:
-    """The unit that tells the largest amount in one to four digits."""
+    """The unit that writes the largest amount in one to four digits."""
     power = 0
     while power < len(_UNITS) - 1 and (largest or 0) >= 1024 ** (power + 1):
         power += 1
     return Unit(_UNITS[power], 1024**power)
 
 
-def told_bytes(number: int) -> str:
+def bytes_text(number: int) -> str:
     """An amount in the unit that suits it: ``3.40 TiB``."""
     unit = unit_for(abs(number))
     return f"{number / unit.size:{unit.format}} {unit.name}"

@@ -177,7 +177,7 @@ def _changes(
         "modified": (modified, size_new),
         "accessed": (stayed & _differs("accessed", known), size_new),
         "renamed": (stayed & pl.col("renamed").is_not_null(), size_new),
-        # what moves weighs what it did before; what it grew by is told apart
+        # what moves weighs what it did before; what it grew by stands apart
         "moved_in": (moved, size),
     }
     at_old = {"deleted": (was & ~is_now, size), "moved_out": (moved, size)}

@@ -12,7 +12,7 @@ from ..aggregation.bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_
 from ..aggregation.groupings import DIRECTORY, Setting
 from ..aggregation.listing import Listing
 from ..aggregation.metrics import HEAT_UNIT
-from ..aggregation.scans import LATEST, told
+from ..aggregation.scans import LATEST, label_of
 from .common import (
     aggregated_schema,
     check_ages,
@@ -43,7 +43,7 @@ def ages(
 ) -> pl.LazyFrame:
     """The view ``gpfs.ages``: how long ago objects were accessed and modified.
 
-    Directories do not count.  A class without objects has a row too; null is "not told".
+    Directories do not count.  A class without objects has a row too; null is "not known".
     """
     bins = AgeBins.parse(ages)
     schema = {
@@ -57,7 +57,7 @@ def ages(
     }
 
     found = listing(dataset, scan, now=now)
-    reference = told(found.now)
+    reference = label_of(found.now)
 
     def compute() -> pl.DataFrame:
         classes = pl.DataFrame(
@@ -134,7 +134,7 @@ _HEAT = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes", "heat_units"
 def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.LazyFrame:
     """The view ``gpfs.heat``: how warm the files of each pool are; directories do not count.
 
-    mean_heat: of the objects whose heat is told, exact to a billionth.
+    mean_heat: of the objects whose heat is known, exact to a billionth.
     """
     names = _exclusive(by)
     counted = {name: _INT for name in _HEAT if name not in ("heat_units", "hottest")}
@@ -183,7 +183,7 @@ def cold(
     }
 
     found = listing(dataset, scan, now=now, root=root)
-    reference = told(found.now)
+    reference = label_of(found.now)
 
     def compute() -> pl.DataFrame:
         table = found.aggregate([*names, "cold"], _SUMS, setting, directories=False)

@@ -15,10 +15,9 @@ from harvest.toolkit.deferred import deferred
 
 from ..aggregation.definition import Aggregation
 from ..aggregation.files import no_rows
-from ..aggregation.groupings import Setting
-from ..aggregation.groupings import chosen as chosen_groupings
+from ..aggregation.groupings import Setting, groupings_of
 from ..aggregation.listing import Listing
-from ..aggregation.metrics import chosen as chosen_metrics
+from ..aggregation.metrics import metrics_of
 from ..aggregation.names import read_names
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, moment
@@ -63,8 +62,8 @@ def listing(
 ) -> Listing:
     """One scan of a dataset; what is found out about it is kept as long as the dataset is.
 
-    Which scan it is is found out here and now, so that a wrong wish is told when a view is asked
-    for.
+    Which scan it is is found out here and now, so that a wrong wish is
+    reported when a view is asked for.
     """
     reference = None if now is None else moment(now)
     known = _KNOWN.setdefault(dataset, {})
@@ -79,8 +78,8 @@ _KNOWN: WeakKeyDictionary[DatasetReader, dict[str, Listing]] = WeakKeyDictionary
 
 
 def check_ages(found: Listing, names: Sequence[str]) -> None:
-    """Raise UsageError where groupings count ages and nothing tells from when."""
-    if any(grouping.needs == "now" for grouping in chosen_groupings(names)):
+    """Raise UsageError where groupings count ages and nothing says from when."""
+    if any(grouping.needs == "now" for grouping in groupings_of(names)):
         _ = found.now
 
 
@@ -97,12 +96,12 @@ def whole(value: int | str, name: str, least: int = 0) -> int:
 
 def grouping_names(by: str | Sequence[str]) -> tuple[str, ...]:
     """Names of groupings; raises UsageError for an unknown one."""
-    return tuple(grouping.name for grouping in chosen_groupings(by))
+    return tuple(grouping.name for grouping in groupings_of(by))
 
 
 def metric_names(names: str | Sequence[str]) -> tuple[str, ...]:
     """Names of metrics; raises UsageError for an unknown one."""
-    return tuple(metric.name for metric in chosen_metrics(names))
+    return tuple(metric.name for metric in metrics_of(names))
 
 
 def named(passwd: str | None, group: str | None, **more: Any) -> Setting:

@@ -58,7 +58,7 @@ def oldest(
     """
     times = ("access", "modify", "change", "create")
     if by not in times:
-        raise UsageError(f"by={by!r} is no time of a file", remedy="take " + ", ".join(times))
+        raise UsageError(f"by={by!r} is not a time of a file", remedy="take " + ", ".join(times))
     return _first(dataset, f"{by}_time", whole(n, "n", 1), scan, passwd, descending=False)
 
 
@@ -175,11 +175,11 @@ def odd_names(dataset: DatasetReader, scan: str = LATEST, kinds: str = "") -> pl
             raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(tests))
     found = listing(dataset, scan)
     names = [pl.when(tests[kind]).then(pl.lit(kind)) for kind in wanted]
-    told = pl.concat_str(names, separator=", ", ignore_nulls=True)
+    kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)
     columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
     return (
         frame_of(found)
-        .select(*columns, told.alias("oddities"))
+        .select(*columns, kinds_found.alias("oddities"))
         .filter(pl.col("oddities") != "")
         .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))
     )

@@ -1,4 +1,4 @@
-"""The view ``gpfs.scan_quality``: what a list does not tell, and what in it cannot be right."""
+"""The view ``gpfs.scan_quality``: what a list does not say, and what in it cannot be right."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["scan_quality"]
 _EPOCH_ENDS = datetime(1970, 1, 2, tzinfo=UTC)
 
 _MAY_LACK = {
-    "generation": "inodes that were reused cannot be told apart",
-    "kind": "files and directories cannot be told apart",
+    "generation": "inodes that were reused look alike",
+    "kind": "files and directories look alike",
     "size_bytes": "sums of bytes leave these objects out",
     "allocated_bytes": "sums of allocated bytes leave these objects out",
     "access_time": "they have no age by access",
@@ -35,7 +35,7 @@ _MAY_LACK = {
     "heat": "",
     "nlink": "hard links are found by comparing all inodes",
 }
-"""Columns that a list may not tell, and what follows from that."""
+"""Columns that a list may not say, and what follows from that."""
 
 _ORDER: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
@@ -46,7 +46,7 @@ def scan_quality(
 ) -> pl.LazyFrame:
     """The view ``gpfs.scan_quality``: one row for each check, with the rows or objects it found.
 
-    finding: fact, gap (not told) or oddity (cannot be right, or is worth a look).
+    finding: fact, gap (not known) or oddity (cannot be right, or is worth a look).
     """
     schema = {
         "finding": pl.String(),
@@ -130,7 +130,7 @@ def _oddities(found: Listing) -> list[Check]:
 
 
 def _links(found: Listing) -> list[Check]:
-    """What all rows of an object tell together, whatever link count they claim."""
+    """What all rows of an object say together, whatever link count they claim."""
     several = (pl.col("nlink") > 1) & pl.col("kind").ne_missing(pl.lit("directory"))
     repeated = repeated_inodes(found.rows, found.budget, everything=True)
     linked = twice = disagree = 0
