@@ -11,8 +11,10 @@ import pytest
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
 from harvest_mofka_dask import records as r
-from harvest_mofka_dask import views
 from harvest_mofka_dask.memory import MemoryReader
+from harvest_mofka_dask.views_summary import run_summary as run_summary_view
+from harvest_mofka_dask.views_tasks import tasks as tasks_view
+from harvest_mofka_dask.views_workers import workers as workers_view
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 RUN = "/runs/D2024-05-06_07:00:00_R1_W2"
@@ -101,7 +103,7 @@ def test_a_task_has_the_time_it_spent_in_each_state():
         worker("x", 2.5, "ready>executing", A),
     )
 
-    task = one(views.tasks(data))
+    task = one(tasks_view(data))
 
     # then a state lasts until the next transition; the last one counts nothing
     assert task["scheduler_states"] == [
@@ -126,7 +128,7 @@ def test_times_of_a_state_entered_twice_add_up():
         scheduler("x", 1, "waiting>waiting"),
         scheduler("x", 3, "waiting>processing"),
     )
-    assert one(views.tasks(data))["scheduler_states"] == [{"state": "waiting", "seconds": 3.0}]
+    assert one(tasks_view(data))["scheduler_states"] == [{"state": "waiting", "seconds": 3.0}]
 
 
 def test_states_in_two_workers_are_told_apart():
@@ -136,7 +138,7 @@ def test_states_in_two_workers_are_told_apart():
         worker("x", 2, "fetch>flight", B),
         worker("x", 5, "memory>released", A),
     )
-    task = one(views.tasks(data))
+    task = one(tasks_view(data))
     assert task["worker_states"] == [
         {"worker": B, "state": "fetch", "seconds": 2.0},
         {"worker": A, "state": "memory", "seconds": 4.0},
@@ -152,7 +154,7 @@ def test_the_last_of_several_executions_counts():
         scheduler("x", 3, "memory>released"),
         ran("x", 6, B, 4, 6, thread=2, size_bytes=6),
     )
-    task = one(views.tasks(data))
+    task = one(tasks_view(data))
     assert (task["executions"], task["executed_on"], task["size_bytes"]) == (2, B, 6)
     assert (task["duration_s"], task["threads"]) == (2.0, [1, 2])
 
@@ -164,7 +166,7 @@ def test_transfers_count_for_each_key_with_its_share():
         transfer(2, "outgoing", A, None, x=100),
         transfer(3, "incoming", B, A),
     )
-    x, y = views.tasks(data).collect().to_dicts()
+    x, y = tasks_view(data).collect().to_dicts()
     assert (x["key"], x["bytes_sent"], x["bytes_received"], x["transfers"]) == ("x", 200, 100, 3)
     assert (y["key"], y["bytes_sent"], y["bytes_received"], y["transfers"]) == ("y", 30, 30, 2)
     assert [event["what"] for event in x["events"]] == [
@@ -193,7 +195,7 @@ def test_graphs_tell_who_asked_and_what_depends_on_what():
         sent("b", "a", "z", client="c2", requested=True, graph=2),
         scheduler("loose", 0, "released>waiting"),
     )
-    rows = {row["key"]: row for row in views.tasks(data).collect().to_dicts()}
+    rows = {row["key"]: row for row in tasks_view(data).collect().to_dicts()}
 
     assert rows["a"]["dependencies"] == []
     assert rows["b"]["dependencies"] == ["a", "z"]
@@ -220,7 +222,7 @@ def test_events_are_all_there_and_in_order():
         worker("x", 0.5, "released>waiting", A),
         r.GraphTask(time=at(1), client="c", key="x", dependencies=[], requested=False),
     )
-    events = one(views.tasks(data))["events"]
+    events = one(tasks_view(data))["events"]
     # at equal times: graph, scheduler, worker, transfer; then the order of the input
     assert [(e["source"], e["what"]) for e in events] == [
         ("worker", "released -> waiting"),
@@ -238,7 +240,7 @@ def test_an_unknown_state_is_kept():
     data = dataset(
         scheduler("x", 0, "released>teleporting"), scheduler("x", 1, "teleporting>memory")
     )
-    assert one(views.tasks(data))["scheduler_states"] == [{"state": "teleporting", "seconds": 1.0}]
+    assert one(tasks_view(data))["scheduler_states"] == [{"state": "teleporting", "seconds": 1.0}]
 
 
 def test_runs_do_not_mix():
@@ -251,25 +253,25 @@ def test_runs_do_not_mix():
         worker("x", 11, "waiting>ready", A, origin=f"{other}/w.csv"),
     )
 
-    tasks = views.tasks(data).collect()
+    tasks = tasks_view(data).collect()
 
     assert tasks["run"].to_list() == [RUN, other]
     assert tasks["scheduler_states"].to_list() == [None, None]
     assert tasks["events"].list.len().to_list() == [2, 2]
-    assert views.workers(data).collect().height == 2
-    assert views.run_summary(data).collect()["scheduler_transitions"].to_list() == [1, 1]
+    assert workers_view(data).collect().height == 2
+    assert run_summary_view(data).collect()["scheduler_transitions"].to_list() == [1, 1]
     # and one can be asked for, by its directory or the directory's name
     for name in (other, other + "/", "D2024-05-06_09:00:00_R2_W2"):
-        assert views.tasks(data, run=name).collect()["run"].to_list() == [other]
-    assert views.tasks(data, run="W2").collect().is_empty()
+        assert tasks_view(data, run=name).collect()["run"].to_list() == [other]
+    assert tasks_view(data, run="W2").collect().is_empty()
 
 
 def test_one_task_can_be_asked_for():
     data = dataset(scheduler("x", 0, "a>b"), scheduler("y", 0, "a>b"))
-    assert views.tasks(data, key="y").collect()["key"].to_list() == ["y"]
+    assert tasks_view(data, key="y").collect()["key"].to_list() == ["y"]
 
 
-@pytest.mark.parametrize("view", [views.tasks, views.workers, views.run_summary])
+@pytest.mark.parametrize("view", [tasks_view, workers_view, run_summary_view])
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_views_of_nothing_are_empty_and_keep_their_columns(view, engine):
     empty, full = dataset(), dataset(scheduler("x", 0, "a>b"))
@@ -292,7 +294,7 @@ def test_views_of_nothing_are_empty_and_keep_their_columns(view, engine):
     ids=lambda row: record_type(type(row)).name,
 )
 def test_each_record_type_alone_is_enough_for_a_summary(row):
-    summary = one(views.run_summary(dataset(row)))
+    summary = one(run_summary_view(dataset(row)))
     assert summary["run"] == RUN
     assert summary["first_time"] is not None
     assert summary["completeness_notes"]
@@ -314,7 +316,7 @@ def test_a_worker_has_its_executions_and_what_it_told():
         transfer(7, "incoming", A, B, w=7),
     )
 
-    rows = {row["worker"]: row for row in views.workers(data).collect().to_dicts()}
+    rows = {row["worker"]: row for row in workers_view(data).collect().to_dicts()}
 
     a = rows[A]
     assert (a["host"], a["registered"], a["reported"]) == ("10.0.0.1", True, True)
@@ -343,7 +345,7 @@ def test_without_the_scheduler_executions_are_those_that_workers_recorded():
         * 2,
     )
 
-    rows = {row["worker"]: row for row in views.workers(data).collect().to_dicts()}
+    rows = {row["worker"]: row for row in workers_view(data).collect().to_dicts()}
 
     # then A executed twice, 2 s each, together from second 1 to 4; on which threads is not known
     a = rows[A]
@@ -355,11 +357,11 @@ def test_without_the_scheduler_executions_are_those_that_workers_recorded():
     assert (silent["executed"], silent["busy_s"], silent["threads"]) == (None, None, None)
 
     # and tasks have the same executions, and the prefixes of their keys
-    tasks = {row["key"]: row for row in views.tasks(data).collect().to_dicts()}
+    tasks = {row["key"]: row for row in tasks_view(data).collect().to_dicts()}
     failed = tasks["('load-fe12', 1)"]
     assert (failed["executions"], failed["executed_on"], failed["prefix"]) == (1, A, "load")
     assert (failed["began"], failed["ended"], failed["duration_s"]) == (at(2), at(4), 2.0)
-    assert one(views.run_summary(data))["task_prefixes"] == 2
+    assert one(run_summary_view(data))["task_prefixes"] == 2
 
 
 def test_logs_that_name_several_numbers_of_threads_do_not_say_which_worker_has_which():
@@ -370,7 +372,7 @@ def test_logs_that_name_several_numbers_of_threads_do_not_say_which_worker_has_w
             for n in ("4", "8")
         ],
     )
-    assert one(views.workers(data))["nthreads"] is None
+    assert one(workers_view(data))["nthreads"] is None
 
 
 def test_the_log_tells_of_workers_that_events_leave_out():
@@ -381,7 +383,7 @@ def test_the_log_tells_of_workers_that_events_leave_out():
         r.LogEvent(time=at(9), message="m", kind="removal", worker=A),
         r.LogEvent(time=at(5), message="m", kind="threads", worker="tcp://10.0.0.9:1"),
     )
-    rows = {row["worker"]: row for row in views.workers(data).collect().to_dicts()}
+    rows = {row["worker"]: row for row in workers_view(data).collect().to_dicts()}
     assert set(rows) == {A, B}
     assert (rows[A]["registered_time"], rows[A]["removed_time"]) == (at(1), at(9))
     assert (rows[B]["registered_time"], rows[B]["removed_time"]) == (at(3), None)
@@ -392,7 +394,7 @@ def test_without_an_action_a_removal_is_known_by_its_stimulus():
         r.WorkerEvent(time=at(1), worker=A),
         r.WorkerEvent(time=at(7), worker=A, stimulus_id="handle-worker-cleanup-1"),
     )
-    row = one(views.workers(data))
+    row = one(workers_view(data))
     assert (row["registered_time"], row["removed_time"]) == (at(1), at(7))
 
 
@@ -408,7 +410,7 @@ def test_without_an_action_a_removal_is_known_by_its_stimulus():
     ],
 )
 def test_the_host_of_a_worker_is_read_from_its_address(address, host):
-    assert one(views.workers(dataset(worker("x", 0, "a>b", address))))["host"] == host
+    assert one(workers_view(dataset(worker("x", 0, "a>b", address))))["host"] == host
 
 
 # ---- dask.run_summary ---------------------------------------------------------------------------
@@ -427,7 +429,7 @@ def complete_run() -> list[Record]:
 
 
 def test_a_complete_run_has_no_notes():
-    summary = one(views.run_summary(dataset(*complete_run())))
+    summary = one(run_summary_view(dataset(*complete_run())))
     assert summary["completeness_notes"] == []
     assert summary["complete"] is True
     assert (summary["first_time"], summary["last_time"]) == (at(0), at(4))
@@ -445,7 +447,7 @@ def test_bytes_that_both_sides_told_are_moved_once():
         transfer(2, "incoming", A, B, y=7),  # nor of this one, the other way
         transfer(3, "outgoing", A, None, x=100),
     )
-    summary = one(views.run_summary(data))
+    summary = one(run_summary_view(data))
     assert (summary["bytes_received"], summary["bytes_sent"]) == (107, 240)
     assert summary["bytes_to_clients"] == 100
     assert summary["bytes_moved"] == 100 + 40 + 7 + 100
@@ -454,7 +456,7 @@ def test_bytes_that_both_sides_told_are_moved_once():
 def test_copies_are_counted_beside_transfers():
     move = transfer(1, "incoming", B, A, x=1)
     move.copies = 3
-    summary = one(views.run_summary(dataset(*complete_run(), move)))
+    summary = one(run_summary_view(dataset(*complete_run(), move)))
     assert (summary["transfers"], summary["transfer_copies"]) == (1, 3)
 
 
@@ -517,14 +519,14 @@ def test_copies_are_counted_beside_transfers():
 )
 def test_what_a_record_lacks_is_said_in_a_sentence(more, without, note):
     rows = [row for row in complete_run() if not isinstance(row, without)]
-    summary = one(views.run_summary(dataset(*rows, *more)))
+    summary = one(run_summary_view(dataset(*rows, *more)))
     assert summary["completeness_notes"] == [note]
     assert summary["complete"] is False
 
 
 def test_a_directory_named_for_more_workers_than_registered_is_noted():
     run = "/runs/D2024-05-06_07:00:00_R1_W8"
-    summary = one(views.run_summary(dataset(*complete_run(), run=run)))
+    summary = one(run_summary_view(dataset(*complete_run(), run=run)))
     assert summary["completeness_notes"] == [
         "the directory is named for 8 workers but 2 registered"
     ]
@@ -533,7 +535,7 @@ def test_a_directory_named_for_more_workers_than_registered_is_noted():
 def test_a_run_without_transitions_of_workers_is_noted():
     rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
     moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]
-    (note,) = one(views.run_summary(dataset(*rows, *moved)))["completeness_notes"]
+    (note,) = one(run_summary_view(dataset(*rows, *moved)))["completeness_notes"]
     assert note.startswith("no worker transition is recorded: executions are those that the")
 
 
@@ -541,7 +543,7 @@ def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
     rows = [
         r.WorkerEvent(time=at(0), worker=f"tcp://10.1.0.{n}:1", action="add") for n in range(20)
     ]
-    summary = one(views.run_summary(dataset(*rows, *complete_run())))
+    summary = one(run_summary_view(dataset(*rows, *complete_run())))
     assert len(summary["silent_workers"]) == 20
     (note,) = summary["completeness_notes"]
     assert "20 of 22 registered workers" in note
@@ -550,14 +552,14 @@ def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
 
 def test_a_silent_worker_that_ran_tasks_is_told_of():
     rows = [row for row in complete_run() if not (isinstance(row, r.WorkerTransition))]
-    notes = one(views.run_summary(dataset(*rows)))["completeness_notes"]
+    notes = one(run_summary_view(dataset(*rows)))["completeness_notes"]
     assert notes[1] == "the scheduler credits executions to 1 worker that reported no events"
 
 
 def test_logs_give_the_times_of_a_run_only_where_nothing_else_does():
     log = r.LogEvent(time=at(-3600), message="m", kind="start")
-    assert one(views.run_summary(dataset(log)))["first_time"] == at(-3600)
-    assert one(views.run_summary(dataset(log, *complete_run())))["first_time"] == at(0)
+    assert one(run_summary_view(dataset(log)))["first_time"] == at(-3600)
+    assert one(run_summary_view(dataset(log, *complete_run())))["first_time"] == at(0)
 
 
 def test_job_files_are_summed_up():
@@ -569,7 +571,7 @@ def test_job_files_are_summed_up():
         r.RunDirective(manager="pbs", key="A", value="demo"),
         r.RunDirective(manager="pbs", key="V"),
     )
-    summary = one(views.run_summary(data))
+    summary = one(run_summary_view(data))
     assert summary["nodes"] == [{"role": "scheduler", "hosts": 1}, {"role": "worker", "hosts": 2}]
     assert summary["directives"] == [{"key": "A", "value": "demo"}, {"key": "V", "value": None}]
 
@@ -581,4 +583,4 @@ def test_erred_tasks_are_counted_whoever_told():
         worker("y", 1, "executing>error", A),
         worker("z", 1, "executing>error", A),
     )
-    assert one(views.run_summary(data))["erred_tasks"] == 2
+    assert one(run_summary_view(data))["erred_tasks"] == 2

@@ -15,9 +15,12 @@ import pytest
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
 from harvest_mofka_dask import records as r
-from harvest_mofka_dask import views
 from harvest_mofka_dask.memory import MemoryReader
+from harvest_mofka_dask.views_io import task_io as task_io_view
+from harvest_mofka_dask.views_io import task_io_coverage as task_io_coverage_view
+from harvest_mofka_dask.views_io import workers_processes as workers_processes_view
 from harvest_mofka_dask.views_io_ties import TRACE
+from harvest_mofka_dask.views_tasks import tasks as tasks_view
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 RUN = "/runs/D2024-05-06_07:00:00_R1_W2"
@@ -119,7 +122,7 @@ def did(
 
 def found(rows: list[Any], trace: list[dict[str, Any]]) -> list[tuple[str | None, int]]:
     """The key and number of operations of each row of dask.task_io."""
-    io = views.task_io(Reader(_flat(rows), trace)).collect()
+    io = task_io_view(Reader(_flat(rows), trace)).collect()
     return list(io.select("key", "count").iter_rows())
 
 
@@ -139,7 +142,7 @@ def test_an_operation_belongs_to_the_task_that_its_thread_executed():
         did(4, 8, 3, op="write", path="/scratch/y", record_id=5),
     ]
 
-    (x, y_read, y_write) = views.task_io(Reader(_flat(rows), trace)).collect().to_dicts()
+    (x, y_read, y_write) = task_io_view(Reader(_flat(rows), trace)).collect().to_dicts()
 
     assert (x["key"], x["worker"], x["thread"]) == ("x", A, 7)
     assert (x["run"], x["pid"], x["host"], x["file"]) == (RUN, 101, "node1", "/scratch/x")
@@ -173,8 +176,8 @@ def test_threads_that_ran_no_task_are_left_out_but_counted():
     rows = executed("x", A, 1, 2, thread=7)
     data = Reader(_flat([rows]), [did(1.5, 7, 100), did(1.5, 9, 11), did(1.5, None, 7)])
 
-    assert views.task_io(data).collect()["count"].to_list() == [1]
-    (process,) = views.task_io_coverage(data).collect().to_dicts()
+    assert task_io_view(data).collect()["count"].to_list() == [1]
+    (process,) = task_io_coverage_view(data).collect().to_dicts()
     assert (process["worker"], process["host"], process["pid"]) == (A, "node1", 101)
     assert (process["segments"], process["task_segments"], process["window_segments"]) == (3, 1, 1)
     assert (process["bytes"], process["task_bytes"], process["window_bytes"]) == (118, 100, 100)
@@ -200,7 +203,7 @@ def test_a_task_run_twice_is_found_on_the_thread_of_each_time():
         executed("y", A, 4, 5, thread=7),
     ]
     trace = [did(1.5, 7, 1), did(4.5, 8, 2), did(4.5, 7, 4)]
-    io = views.task_io(Reader(_flat(rows), trace)).collect()
+    io = task_io_view(Reader(_flat(rows), trace)).collect()
     assert list(io.select("key", "thread", "bytes").iter_rows()) == [
         ("x", 7, 1),
         ("x", 8, 2),
@@ -211,7 +214,7 @@ def test_a_task_run_twice_is_found_on_the_thread_of_each_time():
 def test_a_failed_task_is_found_by_elimination():
     # given a task without a thread, since only success tells one, on a thread that ran another
     rows = [executed("x", A, 1, 2, thread=7), executed("bad", A, 3, 4, thread=None, state="error")]
-    io = views.task_io(Reader(_flat(rows), [did(1.5, 7), did(3.5, 7), did(3.6, 7)])).collect()
+    io = task_io_view(Reader(_flat(rows), [did(1.5, 7), did(3.5, 7), did(3.6, 7)])).collect()
     assert list(io.select("key", "count", "by_elimination").iter_rows()) == [
         ("bad", 2, 2),
         ("x", 1, 0),
@@ -253,7 +256,7 @@ def test_workers_are_tied_to_processes_by_their_threads():
         executed("z", B, 1, 2, thread=9),
     ]
     data = Reader(_flat(rows), [did(1.5, 7), did(1.5, 8), did(1.5, 70, log="p2", pid=202)])
-    a, b = views.workers_processes(data).collect().to_dicts()
+    a, b = workers_processes_view(data).collect().to_dicts()
     assert (a["worker"], a["host"], a["pid"]) == (A, "node1", 101)
     assert (a["log"], a["threads"]) == (f"{RUN}/p1.darshan", [7, 8])
     assert (a["tied_by"], a["candidates"], a["address_host"]) == ("thread", 1, "10.0.0.1")
@@ -273,12 +276,12 @@ def test_of_processes_with_a_thread_of_one_id_the_one_that_shares_more_is_the_wo
         did(1.5, 7, 4, log="b", pid=202, hostname="10.0.0.2"),
     ]
     data = Reader(_flat(rows), trace)
-    tied = views.workers_processes(data).collect()
+    tied = workers_processes_view(data).collect()
     assert list(tied.select("worker", "pid", "tied_by").iter_rows()) == [
         (A, 101, "best of several"),
         (B, 202, "best of several"),
     ]
-    io = views.task_io(data).collect()
+    io = task_io_view(data).collect()
     assert list(io.select("key", "bytes").iter_rows()) == [("x", 1), ("y", 2), ("z", 4)]
 
 
@@ -295,13 +298,13 @@ def test_runs_do_not_mix():
         row.origin = f"{other}/file.csv"
     trace = [did(1.5, 7, 1), did(1.5, 7, 2, origin=f"{other}/p1.darshan")]
     data = Reader(rows, trace)
-    io = views.task_io(data).collect()
+    io = task_io_view(data).collect()
     assert list(io.select("run", "key", "bytes").iter_rows()) == [(RUN, "x", 1), (other, "y", 2)]
     for chosen in (other, "D2024-05-06_09:00:00_R2_W2"):
-        one = views.task_io(data, run=chosen).collect()
+        one = task_io_view(data, run=chosen).collect()
         assert one["key"].to_list() == ["y"]
-        assert views.task_io_coverage(data, run=chosen).collect()["segments"].to_list() == [1]
-        assert views.workers_processes(data, run=chosen).collect().height == 1
+        assert task_io_coverage_view(data, run=chosen).collect()["segments"].to_list() == [1]
+        assert workers_processes_view(data, run=chosen).collect().height == 1
 
 
 # ---- dask.tasks ---------------------------------------------------------------------------------
@@ -316,9 +319,7 @@ def test_a_task_tells_its_io():
     trace = [did(1.1, 7, 100), did(1.2, 7, 20), did(1.3, 7, 5, op="write")]
     # the same bytes once more, as MPI-IO saw them
     trace.append(did(1.1, 7, 120, module="DXT_MPIIO"))
-    tasks = {
-        row["key"]: row for row in views.tasks(Reader(_flat(rows), trace)).collect().to_dicts()
-    }
+    tasks = {row["key"]: row for row in tasks_view(Reader(_flat(rows), trace)).collect().to_dicts()}
 
     def io(key: str) -> tuple[Any, ...]:
         names = ("io_read_bytes", "io_write_bytes", "io_operations", "io_seconds")
@@ -331,17 +332,17 @@ def test_a_task_tells_its_io():
 
 def test_without_a_trace_nothing_is_known_of_io():
     data = Reader(executed("x", A, 1, 2, thread=7), [])
-    (task,) = views.tasks(data).collect().to_dicts()
+    (task,) = tasks_view(data).collect().to_dicts()
     assert (task["io_read_bytes"], task["io_operations"]) == (None, None)
-    assert views.task_io(data).collect().height == 0
-    assert views.task_io_coverage(data).collect().height == 0
-    assert views.workers_processes(data).collect()["worker"].to_list() == [A]
+    assert task_io_view(data).collect().height == 0
+    assert task_io_coverage_view(data).collect().height == 0
+    assert workers_processes_view(data).collect()["worker"].to_list() == [A]
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_views_are_lazy_and_can_be_filtered(engine):
     rows = [executed("x", A, 1, 5, thread=7), executed("y", A, 2, 6, thread=8)]
-    lazy = views.task_io(Reader(_flat(rows), [did(3, 7, 100), did(3, 8, 20)]))
+    lazy = task_io_view(Reader(_flat(rows), [did(3, 7, 100), did(3, 8, 20)]))
     assert isinstance(lazy, pl.LazyFrame)
     chosen = lazy.filter(pl.col("key") == "y").select("bytes", "key").collect(engine=engine)
     assert list(chosen.iter_rows()) == [(20, "y")]

@@ -16,9 +16,10 @@ import pytest
 
 import harvest
 from harvest.cli import main
-from harvest_mofka_dask import TaskHandler, views
+from harvest_mofka_dask import TaskHandler
 from harvest_mofka_dask.memory import MemoryReader, harvest_directory
 from harvest_mofka_dask.records import TaskTransition
+from harvest_mofka_dask.views_tasks import tasks as tasks_view
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RUNS = {
@@ -323,7 +324,7 @@ def test_events_of_many_shuffled_tasks_are_in_order(engine):
     )
     told = harvest.conform(harvest.record_type(TaskTransition), table, origin="/runs/r/s.csv")
 
-    frame = views.tasks(MemoryReader({"dask.task_transition": told})).collect(engine=engine)
+    frame = tasks_view(MemoryReader({"dask.task_transition": told})).collect(engine=engine)
 
     expected: dict[str, list[tuple[datetime, str]]] = {}
     for key, time, state in sorted(rows, key=lambda row: row[1]):

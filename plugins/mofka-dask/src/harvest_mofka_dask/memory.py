@@ -29,9 +29,9 @@ from .layout import CSV_KINDS, csv_kind_of_header, parse_header
 from .records import RECORD_TYPES
 from .source import MofkaDaskSource
 from .views_frames import DASK_TYPES, JOB_TYPES, Frames, load
-from .views_summary import summary_frame
-from .views_tasks import task_frame
-from .views_workers import worker_frame
+from .views_summary import run_summary, summary_frame
+from .views_tasks import task_frame, tasks
+from .views_workers import worker_frame, workers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,13 +65,7 @@ class MemoryReader:
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
         """One of this plugin's views; raises KeyError for another."""
-        from . import views
-
-        known = {
-            "dask.tasks": views.tasks,
-            "dask.workers": views.workers,
-            "dask.run_summary": views.run_summary,
-        }
+        known = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
         return known[name](self, **settings)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
