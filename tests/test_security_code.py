@@ -105,12 +105,12 @@ def test_programs_are_started_without_a_shell() -> None:
 def test_yaml_is_read_by_a_safe_loader() -> None:
     import yaml
 
-    from harvest_mofka_dask.pairs import pairs_loader
+    from harvest_mofka_dask.read.pairs import pairs_loader
 
     for path in SOURCES:
         for name, _ in calls(path):
             if name in ("yaml.load", "yaml.load_all"):
-                assert where(path).endswith("harvest_mofka_dask/configs.py")
+                assert where(path).endswith("harvest_mofka_dask/read/configs.py")
             assert name not in ("yaml.unsafe_load", "yaml.full_load"), f"{where(path)}"
     loader = pairs_loader(10)
     assert issubclass(loader, yaml.SafeLoader)

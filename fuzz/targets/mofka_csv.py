@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from harvest.toolkit import delimited
-from harvest_mofka_dask.layout import CSV_KINDS
+from harvest_mofka_dask.read.layout import CSV_KINDS
 from harvest_mofka_dask.source import MofkaDaskSource
 
 from .. import seeds

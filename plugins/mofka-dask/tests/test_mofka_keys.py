@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.testing import collect
-from harvest_mofka_dask.key_columns import canonical_keys, key_sizes
-from harvest_mofka_dask.literals import (
+from harvest_mofka_dask.read.key_columns import canonical_keys, key_sizes
+from harvest_mofka_dask.read.literals import (
     LiteralFault,
     canonical_key,
     dict_items,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from harvest.testing import collect
-from harvest_mofka_dask import log_lines
+from harvest_mofka_dask.read import log_lines
 from harvest_mofka_dask.source import Config, MofkaDaskSource
 
 

@@ -27,7 +27,7 @@ from harvest_mofka_dask import (
     TransferEvent,
     WorkerEvent,
 )
-from harvest_mofka_dask.memory import harvest_directory
+from harvest_mofka_dask.api.memory import harvest_directory
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harvest_mofka_dask.literals import canonical_key
-from harvest_mofka_dask.prefixes import key_prefixes
+from harvest_mofka_dask.read.literals import canonical_key
+from harvest_mofka_dask.views.prefixes import key_prefixes
 
 EXAMPLES = [
     ("x", "x"),

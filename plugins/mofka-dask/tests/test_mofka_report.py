@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import harvest
 from harvest import UsageError
 from harvest.report import Notes, Table
-from harvest_mofka_dask.report_figures import bytes_in_words, covered
-from harvest_mofka_dask.report_stream import stream
+from harvest_mofka_dask.report.figures import bytes_in_words, covered
+from harvest_mofka_dask.report.stream import stream
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLE = REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"

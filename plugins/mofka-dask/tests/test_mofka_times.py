@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.toolkit.spans import epoch_microseconds, spans
-from harvest_mofka_dask.times import microseconds_of
+from harvest_mofka_dask.read.times import microseconds_of
 
 
 def read(texts: list[str | None]) -> list[int | None]:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import harvest
 from harvest import UsageError
 from harvest.cli import main
-from harvest_mofka_dask.lanes import with_lanes
-from harvest_mofka_dask.trace import trace, write_trace
-from harvest_mofka_dask.trace_transfers import transfer_slices
+from harvest_mofka_dask.trace.lanes import with_lanes
+from harvest_mofka_dask.trace.transfers import transfer_slices
+from harvest_mofka_dask.trace.view import trace, write_trace
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RUNS = {
@@ -301,8 +301,8 @@ def write_run(folder: Path, key: str = "x", worker: str = "tcp://h:1") -> Path:
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
 def test_keys_may_hold_anything(text):
-    from harvest_mofka_dask.trace import _lines
-    from harvest_mofka_dask.trace_tracks import args_of, conformed
+    from harvest_mofka_dask.trace.tracks import args_of, conformed
+    from harvest_mofka_dask.trace.view import _lines
 
     made = pl.DataFrame({"key": [text]}).select(
         name="key", cat=pl.lit("task"), ph=pl.lit("X"), ts=0, dur=1, pid=1, tid=1,

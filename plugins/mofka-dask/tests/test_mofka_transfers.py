@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvest.testing import collect
-from harvest_mofka_dask import transfers
+from harvest_mofka_dask.read import transfers
 from harvest_mofka_dask.source import MofkaDaskSource
 
 COLUMNS = [

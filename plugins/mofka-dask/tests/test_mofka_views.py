@@ -11,10 +11,10 @@ import pytest
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
 from harvest_mofka_dask import records as r
-from harvest_mofka_dask.memory import MemoryReader
-from harvest_mofka_dask.views_summary import run_summary as run_summary_view
-from harvest_mofka_dask.views_tasks import tasks as tasks_view
-from harvest_mofka_dask.views_workers import workers as workers_view
+from harvest_mofka_dask.api.memory import MemoryReader
+from harvest_mofka_dask.views.summary import run_summary as run_summary_view
+from harvest_mofka_dask.views.tasks import tasks as tasks_view
+from harvest_mofka_dask.views.workers import workers as workers_view
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 RUN = "/runs/D2024-05-06_07:00:00_R1_W2"

@@ -15,12 +15,12 @@ import pytest
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
 from harvest_mofka_dask import records as r
-from harvest_mofka_dask.memory import MemoryReader
-from harvest_mofka_dask.views_io import task_io as task_io_view
-from harvest_mofka_dask.views_io import task_io_coverage as task_io_coverage_view
-from harvest_mofka_dask.views_io import workers_processes as workers_processes_view
-from harvest_mofka_dask.views_io_ties import TRACE
-from harvest_mofka_dask.views_tasks import tasks as tasks_view
+from harvest_mofka_dask.api.memory import MemoryReader
+from harvest_mofka_dask.io.ties import TRACE
+from harvest_mofka_dask.io.views import task_io as task_io_view
+from harvest_mofka_dask.io.views import task_io_coverage as task_io_coverage_view
+from harvest_mofka_dask.io.views import workers_processes as workers_processes_view
+from harvest_mofka_dask.views.tasks import tasks as tasks_view
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 RUN = "/runs/D2024-05-06_07:00:00_R1_W2"

@@ -17,9 +17,9 @@ import pytest
 import harvest
 from harvest.cli import main
 from harvest_mofka_dask import TaskHandler
-from harvest_mofka_dask.memory import MemoryReader, harvest_directory
+from harvest_mofka_dask.api.memory import MemoryReader, harvest_directory
 from harvest_mofka_dask.records import TaskTransition
-from harvest_mofka_dask.views_tasks import tasks as tasks_view
+from harvest_mofka_dask.views.tasks import tasks as tasks_view
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RUNS = {

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .objects import (
+    from .api.objects import (
         EventSource,
         GraphEvent,
         SchedulerEvent,
@@ -38,7 +38,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(".objects", __name__), name)
+    value = getattr(importlib.import_module(".api.objects", __name__), name)
     globals()[name] = value
     return value
 

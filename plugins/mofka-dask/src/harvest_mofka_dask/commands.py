@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .capture import app
-from .trace_command import trace
+from .api.capture import app
+from .trace.command import trace
 
 __all__ = ["app"]
 

@@ -36,23 +36,23 @@ def harvest_views() -> list[View]:
             name="dask.tasks",
             doc="One row per task and run: where and when it ran, its time in each state, the "
             "bytes moved, and all its events in order.",
-            build="harvest_mofka_dask.views_tasks:tasks",
+            build="harvest_mofka_dask.views.tasks:tasks",
             requires=told,
             settings={"run": RUN_SETTING, "key": "keep one task: its key"},
-            text="harvest_mofka_dask.text:tasks_text",
+            text="harvest_mofka_dask.api.text:tasks_text",
         ),
         View(
             name="dask.workers",
             doc="One row per worker and run: when it came and went, what it executed and moved, "
             "and whether it reported anything.",
-            build="harvest_mofka_dask.views_workers:workers",
+            build="harvest_mofka_dask.views.workers:workers",
             requires=(*told, *joined),
             settings={"run": RUN_SETTING},
         ),
         View(
             name="dask.run_summary",
             doc="One row per run: times, counts, bytes moved, nodes, and what its record lacks.",
-            build="harvest_mofka_dask.views_summary:run_summary",
+            build="harvest_mofka_dask.views.summary:run_summary",
             requires=(*told, *joined),
             settings={"run": RUN_SETTING},
         ),
@@ -60,7 +60,7 @@ def harvest_views() -> list[View]:
             name="dask.task_io",
             doc="What each task read and wrote, by worker, thread, file, module and op: Darshan's "
             "traced operations tied to tasks.",
-            build="harvest_mofka_dask.views_io:task_io",
+            build="harvest_mofka_dask.io.views:task_io",
             requires=traced,
             settings={"run": RUN_SETTING},
         ),
@@ -68,7 +68,7 @@ def harvest_views() -> list[View]:
             name="dask.task_io_coverage",
             doc="One row per traced process: how many of its operations are on threads that ran "
             "tasks, and how many of these are tied to a task.",
-            build="harvest_mofka_dask.views_io:task_io_coverage",
+            build="harvest_mofka_dask.io.views:task_io_coverage",
             requires=traced,
             settings={"run": RUN_SETTING},
         ),
@@ -76,7 +76,7 @@ def harvest_views() -> list[View]:
             name="dask.workers_processes",
             doc="One row per worker: its host and process id in Darshan's logs, and how they "
             "were tied.",
-            build="harvest_mofka_dask.views_io:workers_processes",
+            build="harvest_mofka_dask.io.views:workers_processes",
             requires=traced,
             settings={"run": RUN_SETTING},
         ),
@@ -84,7 +84,7 @@ def harvest_views() -> list[View]:
             name="dask.trace",
             doc="Executions, transfers and traced I/O as events in Chrome's Trace Event Format; "
             "`harvest mofka-dask trace` writes them as a file for Perfetto.",
-            build="harvest_mofka_dask.trace:trace",
+            build="harvest_mofka_dask.trace.view:trace",
             requires=(*told, "darshan.dxt_segment"),
             settings={"run": RUN_SETTING},
         ),
@@ -99,7 +99,7 @@ def harvest_reports() -> list[ReportSpec]:
             name="dask.run",
             doc="A run on one page: task stream, occupancy of workers, time in states, transfers, "
             "I/O over time, slowest tasks, and what the record lacks.",
-            build="harvest_mofka_dask.reports:dask_run",
+            build="harvest_mofka_dask.report.run:dask_run",
             requires=(
                 *("dask.task_transition", "dask.worker_transition", "dask.transfer"),
                 *("dask.worker", "darshan.dxt_segment"),

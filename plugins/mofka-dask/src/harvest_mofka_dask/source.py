@@ -13,7 +13,7 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.settings import setting, time_zone
 
-from . import layout
+from .read import layout
 from .records import RECORD_TYPES
 
 __all__ = ["Config", "MofkaDaskSource"]
@@ -35,7 +35,7 @@ READERS = {
     "yaml_config": "configs:yaml_settings",
     "darshan_config": "configs:darshan_settings",
 }
-"""Reader of each kind of file, as ``module:function`` of this package, imported when needed."""
+"""Reader of each kind of file, as ``module:function`` of ``read``, imported when needed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +124,7 @@ class MofkaDaskSource(Source):
         Raises SourceError where the file cannot be opened or read.
         """
         module, _, function = READERS[partition.options["kind"]].partition(":")
-        reader = getattr(importlib.import_module(f".{module}", __package__), function)
+        reader = getattr(importlib.import_module(f".read.{module}", __package__), function)
         try:
             yield from reader(partition, ctx, self.config)
         except OSError as error:

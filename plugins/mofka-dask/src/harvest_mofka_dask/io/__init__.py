@@ -1,0 +1,1 @@
+"""The I/O of tasks: which traced operation which task did."""

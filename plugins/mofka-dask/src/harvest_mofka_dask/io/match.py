@@ -1,0 +1,220 @@
+"""Tying each traced operation to the task that did it.
+
+An operation belongs to a task when its thread ran the task, and began within the window in which
+the worker executed it.  Where no window of the thread holds it, the worker's windows whose thread
+is not known are looked through (``by elimination``: a task that failed has no thread).  What is
+left belongs to no task, and stays visible as such.
+
+The trace is read in batches and never held as a whole; windows and threads are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+import polars as pl
+
+from ..frames import load
+from .lanes import FOREVER, Lanes
+from .ties import processes_of, runs_of_logs, ties, trace
+from .windows import executions, windows_of
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["Correlation", "correlate"]
+
+NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker")
+
+
+@attrs.frozen
+class Correlation:
+    """What is needed to tie operations to tasks.
+
+    threads: the trace's threads (origin, rank, thread, hostname, pid, run).
+    tied: those that ran tasks, with worker, candidates and a number ``slot``, their row; sorted
+        by run, worker, thread.
+    tasks: run, key, worker, of all tasks executed on a tied worker; a task's row is its number.
+    workers: run and worker, of all workers that any record names.
+    operations: the trace of the chosen runs, lazily.
+    """
+
+    threads: pl.DataFrame
+    tied: pl.DataFrame
+    tasks: pl.DataFrame
+    workers: pl.DataFrame
+    operations: pl.LazyFrame
+    _lanes: Lanes
+    _owners: pl.Series
+
+    def totals(self, by: Sequence[str]) -> pl.DataFrame:
+        """Sums of the operations on task threads by some of slot, task, record_id, module, op.
+
+        ``task`` is null for operations in no window.  Columns beside: count, bytes, seconds,
+        by_elimination, first_time, last_time.
+        """
+        lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
+        return (
+            self.matched(self.operations.join(lanes, on=["origin", "rank", "thread"]))
+            .group_by(by)
+            .agg(
+                count=pl.len().cast(pl.Int64),
+                bytes=pl.col("length").sum(),
+                # whole nanoseconds, so that sums do not depend on their order
+                seconds=_nanoseconds().sum(),
+                by_elimination=pl.col("spared").sum().cast(pl.Int64),
+                first_time=pl.col("start_time").min(),
+                last_time=pl.col("end_time").max(),
+            )
+            .with_columns(seconds=(pl.col("seconds") / 1e9).round(9))
+            .collect(engine="streaming")
+        )
+
+    def files(self) -> pl.DataFrame:
+        """The names of files on task threads: origin, record_id, path."""
+        return (
+            self.operations.join(self.tied.lazy(), on=["origin", "rank", "thread"], how="semi")
+            .group_by("origin", "record_id")
+            .agg(pl.col("path").max())
+            .collect(engine="streaming")
+        )
+
+    def coverage(self) -> pl.DataFrame:
+        """Per origin and rank: what part of its operations is on task threads and in windows."""
+        lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
+        on_task = pl.col("slot").is_not_null()
+        in_window = pl.col("task").is_not_null()
+        size = pl.col("length")
+        return (
+            self.matched(self.operations.join(lanes, on=["origin", "rank", "thread"], how="left"))
+            .group_by("origin", "rank")
+            .agg(
+                segments=pl.len().cast(pl.Int64),
+                task_segments=on_task.sum().cast(pl.Int64),
+                window_segments=in_window.sum().cast(pl.Int64),
+                by_elimination=pl.col("spared").sum().cast(pl.Int64),
+                bytes=size.sum(),
+                task_bytes=pl.when(on_task).then(size).otherwise(0).sum(),
+                window_bytes=pl.when(in_window).then(size).otherwise(0).sum(),
+            )
+            .collect(engine="streaming")
+        )
+
+    def matched(self, operations: pl.LazyFrame) -> pl.LazyFrame:
+        """With task (null: in no window) and spared (whether it was found by elimination)."""
+        found = pl.struct("lane", "spare", "start_time").map_batches(
+            self._find,
+            return_dtype=pl.Struct({"task": pl.Int64, "spared": pl.Boolean}),
+            is_elementwise=True,
+        )
+        return operations.with_columns(found=found).unnest("found")
+
+    def _find(self, wanted: pl.Series) -> pl.Series:
+        frame = wanted.struct.unnest()
+        known = frame["start_time"].is_not_null()
+        moment = frame["start_time"].to_physical().fill_null(0).to_numpy()
+        lane, spare = (
+            pl.select(pl.when(known).then(frame[name].fill_null(-1)).otherwise(-1))
+            .to_series()
+            .to_numpy()
+            for name in ("lane", "spare")
+        )
+        window = pl.Series(self._lanes.find(lane, moment))
+        other = pl.Series(self._lanes.find(spare, moment))
+        chosen = pl.select(
+            w=pl.when(window >= 0).then(window).when(other >= 0).then(other),
+            spared=(window < 0) & (other >= 0),
+        )
+        return chosen.select(
+            pl.struct(task=self._owners.gather(chosen["w"]), spared="spared").alias(wanted.name)
+        ).to_series()
+
+
+def _nanoseconds() -> pl.Expr:
+    return ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
+
+
+def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
+    """Read what is known of tasks, and which threads the trace has."""
+    frames = load(dataset, NAMED, run=run)
+    workers = (
+        pl.concat([frame.select("run", "worker") for frame in frames.values()])
+        .filter(pl.col("worker").is_not_null())
+        .unique()
+        .collect()
+        .sort("run", "worker")
+    )
+    operations = trace(dataset)
+    threads = processes_of(operations)
+    logs = runs_of_logs(threads, _runs(dataset))
+    if run is not None:
+        wanted = str(run).rstrip("/")
+        logs = logs.filter((pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}"))
+        operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
+    threads = threads.join(logs, on="origin")
+    tied = ties(threads, _done(frames["dask.task_transition"]))
+    # windows of tied workers only: they may be a small part of a long record
+    homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
+    found = windows_of(frames, homes)
+    lanes = _lane_numbers(tied, homes)
+    first = found.frame["task"] != found.frame["task"].shift(1)
+    tasks = found.frame.filter(first.fill_null(value=True))
+    return Correlation(
+        threads,
+        tied.join(lanes, on=["run", "worker", "thread"], how="left")
+        .with_row_index("slot")
+        .with_columns(pl.col("slot").cast(pl.Int64)),
+        tasks.select(
+            homes["run"].gather(tasks["home"]).alias("run"),
+            found.keys.gather(tasks["key"]).alias("key"),
+            homes["worker"].gather(tasks["home"]).alias("worker"),
+        ),
+        workers,
+        operations,
+        Lanes.of(_laned(found.frame, lanes)),
+        found.frame["task"],
+    )
+
+
+def _runs(dataset: DatasetReader) -> pl.DataFrame:
+    """The run directories of the dataset."""
+    frames = load(dataset, NAMED)
+    return pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
+
+
+def _done(transitions: pl.LazyFrame) -> pl.DataFrame:
+    """Between which times each thread of a worker ran tasks, as the scheduler saw it."""
+    return (
+        executions(transitions)
+        .group_by("run", "worker", "thread")
+        .agg(first=pl.min_horizontal("begins", "time").min(), last=pl.col("time").max())
+        .collect(engine="streaming")
+    )
+
+
+def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
+    """Threads with their lane, and with that of their worker's windows of unknown thread."""
+    return (
+        tied.select("run", "worker", "thread")
+        .unique()
+        .sort("run", "worker", "thread")
+        .with_row_index("lane")
+        .join(homes, on=["run", "worker"])
+        .with_columns(pl.col("lane").cast(pl.Int64), spare=pl.col("home").cast(pl.Int64) + pl.len())
+    )
+
+
+def _laned(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
+    numbered = found.with_row_index("window").select(
+        *("home", "thread"),
+        pl.col("window").cast(pl.Int64),
+        start=pl.col("start").to_physical(),
+        end=pl.col("end").to_physical().fill_null(FOREVER),
+    )
+    shape = ["lane", "start", "end", "window"]
+    known = numbered.join(lanes, on=["home", "thread"])
+    spare = lanes.select("home", lane="spare").unique()
+    unknown = numbered.filter(pl.col("thread").is_null()).join(spare, on="home")
+    return pl.concat([known.select(shape), unknown.select(shape)])

@@ -1,0 +1,125 @@
+"""Which process is which worker: told by the threads that ran tasks.
+
+The scheduler names a worker's address and thread for each task that it saw done; Darshan names
+host, process and thread for each operation.  A thread id is an address in memory, so two processes
+may by chance use the same one.  Then these decide, in this order: the number of thread ids that
+worker and process share, whether the worker's address names the process's host, and how long the
+operations on these threads ran beside the tasks.  What is still equal is settled by name.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ..frames import host_of, run_of
+
+__all__ = ["TRACE", "processes_of", "runs_of_logs", "ties", "trace"]
+
+SEGMENTS = "darshan.dxt_segment"
+
+_TIME = pl.Datetime("us", "UTC")
+
+TRACE: dict[str, pl.DataType] = {
+    "module": pl.String(),
+    "record_id": pl.UInt64(),
+    "path": pl.String(),
+    "rank": pl.Int64(),
+    "hostname": pl.String(),
+    "pid": pl.Int64(),
+    "thread": pl.Int64(),
+    "op": pl.String(),
+    "length": pl.Int64(),
+    "start_time": _TIME,
+    "end_time": _TIME,
+    "start_s": pl.Float64(),
+    "end_s": pl.Float64(),
+    "origin": pl.String(),
+}
+"""The columns of ``darshan.dxt_segment`` that are used here."""
+
+
+def trace(dataset: object) -> pl.LazyFrame:
+    """The traced operations of a dataset; none where it has none, or no plugin declares them."""
+    if SEGMENTS not in dataset:  # type: ignore[operator]
+        return pl.LazyFrame(schema=TRACE)
+    frame: pl.LazyFrame = dataset[SEGMENTS]  # type: ignore[index]
+    return frame.select(list(TRACE))
+
+
+def runs_of_logs(logs: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """Logs (column origin) with the run they belong to.
+
+    It is the nearest directory above the log that is a run (column run), so that logs may lie in
+    a directory of their own within it; else the log's own directory.
+    """
+    placed = logs.select("origin").unique().with_columns(directory=run_of(pl.col("origin")))
+    directories = placed.select("directory").unique()
+    inside = (
+        directories.join(runs.select("run").unique(), how="cross")
+        .filter(
+            (pl.col("directory") == pl.col("run"))
+            | pl.col("directory").str.starts_with(pl.concat_str("run", pl.lit("/")))
+        )
+        .sort(pl.col("run").str.len_bytes())
+        .group_by("directory", maintain_order=True)
+        .last()
+    )
+    return placed.join(inside, on="directory", how="left").select(
+        "origin", run=pl.coalesce("run", "directory")
+    )
+
+
+def processes_of(segments: pl.LazyFrame) -> pl.DataFrame:
+    """Every thread of the trace: origin, rank, thread, hostname, pid, begin, end of its trace."""
+    return (
+        segments.group_by("origin", "rank", "thread")
+        .agg(
+            pl.col("hostname").min(),
+            pl.col("pid").min(),
+            begin=pl.col("start_time").min(),
+            end=pl.col("end_time").max(),
+        )
+        .collect(engine="streaming")
+        .sort("origin", "rank", "thread")
+    )
+
+
+def ties(threads: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+    """The threads of the trace that ran tasks, each with its worker.
+
+    threads: as of ``processes_of``, with run.
+    done: run, worker, thread, and first and last, the times between which it ran tasks.
+
+    Gives run, origin, rank, thread, hostname, pid, worker, and candidates: how many processes
+    have a thread that the worker might be meant by.
+    """
+    # logs of one process are one candidate; without a process id, each log and rank is one
+    process = pl.when(pl.col("pid").is_null()).then(
+        pl.concat_str("origin", pl.lit("#"), "rank")
+    ).otherwise(pl.concat_str(pl.col("hostname").fill_null(""), pl.lit(" "), "pid"))  # fmt: skip
+    found = threads.with_columns(process=process).join(done, on=["run", "thread"])
+    together = pl.min_horizontal("end", "last") - pl.max_horizontal("begin", "first")
+    host = host_of(pl.col("worker"))
+    pairs = (
+        found.group_by("run", "worker", "process")
+        .agg(
+            shared=pl.col("thread").n_unique(),
+            at_home=(host == pl.col("hostname")).fill_null(value=False).any(),
+            beside=together.dt.total_microseconds().clip(lower_bound=0).sum(),
+        )
+        .sort(
+            "shared", "at_home", "beside", "run", "worker", "process",
+            descending=[True, True, True, False, False, False],
+        )
+        .with_row_index("order")
+        .with_columns(candidates=pl.len().over("run", "worker").cast(pl.Int64))
+    )  # fmt: skip
+    best = pairs.group_by("run", "worker", maintain_order=True).first()
+    return (
+        found.join(best.drop("shared", "at_home", "beside"), on=["run", "worker", "process"])
+        .sort("order")
+        .group_by("run", "origin", "rank", "thread", maintain_order=True)
+        .first()
+        .select("run", "origin", "rank", "thread", "hostname", "pid", "worker", "candidates")
+        .sort("run", "worker", "thread", "hostname", "pid", "origin", "rank", nulls_last=True)
+    )

@@ -1,0 +1,251 @@
+"""The I/O of Dask tasks: the views ``dask.task_io``, its coverage, and workers' processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest.toolkit.deferred import deferred
+
+from ..frames import host_of
+from .match import Correlation, correlate
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["task_io", "task_io_coverage", "task_io_totals", "workers_processes"]
+
+_TIME = pl.Datetime("us", "UTC")
+
+TASK_IO: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "key": pl.String(),
+    "worker": pl.String(),
+    "thread": pl.Int64(),
+    "pid": pl.Int64(),
+    "host": pl.String(),
+    "file": pl.String(),
+    "module": pl.String(),
+    "op": pl.String(),
+    "count": pl.Int64(),
+    "bytes": pl.Int64(),
+    "seconds": pl.Float64(),
+    "first_time": _TIME,
+    "last_time": _TIME,
+    "by_elimination": pl.Int64(),
+    "record_id": pl.UInt64(),
+    "log": pl.String(),
+}
+
+COVERAGE: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "host": pl.String(),
+    "pid": pl.Int64(),
+    "worker": pl.String(),
+    "segments": pl.Int64(),
+    "task_segments": pl.Int64(),
+    "window_segments": pl.Int64(),
+    "share": pl.Float64(),
+    "bytes": pl.Int64(),
+    "task_bytes": pl.Int64(),
+    "window_bytes": pl.Int64(),
+    "bytes_share": pl.Float64(),
+    "by_elimination": pl.Int64(),
+    "rank": pl.Int64(),
+    "log": pl.String(),
+}
+
+WORKERS_PROCESSES: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "worker": pl.String(),
+    "address_host": pl.String(),
+    "host": pl.String(),
+    "pid": pl.Int64(),
+    "log": pl.String(),
+    "threads": pl.List(pl.Int64()),
+    "tied_by": pl.String(),
+    "candidates": pl.Int64(),
+}
+
+TOTALS: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "key": pl.String(),
+    "io_read_bytes": pl.Int64(),
+    "io_write_bytes": pl.Int64(),
+    "io_operations": pl.Int64(),
+    "io_seconds": pl.Float64(),
+}
+
+
+def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """What each task read and wrote: one row per task, thread, file, module and op.
+
+    Every traced operation (``darshan.dxt_segment``) on a thread that ran tasks is in exactly one
+    row, so that counts and bytes add up to those of the trace.  See ``io.match`` for how
+    the task is found.
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns:
+
+    - run, key: the task; key is null for operations on a task's thread at a time at which no
+      window of the worker is known;
+    - worker, thread, pid, host: where it ran; host as Darshan names it;
+    - file, module (DXT_POSIX or DXT_MPIIO; an MPI-IO operation is often traced in both),
+      op (read or write);
+    - count, bytes, seconds: number of operations, their bytes, and the time spent in them, summed
+      over the operations;
+    - first_time, last_time: start of the first and end of the last;
+    - by_elimination: how many of them were found among tasks whose thread is not known;
+    - record_id: Darshan's id of the file; log: the log that holds the trace.
+    """
+    return deferred(lambda: _task_io(correlate(dataset, run)), TASK_IO)
+
+
+def _task_io(known: Correlation) -> pl.DataFrame:
+    totals = known.totals(["task", "slot", "record_id", "module", "op"])
+    logs = known.tied.select("origin").unique().sort("origin").with_row_index("log")
+    files = known.files().join(logs, on="origin")
+    paths = files.select("path").unique().sort("path", nulls_last=True).with_row_index("place")
+    files = files.join(paths, on="path", nulls_equal=True).select("log", "record_id", "place")
+    # sorted by numbers that order as the texts do; the texts themselves are gathered at the end
+    totals = (
+        totals.join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
+        .join(files, on=["log", "record_id"])
+        .drop("log")
+        .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
+    )
+    return totals.select(
+        known.tied["run"].gather(totals["slot"]).alias("run"),
+        known.tasks["key"].gather(totals["task"]).alias("key"),
+        known.tied["worker"].gather(totals["slot"]).alias("worker"),
+        known.tied["thread"].gather(totals["slot"]).alias("thread"),
+        known.tied["pid"].gather(totals["slot"]).alias("pid"),
+        known.tied["hostname"].gather(totals["slot"]).alias("host"),
+        paths["path"].gather(totals["place"]).alias("file"),
+        *("module", "op", "count", "bytes", "seconds", "first_time", "last_time"),
+        *("by_elimination", "record_id"),
+        known.tied["origin"].gather(totals["slot"]).alias("log"),
+    )
+
+
+def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """How much of the traced I/O is tied to tasks: one row per process (log and rank).
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns:
+
+    - run, host, pid; worker: the worker it is, several joined by commas, null for none;
+    - segments, task_segments, window_segments: traced operations; those on threads that ran
+      tasks; and those of them within a task's window;
+    - share: window_segments / task_segments, null where there are none;
+    - bytes, task_bytes, window_bytes, bytes_share: likewise;
+    - by_elimination: how many were found among tasks whose thread is not known;
+    - rank, log.
+    """
+    return deferred(lambda: _coverage(correlate(dataset, run)), COVERAGE)
+
+
+def _coverage(known: Correlation) -> pl.DataFrame:
+    one = ["origin", "rank"]
+    named = known.threads.group_by(one).agg(
+        pl.col("run", "hostname", "pid").min(),
+    )
+    workers = known.tied.group_by(one).agg(
+        worker=pl.col("worker").unique().sort().str.join(", "),
+    )
+    return (
+        known.coverage()
+        .join(named, on=one)
+        .join(workers, on=one, how="left")
+        .with_columns(
+            share=_share("window_segments", "task_segments"),
+            bytes_share=_share("window_bytes", "task_bytes"),
+        )
+        .rename({"hostname": "host", "origin": "log"})
+        .sort("run", "host", "pid", "log", "rank", nulls_last=True)
+    )
+
+
+def _share(part: str, whole: str) -> pl.Expr:
+    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
+
+
+def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """Which process each worker is: one row per worker and log.
+
+    A worker that is tied to no process has one row with nulls.
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns:
+
+    - run, worker; address_host: the host in its address;
+    - host, pid, log: of the process, as Darshan names them;
+    - threads: its threads that ran tasks and did traced I/O;
+    - tied_by: ``thread`` where one process alone has the worker's threads, ``best of several``
+      where several have one of the same id (see ``io.ties``), null where none does;
+    - candidates: how many processes have a thread of an id that the worker used.
+    """
+    return deferred(lambda: _workers_processes(correlate(dataset, run)), WORKERS_PROCESSES)
+
+
+def _workers_processes(known: Correlation) -> pl.DataFrame:
+    one = ["run", "worker"]
+    processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(
+        threads=pl.col("thread").unique().sort(),
+        candidates=pl.col("candidates").max(),
+    )
+    several = pl.col("candidates") > 1
+    return (
+        known.workers.join(processes, on=one, how="left")
+        .with_columns(
+            address_host=host_of(pl.col("worker")),
+            tied_by=pl.when(several)
+            .then(pl.lit("best of several"))
+            .when(~several)
+            .then(pl.lit("thread")),
+        )
+        .rename({"hostname": "host", "origin": "log"})
+        .sort("run", "worker", "host", "pid", "log", nulls_last=True)
+    )
+
+
+def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """The I/O of each task, for ``dask.tasks``: run, key and the columns ``io_*``.
+
+    A task that was executed on a worker whose process is known has a row, with zeros where it did
+    no I/O; of others nothing is known.  Where a log traces a file in both DXT_POSIX and
+    DXT_MPIIO, only the former counts, for the latter speaks of the same bytes.
+    """
+    return deferred(lambda: _totals(correlate(dataset, run)), TOTALS)
+
+
+def _totals(known: Correlation) -> pl.DataFrame:
+    found = known.totals(["task", "slot", "record_id", "module", "op"]).filter(
+        pl.col("task").is_not_null()
+    )
+    log = known.tied["origin"].gather(found["slot"]).alias("log")
+    posix = pl.col("module") == "DXT_POSIX"
+    counted = found.with_columns(log).filter(posix | ~posix.any().over("log", "record_id"))
+
+    def moved(op: str) -> pl.Expr:
+        return pl.col("bytes").filter(pl.col("op") == op).sum()
+
+    sums = counted.group_by("task").agg(
+        io_read_bytes=moved("read"),
+        io_write_bytes=moved("write"),
+        io_operations=pl.col("count").sum(),
+        io_seconds=(pl.col("seconds") * 1e9).round(0).cast(pl.Int64).sum(),
+    )
+    # a task that ran on several workers has several numbers
+    return (
+        known.tasks.with_row_index("task")
+        .with_columns(pl.col("task").cast(pl.Int64))
+        .join(sums, on="task", how="left")
+        .group_by("run", "key")
+        .agg(pl.col("^io_.*$").sum())
+        .with_columns((pl.col("io_seconds") / 1e9).round(9))
+    )

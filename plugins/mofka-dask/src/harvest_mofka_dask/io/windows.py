@@ -1,0 +1,174 @@
+"""When each worker was executing each task, and on which thread.
+
+A window opens when the worker's transitions of a task enter ``executing`` or ``long-running`` and
+closes when they leave both.  A task that is ``cancelled`` or ``resumed`` meanwhile still holds its
+thread (Dask counts it as running, too), so these two states prolong a window but open none.
+
+The worker does not tell the thread; the scheduler's processing -> memory does.  A window that ends
+in memory takes the thread of the execution of that task on that worker that the scheduler saw
+nearest to its end.  A window that never closes, since its end was not recorded, takes the next
+execution that the scheduler saw, and ends with it.  The thread of all others is not known.
+"""
+
+from __future__ import annotations
+
+import attrs
+import polars as pl
+
+from harvest.toolkit.deferred import deferred
+
+from ..frames import Frames
+
+__all__ = ["Windows", "executions", "windows", "windows_of"]
+
+RUNNING = ("executing", "long-running")
+HELD = ("cancelled", "resumed")
+ONE = ["home", "key"]
+SHAPE: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    "key": pl.String(),
+    "worker": pl.String(),
+    "start": pl.Datetime("us", "UTC"),
+    "end": pl.Datetime("us", "UTC"),
+    "thread": pl.Int64(),
+}
+
+
+@attrs.frozen
+class Windows:
+    """Windows of tasks, in numbers, for there may be millions.
+
+    frame: home (number of the worker), key (its place in keys), task (number of home and key),
+        start, end (null: open) and thread (null: not known); sorted by run, key, home, start.
+    keys: the texts of all keys, sorted.
+    """
+
+    frame: pl.DataFrame
+    keys: pl.Series
+
+
+def executions(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """What the scheduler saw done: the transitions processing -> memory that name a thread."""
+    return transitions.filter(
+        (pl.col("start_state") == "processing")
+        & (pl.col("finish_state") == "memory")
+        & pl.col("worker").is_not_null()
+        & pl.col("thread").is_not_null()
+    )
+
+
+def windows(frames: Frames) -> pl.LazyFrame:
+    """All windows: run, key, worker, start, end (null: open), thread (null: not known).
+
+    Sorted by run, key, worker and start.
+    """
+
+    def compute() -> pl.DataFrame:
+        told = frames["dask.worker_transition"].select("run", "worker").unique().collect()
+        homes = told.drop_nulls().sort("run", "worker").with_row_index("home")
+        found = windows_of(frames, homes)
+        return found.frame.select(
+            homes["run"].gather(found.frame["home"]).alias("run"),
+            found.keys.gather(found.frame["key"]).alias("key"),
+            homes["worker"].gather(found.frame["home"]).alias("worker"),
+            *("start", "end", "thread"),
+        )
+
+    return deferred(compute, SHAPE)
+
+
+def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
+    """The windows of some workers: those of ``homes`` (columns run, worker, home).
+
+    home numbers the workers in order of run and worker.
+    """
+    changes = _changes(frames["dask.worker_transition"], homes)
+    keys = changes["key"].unique().sort()
+    codes = keys.to_frame().with_row_index("code")
+    found = _windows(_coded(changes, codes))
+    del changes
+    done = _coded(
+        executions(frames["dask.task_transition"])
+        .join(homes.lazy(), on=["run", "worker"])
+        .select(*ONE, "thread", done="time")
+        .collect(engine="streaming"),
+        codes,
+    )
+    runs = homes.select("home", place=pl.col("run").rank("dense"))
+    frame = (
+        _threaded(found, done)
+        .join(runs, on="home")
+        .sort("place", "key", "home", "start", "end", "thread", nulls_last=True)
+        .drop("place")
+        .with_columns(task=pl.struct("key", "home").rle_id().cast(pl.Int64))
+    )
+    return Windows(frame, keys)
+
+
+def _coded(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
+    """Keys by their numbers; rows of other keys are left out."""
+    return frame.join(codes, on="key").drop("key").rename({"code": "key"})
+
+
+def _changes(transitions: pl.LazyFrame, homes: pl.DataFrame) -> pl.DataFrame:
+    """Transitions into and out of the states that concern windows."""
+    concerned = [*RUNNING, *HELD]
+    into = pl.col("finish_state")
+    running = (
+        pl.when(into.is_in(RUNNING))
+        .then(pl.lit(value=True))
+        .when(into.is_in(HELD))
+        .then(pl.lit(None, dtype=pl.Boolean))
+        .otherwise(pl.lit(value=False))
+    )
+    return (
+        transitions.filter(pl.col("start_state").is_in(concerned) | into.is_in(concerned))
+        .join(homes.lazy(), on=["run", "worker"])
+        .select(*ONE, "time", "position", running=running, stored=into == "memory")
+        .collect(engine="streaming")
+    )
+
+
+def _windows(changes: pl.DataFrame) -> pl.DataFrame:
+    """Columns home, key, start, end (null: never closed), stored (whether it ended in memory)."""
+    ordered = (
+        changes.sort(*ONE, "time", "position", "running", nulls_last=True)
+        .with_columns(one=pl.struct(ONE).rle_id())
+        .with_columns(pl.col("running").forward_fill().over("one").fill_null(value=False))
+        .with_columns(before=pl.col("running").shift(1).over("one").fill_null(value=False))
+        # what is left of a task opens and closes in turn
+        .filter(pl.col("running") != pl.col("before"))
+        .with_columns(
+            end=pl.col("time").shift(-1).over("one"), stored=pl.col("stored").shift(-1).over("one")
+        )
+    )
+    return ordered.filter("running").select(*ONE, "end", "stored", start="time")
+
+
+def _threaded(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+    """Windows with the thread that ran them, of what the scheduler saw done."""
+    shape = [*ONE, "start", "end", "thread"]
+    ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())
+    open_ = found.filter(pl.col("end").is_null())
+    others = found.filter(~pl.col("stored") & pl.col("end").is_not_null())
+    # most tasks were executed once on a worker
+    often = pl.len().over(ONE) > 1
+    once, repeated = done.filter(~often), done.filter(often).sort("done")
+    simple = ended.join(once, on=ONE)
+    rest = ended.join(once, on=ONE, how="anti").sort("end")
+    nearest = rest.join_asof(
+        repeated, left_on="end", right_on="done", by=ONE, strategy="nearest",
+        check_sortedness=False,
+    )  # fmt: skip
+    next_done = open_.sort("start").join_asof(
+        done.sort("done"), left_on="start", right_on="done", by=ONE, strategy="forward",
+        check_sortedness=False, coalesce=False,
+    )  # fmt: skip
+    return pl.concat(
+        [
+            simple.select(shape),
+            nearest.select(shape),
+            next_done.with_columns(end=pl.col("done")).select(shape),
+            others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""The readers: one module for each kind of file in a run directory."""

@@ -1,0 +1,151 @@
+"""Configuration files of a run, flattened: one row per setting."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from harvest import Partition, ReadContext
+from harvest.toolkit.lines import numbered
+
+from ..records import RunConfig
+from .jobfiles import BLANK, LINE_LIMIT
+from .pairs import Pairs
+
+__all__ = ["darshan_settings", "json_settings", "yaml_settings"]
+
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of a configuration file that is read; what is larger is none."""
+MOST: Final = 200_000
+"""Settings of one file; YAML's aliases can make a small file say billions."""
+DEEPEST: Final = 100
+
+_DARSHAN: Final = re.compile(r"([A-Z][A-Z0-9_]*)(?:\s+(.*))?")
+
+
+class _Fault(ValueError):
+    """A configuration file that cannot be read, with why."""
+
+
+def json_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
+    """``config.json``; ``position`` counts the settings.  A damaged file is one reject."""
+    yield from _nested(partition, ctx, _parse_json)
+
+
+def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
+    """``distributed.yaml``, ``dask.yaml``, ...; several documents follow each other."""
+    yield from _nested(partition, ctx, _parse_yaml)
+
+
+def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
+    """Darshan's ``config.txt``: a directive and its values a line; ``position`` is the line."""
+    name = _file_name(partition)
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+        ctx.read(1)
+        line = raw.decode("utf-8", "backslashreplace").strip()
+        match = _DARSHAN.fullmatch(line)
+        if not line or line.startswith("#"):
+            ctx.filtered(1, BLANK)
+        elif match is None:
+            ctx.reject(
+                raw.rstrip(b"\r"),
+                "is no directive of Darshan",
+                position=number,
+                record_type="run.config",
+            )
+        else:
+            value = " ".join(match[2].split()) if match[2] else None
+            yield RunConfig(file=name, key=match[1], value=value, position=number)
+
+
+def _nested(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunConfig]:
+    path = partition.path
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    ctx.advance(len(data))
+    try:
+        if len(data) > LARGEST:
+            raise _Fault(f"larger than {LARGEST} bytes")
+        settings = list(_flatten(parse(data), "", [MOST], 0)) if data.strip() else []
+    except (_Fault, RecursionError) as fault:
+        ctx.read(1)
+        ctx.reject(data, f"is no configuration: {fault}", record_type="run.config")
+        return
+    ctx.read(len(settings))
+    if not settings:
+        ctx.note(f"{path.name} holds no setting")
+    for number, (key, value) in enumerate(settings, 1):
+        yield RunConfig(file=_file_name(partition), key=key, value=value, position=number)
+
+
+def _file_name(partition: Partition) -> str:
+    """The file's name; bytes of it that are no UTF-8 become escapes."""
+    name = partition.path.name.encode("utf-8", "surrogateescape")
+    return name.decode("utf-8", "backslashreplace")
+
+
+def _parse_json(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=Pairs)
+    except ValueError as error:
+        raise _Fault(str(error)) from error
+
+
+def _parse_yaml(data: bytes) -> Any:
+    import yaml
+
+    from .pairs import pairs_loader
+
+    try:
+        loader = pairs_loader(MOST)
+        documents = list(yaml.load_all(data, loader))  # nosec B506 - a SafeLoader
+    except (yaml.YAMLError, ValueError) as error:
+        raise _Fault(" ".join(str(error).split())) from error
+    except (AttributeError, IndexError, KeyError) as error:
+        # how PyYAML fails at a value that is not of the type its tag says, such as ``!!bool x``
+        raise _Fault(f"a value does not fit its tag: {error!r}") from error
+    return documents[0] if len(documents) == 1 else documents
+
+
+def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tuple[str, str | None]]:
+    """Settings in the order of the file, nested keys joined by dots, list items by number."""
+    if depth > DEEPEST:
+        raise _Fault(f"nested deeper than {DEEPEST} levels")
+    children: Any = None
+    if isinstance(value, Pairs):
+        children = value
+    elif isinstance(value, dict):
+        children = value.items()
+    elif isinstance(value, (list, tuple, set)):
+        children = enumerate(value)
+    if children is not None and len(value):
+        for name, child in children:
+            word = _spelled(name)
+            yield from _flatten(child, f"{key}.{word}" if key else word, left, depth + 1)
+        return
+    left[0] -= 1
+    if left[0] < 0:
+        raise _Fault(f"more than {MOST} settings")
+    yield key, _text(value)
+
+
+def _text(value: Any) -> str | None:
+    """A value as its file would spell it; an empty object or list stays visible."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Pairs):
+        return "{}"
+    return _spelled(value)
+
+
+def _spelled(value: Any) -> str:
+    """A value as text that every encoding takes."""
+    try:
+        text = str(value)
+    except ValueError:  # Python prints no number of thousands of digits but in hexadecimal
+        text = f"{value:#x}"
+    return text.encode("utf-8", "backslashreplace").decode()

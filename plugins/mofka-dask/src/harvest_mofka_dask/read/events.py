@@ -1,0 +1,92 @@
+"""State transitions of tasks, and the coming and going of workers and clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import Partition, ReadContext
+
+from ..records import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
+from .convert import floats, integers, states, times
+from .csv_tables import Chunk, chunks
+from .key_columns import canonical_keys
+
+__all__ = ["clients", "scheduler_transitions", "worker_transitions", "workers"]
+
+
+def scheduler_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
+    """``scheduler_transition.csv``."""
+    for chunk in chunks(partition, ctx, TaskTransition):
+        stimulus_id = chunk.texts("stimulus_id")
+        columns = {
+            "time": times(chunk, "time", required=True),
+            "key": canonical_keys(chunk.require("key")),
+            "prefix": chunk.texts("prefix"),
+            "group": chunk.texts("group"),
+            "start_state": states(chunk, "start"),
+            "finish_state": states(chunk, "finish"),
+            "stimulus": stimulus_kinds(stimulus_id),
+            "stimulus_id": stimulus_id,
+            "scheduler": chunk.texts("called_from"),
+            "worker": chunk.texts("worker"),
+            "thread": integers(chunk, "thread"),
+            "begins": times(chunk, "begins"),
+            "ends": times(chunk, "ends"),
+            "duration_s": floats(chunk, "duration"),
+            "size_bytes": integers(chunk, "size"),
+        }
+        yield TaskTransition, chunk.rows(TaskTransition, columns, ctx)
+
+
+def worker_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
+    """``worker_transition.csv``."""
+    for chunk in chunks(partition, ctx, WorkerTransition):
+        columns = {
+            "time": times(chunk, "time", required=True),
+            "key": canonical_keys(chunk.require("key")),
+            "start_state": states(chunk, "start"),
+            "finish_state": states(chunk, "finish"),
+            "worker": chunk.texts("called_from"),
+        }
+        yield WorkerTransition, chunk.rows(WorkerTransition, columns, ctx)
+
+
+def workers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
+    """``worker.csv``; a worker that ends tells only a time, without its address."""
+    for chunk in chunks(partition, ctx, WorkerEvent):
+        columns = {
+            "time": times(chunk, "time"),
+            "worker": chunk.texts("worker"),
+            "action": _actions(chunk),
+            "stimulus_id": chunk.texts("stimulus_id"),
+        }
+        yield WorkerEvent, chunk.rows(WorkerEvent, columns, ctx)
+
+
+def clients(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
+    """``client.csv``."""
+    for chunk in chunks(partition, ctx, ClientEvent):
+        columns = {
+            "time": times(chunk, "time"),
+            "client": chunk.texts("client"),
+            "action": _actions(chunk),
+        }
+        yield ClientEvent, chunk.rows(ClientEvent, columns, ctx)
+
+
+def _actions(chunk: Chunk) -> pa.Array:
+    """``add`` or ``remove``; newer couplers write ``add_worker``, ``remove_client``."""
+    words = pc.utf8_lower(chunk.texts("action"))
+    return pc.replace_substring_regex(words, r"^(add|remove)_(worker|client)$", r"\1")
+
+
+def stimulus_kinds(ids: pa.Array) -> pa.Array:
+    """The kind of each stimulus: its id without the trailing ``-<epoch seconds>``."""
+    trimmed = pc.ascii_rtrim(ids, characters="0123456789.")
+    taken = pc.subtract(pc.binary_length(ids), pc.binary_length(trimmed))
+    timed = pc.and_(pc.ends_with(trimmed, "-"), pc.greater_equal(taken, 9))
+    return pc.if_else(timed, pc.utf8_slice_codeunits(trimmed, 0, -1), ids)

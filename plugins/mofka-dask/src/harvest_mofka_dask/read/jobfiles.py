@@ -1,0 +1,187 @@
+"""Hosts by role, and the directives of a batch script."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any, Final
+
+from harvest import Partition, ReadContext
+from harvest.toolkit.lines import numbered
+
+from ..records import RunDirective, RunNode
+
+__all__ = ["directives", "nodes"]
+
+BLANK: Final = "blank or comment line"
+LINE_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes that are read of a line of a job's small files."""
+LONGEST: Final = 64 * 1024
+"""Characters of a directive; splitting one into words takes a time that grows with its square."""
+
+_HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.\[\],:-]*[A-Za-z0-9_\]])?")
+_WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_DIRECTIVE: Final = re.compile(r"#(PBS|SBATCH)(?:\s+(.*))?")
+_RESOURCE: Final = re.compile(r",(?=\w+=)")
+
+_PBS_SWITCHES: Final = frozenset("fhIVXz")
+_SLURM_SWITCHES: Final = frozenset("HIkOQsvVWhu")
+_SLURM_LONG_SWITCHES: Final = frozenset(
+    (
+        *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "immediate"),
+        *("no-kill", "no-requeue", "nice", "overcommit", "oversubscribe", "parsable"),
+        *("propagate", "quiet", "reboot", "requeue", "spread-job", "stepmgr", "test-only"),
+        *("usage", "use-min-nodes", "verbose", "version", "wait"),
+    )
+)
+
+
+def role_of(name: str) -> str:
+    """The role that a node file's name says: ``MofkaServerNode`` -> ``mofka_server``."""
+    stem = re.sub(r"_?Nodes?$", "", name)
+    return _WORD_START.sub("_", stem).lower() or "node"
+
+
+def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
+    """``SchedulerNode``, ``WorkerNodes``, ...: one host a line; repeats are folded."""
+    role = role_of(partition.path.name)
+    seen: dict[str, RunNode] = {}
+    copies: dict[str, int] = {}
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+        ctx.read(1)
+        line = raw.decode("utf-8", "backslashreplace").strip()
+        if not line or line.startswith("#"):
+            ctx.filtered(1, BLANK)
+            continue
+        host, *more = line.split()
+        if not _HOST.fullmatch(host):
+            ctx.reject(
+                raw.rstrip(b"\r"), "is no host name", position=number, record_type="run.node"
+            )
+            continue
+        if line in seen:
+            copies[line] += 1
+            ctx.folded(1, "repeated host")
+            continue
+        extra = {"rest_of_line": " ".join(more)} if more else None
+        seen[line] = RunNode(role=role, host=host, position=number, extra=extra)
+        copies[line] = 1
+    for line, node in seen.items():
+        if copies[line] > 1:
+            node.extra = {**(node.extra or {}), "lines": str(copies[line])}
+        yield node
+    if not seen:
+        ctx.note(f"{partition.path.name} names no host")
+
+
+def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDirective]:
+    """The ``#PBS`` or ``#SBATCH`` lines of a job script, one row per option.
+
+    ``position`` numbers the options of the file; ``extra`` has the line.  A unit is an option on
+    a directive line, and any other line.  Directives behind the first command count as filtered:
+    the batch system ignores them.
+    """
+    commands, position = False, 0
+    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+        line = raw.decode("utf-8", "backslashreplace").strip()
+        match = _DIRECTIVE.fullmatch(line)
+        if match is None or commands:
+            ctx.read(1)
+            if match is not None:
+                ctx.filtered(
+                    1, "directive behind the first command, which the batch system ignores"
+                )
+            elif not line or line.startswith("#"):
+                ctx.filtered(1, BLANK)
+            else:
+                ctx.filtered(1, "command of the script")
+                commands = True
+            continue
+        manager = "pbs" if match[1] == "PBS" else "slurm"
+        try:
+            options = _pbs(_words(match[2])) if manager == "pbs" else _slurm(_words(match[2]))
+        except ValueError as error:
+            ctx.read(1)
+            ctx.reject(raw.rstrip(b"\r"), str(error), position=number, record_type="run.directive")
+            continue
+        if not options:
+            ctx.read(1)
+            ctx.filtered(1, "directive without an option")
+        ctx.read(len(options))
+        for key, value in options:
+            position += 1
+            yield RunDirective(
+                manager=manager,
+                key=key,
+                value=value,
+                position=position,
+                extra={"line": str(number)},
+            )
+
+
+def _words(text: str | None) -> list[str]:
+    """The words of a directive up to a comment, with quotes as the shell reads them."""
+    if len(text or "") > LONGEST:
+        raise ValueError(f"the directive is longer than {LONGEST} characters")
+    try:
+        words = shlex.split(text or "")
+    except ValueError as error:
+        raise ValueError(f"the directive cannot be split into words: {error}") from error
+    for index, word in enumerate(words):
+        if word.startswith("#"):
+            return words[:index]
+    return words
+
+
+def _pbs(words: list[str]) -> list[tuple[str, str | None]]:
+    """Options of PBS: ``-q run_next``; ``-l walltime=4:00:00,select=2`` gives a row each."""
+    options: list[tuple[str, str | None]] = []
+    rest = iter(words)
+    for word in rest:
+        if len(word) < 2 or word[0] != "-":
+            raise ValueError(f"{word!r} is no option of PBS")
+        letter, value = word[1], word[2:] or None
+        if letter in _PBS_SWITCHES and value is None:
+            options.append((letter, None))
+            continue
+        if value is None:
+            value = next(rest, None)
+            if value is None:
+                raise ValueError(f"option -{letter} has no value")
+        options += _resources(value) if letter == "l" else [(letter, value)]
+    return options
+
+
+def _resources(text: str) -> list[tuple[str, str | None]]:
+    """``walltime=4:00:00,select=4:system=polaris`` by name; a bare word is a switch."""
+    pairs = []
+    for part in _RESOURCE.split(text):
+        name, equals, value = part.partition("=")
+        pairs.append((name, value if equals else None))
+    return pairs
+
+
+def _slurm(words: list[str]) -> list[tuple[str, str | None]]:
+    """Options of Slurm: ``--nodes=4``, ``--nodes 4``, ``-N 4``, ``-N4``, ``--exclusive``."""
+    options: list[tuple[str, str | None]] = []
+    rest = iter(words)
+    for word in rest:
+        value: str | None
+        if word.startswith("--") and len(word) > 2:
+            key, equals, text = word[2:].partition("=")
+            value = text if equals else None
+            switch = key in _SLURM_LONG_SWITCHES
+        elif word.startswith("-") and len(word) > 1:
+            key, value = word[1], word[2:].removeprefix("=") or None
+            switch = key in _SLURM_SWITCHES
+            equals = ""
+        else:
+            raise ValueError(f"{word!r} is no option of Slurm")
+        if value is None and not switch:
+            value = next(rest, None)
+            if value is None:
+                raise ValueError(f"option {word} has no value")
+        options.append((key, value))
+    return options

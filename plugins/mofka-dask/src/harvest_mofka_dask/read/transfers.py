@@ -1,0 +1,183 @@
+"""Transfers between workers, each told once however often the file repeats it.
+
+The coupler logs the last entry of a worker's transfer log again whenever a new one comes, so that
+many rows repeat an earlier one in all but ``time``.  A repeat may stand anywhere behind the first,
+so the file is read twice over: the rows of each block, its own repeats folded, go to a spool with
+a hash of 128 bits; when all hashes are known, the first of each row is given with its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import Partition, ReadContext
+
+from ..records import Transfer
+from .convert import floats, integers, times
+from .csv_tables import Chunk, chunks
+from .key_columns import key_sizes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["transfers"]
+
+FOLDED = "repeated transfer"
+
+
+def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
+    """``worker_transfer.csv``: one row per transfer and side, ``copies`` says how often told."""
+    spool = _Spool(ctx.scratch / "transfers.arrow")
+    hashes: list[NDArray[np.uint64]] = []
+    copies: list[NDArray[np.int64]] = []
+    for chunk in chunks(partition, ctx, Transfer):
+        table, marks, counts = _distinct(chunk, ctx)
+        spool.add(table)
+        hashes.append(marks)
+        copies.append(counts)
+    if not hashes:
+        return
+    told = np.concatenate(copies)
+    marks = np.concatenate(hashes)
+    hashes.clear()
+    first, counts = _first_of_each(marks, told)
+    del marks
+    ctx.folded(int(told.sum()) - len(counts[first]), FOLDED)
+    start = 0
+    for table in spool.tables():
+        stop = start + table.num_rows
+        kept = table.filter(pa.array(first[start:stop]))
+        yield (
+            Transfer,
+            kept.append_column("copies", pa.array(counts[start:stop][first[start:stop]])),
+        )
+        start = stop
+
+
+def _distinct(
+    chunk: Chunk, ctx: ReadContext
+) -> tuple[pa.Table, NDArray[np.uint64], NDArray[np.int64]]:
+    """The distinct good rows of a chunk, a hash of each in two words, and how often it is told."""
+    moments = times(chunk, "time")
+    words = _hashes(chunk)
+    good = np.flatnonzero(chunk.good())
+    frame = pl.DataFrame({"a": words[good, 0], "b": words[good, 1], "row": good})
+    groups = (
+        frame.lazy()
+        .group_by("a", "b", maintain_order=True)
+        .agg(pl.col("row").first().alias("first"), pl.len().alias("copies"))
+        .collect()
+    )
+    first = groups["first"].to_numpy()
+    copies = groups["copies"].to_numpy().astype(np.int64)
+    distinct = chunk.take(first)
+    columns = _columns(distinct)
+    columns["time"] = moments.take(pa.array(first))
+    table = distinct.complete(columns)
+    if distinct.faults:
+        # what is wrong with a row is wrong with its repeats
+        reasons = {
+            (int(words[first[row], 0]), int(words[first[row], 1])): reason
+            for row, reason in distinct.faults.items()
+        }
+        for row in good.tolist():
+            reason = reasons.get((int(words[row, 0]), int(words[row, 1])))
+            if reason is not None:
+                chunk.fault(row, reason)
+        keep = distinct.good()
+        table, first, copies = table.filter(pa.array(keep)), first[keep], copies[keep]
+    chunk.reject_faults(ctx, Transfer)
+    return table, words[first], copies
+
+
+def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
+    """A hash of 128 bits of each row's texts, its time left out, as two columns."""
+    names = [name for name in chunk.table.column_names if name != "time"]
+    frame = pl.DataFrame({name: pl.Series(chunk.texts(name)) for name in names})
+    backwards = frame.select(reversed(names))
+    return np.column_stack(
+        [frame.hash_rows(seed=17).to_numpy(), backwards.hash_rows(seed=4711).to_numpy()]
+    )
+
+
+def _first_of_each(
+    words: NDArray[np.uint64], copies: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which rows are the first of their hash, and at those how often the hash is told in all."""
+    order = np.lexsort((words[:, 1], words[:, 0]))  # stable: equal rows keep their order
+    ordered = words[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    leaders = order[new]
+    first = np.zeros(len(order), bool)
+    first[leaders] = True
+    counts = np.zeros(len(order), np.int64)
+    counts[leaders] = np.add.reduceat(copies[order], np.flatnonzero(new))
+    return first, counts
+
+
+def _columns(chunk: Chunk) -> dict[str, pa.Array]:
+    keys, faults = key_sizes(chunk.texts("keys"))
+    for row, reason in faults.items():
+        chunk.fault(row, reason)
+    who, teller = chunk.texts("who"), chunk.texts("called_from")
+    kinds = pc.utf8_lower(chunk.require("type"))
+    direction = pc.replace_substring_regex(kinds, "_transfer$", "")
+    incoming, outgoing = pc.equal(direction, "incoming"), pc.equal(direction, "outgoing")
+    nobody = pa.nulls(len(chunk), pa.string())
+    neither = pc.invert(pc.or_(incoming, outgoing))
+    if pc.any(neither).as_py():
+        chunk.set_aside("who", pc.if_else(neither, who, nobody))
+    return {
+        "start_time": times(chunk, "start"),
+        "end_time": times(chunk, "stop"),
+        "duration_s": floats(chunk, "duration"),
+        "keys": keys,
+        "total_bytes": integers(chunk, "total"),
+        "compressed_bytes": integers(chunk, "compressed"),
+        "bandwidth": floats(chunk, "bandwidth"),
+        "direction": direction,
+        "requestor": pc.if_else(incoming, teller, pc.if_else(outgoing, who, nobody)),
+        "fulfiller": pc.if_else(incoming, who, pc.if_else(outgoing, teller, nobody)),
+        "worker": teller,
+        "middle": times(chunk, "middle"),
+    }
+
+
+class _Spool:
+    """Tables kept for a second pass: one in memory, more in a file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.only: pa.Table | None = None
+        self.writer: Any = None
+
+    def add(self, table: pa.Table) -> None:
+        if self.only is None and self.writer is None:
+            self.only = table
+            return
+        if self.writer is None:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self.writer = pa.ipc.new_file(str(self.path), table.schema, options=options)
+            self.writer.write_table(self.only)
+            self.only = None
+        self.writer.write_table(table)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The tables, one after another, as record batches were written."""
+        if self.only is not None:
+            yield self.only
+        if self.writer is not None:
+            self.writer.close()
+            # not a memory map, whose pages would count as memory of this process
+            with pa.OSFile(str(self.path)) as file:
+                reader = pa.ipc.open_file(file)
+                for number in range(reader.num_record_batches):
+                    yield pa.Table.from_batches([reader.get_batch(number)])

@@ -1,0 +1,1 @@
+"""The report ``dask.run``: one run on one page."""

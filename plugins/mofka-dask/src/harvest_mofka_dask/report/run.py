@@ -1,0 +1,344 @@
+"""The report ``dask.run``: one run on one page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+from harvest.report import Column, Notes, Report, Section, Table
+
+from ..frames import Frames, known_sum, load
+from ..trace.tasks import place_tasks
+from ..trace.tracks import microseconds_since
+from ..views.executions import EXECUTION_TYPES, executions
+from ..views.runs import choose_run
+from .figures import bytes_in_words
+from .io import RunIo, io_sections, io_sentence, run_io, traced_by_task
+from .stream import occupancy, stream
+from .transfers import matrix, pairs_of, pairs_table
+
+__all__ = ["dask_run"]
+
+TYPES = (*EXECUTION_TYPES, "dask.transfer")
+
+
+def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -> Report:
+    """The report over one run.
+
+    run: its directory, or the directory's name; needed where the dataset holds several.
+    top: how many of the slowest tasks and of the largest transfers are listed.
+
+    Raises UsageError when a run is to be chosen, or top is no number above 0.
+    """
+    listed = _number(top)
+    name = choose_run(data, run, "--set run=NAME")
+    frames = load(data, TYPES, run=name)
+    (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
+    workers = data.view("dask.workers", run=name).collect()
+    start = _micros(summary["first_time"])
+    found = executions(frames).collect()
+    tasks = _timed(place_tasks(found, summary["last_time"]), start)
+    kinds = _by_prefix(tasks)
+    pairs = pairs_of(frames["dask.transfer"])
+    io = run_io(data, name)
+    return Report(
+        f"Dask run {name.rpartition('/')[2]}",
+        intro=[*_intro(summary, workers, tasks, pairs), *filter(None, [io_sentence(io)])],
+        sections=[
+            _lacks(summary),
+            *_streams(tasks, kinds, workers),
+            _prefixes(kinds),
+            _workers(workers, tasks, summary, moved=pairs.height > 0),
+            _states(frames),
+            *([matrix(pairs), pairs_table(pairs, listed)] if pairs.height else [_no_transfers()]),
+            *io_sections(io, tasks, start),
+            _slowest(io, tasks, listed),
+            _notes(),
+        ],
+    )
+
+
+def _timed(placed: pl.DataFrame, start: int) -> pl.DataFrame:
+    """With start and end in microseconds of the run."""
+    return placed.with_columns(microseconds_since(start, pl.col("start", "end")))
+
+
+def _intro(
+    summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, pairs: pl.DataFrame
+) -> list[str]:
+    hosts = {node["role"]: node["hosts"] for node in summary["nodes"]}
+    on = f" on {_count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
+    registered = summary["workers"]
+    known = "" if registered == workers.height else f" ({registered} of them registered)"
+    parts = [
+        f"{_count(summary['tasks'], 'task')}, {tasks['key'].n_unique():,} of them executed in "
+        f"{_count(tasks.height, 'execution')}; {_count(workers.height, 'worker')}{known}{on}, from "
+        f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
+        f"{summary['wall_s'] or 0:,.1f} s.",
+        f"{_executing(tasks)} {_moved(pairs)}",
+    ]
+    troubles = [
+        _count(summary[what], word)
+        for what, word in (
+            ("erred_tasks", "task that erred|tasks that erred"),
+            ("unfinished_tasks", "task left unfinished|tasks left unfinished"),
+        )
+        if summary[what]
+    ]
+    if troubles:
+        parts.append(f"There {'is' if troubles[0].startswith('1 ') else 'are'} "
+                     f"{' and '.join(troubles)}.")  # fmt: skip
+    return parts
+
+
+def _executing(tasks: pl.DataFrame) -> str:
+    if tasks.is_empty():
+        return "No execution is recorded."
+    unended = int(tasks["seconds"].is_null().sum())
+    if unended == tasks.height:
+        return "No execution was seen to end, so that their durations are not known."
+    left_out = f"; {_count(unended, 'execution')} not seen to end left out" if unended else ""
+    return f"Executing took {tasks['seconds'].sum():,.1f} thread-seconds{left_out}."
+
+
+def _moved(pairs: pl.DataFrame) -> str:
+    if pairs.is_empty():
+        return "No transfer is recorded."
+    moved = int(pairs["bytes"].sum() or 0)
+    return f"{bytes_in_words(moved)} moved between workers and to clients."
+
+
+def _lacks(summary: dict[str, Any]) -> Notes:
+    items = [f"{item[0].upper()}{item[1:]}." for item in summary["completeness_notes"]]
+    return Notes(
+        "completeness",
+        items or ["Nothing: all registered workers reported, and no event is known to be lost."],
+        title="What the record lacks",
+    )
+
+
+def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) -> list[Section]:
+    if tasks.is_empty():
+        return [
+            Notes(
+                "stream",
+                [
+                    "No execution is recorded: neither did a worker record that it executed a "
+                    "task, nor the scheduler that one reached memory."
+                ],
+                title="Task stream",
+            )
+        ]
+    return [
+        stream(tasks, kinds["prefix"].to_list()),
+        occupancy(tasks, workers["worker"].to_list(), workers["nthreads"].max()),  # type: ignore[arg-type]
+    ]
+
+
+def _by_prefix(tasks: pl.DataFrame) -> pl.DataFrame:
+    seconds = pl.col("seconds")
+    whole = pl.col("total_s").sum()
+    return (
+        tasks.group_by("prefix")
+        .agg(
+            executions=pl.len().cast(pl.Int64),
+            unended=seconds.is_null().sum().cast(pl.Int64),
+            tasks=pl.col("key").n_unique().cast(pl.Int64),
+            total_s=known_sum("seconds"),
+            mean_s=seconds.mean(),
+            median_s=seconds.median(),
+            max_s=seconds.max(),
+            size_bytes=known_sum("size_bytes"),
+        )
+        .with_columns(share=pl.when(whole > 0).then(pl.col("total_s") / whole))
+        .sort("total_s", "prefix", descending=[True, False], nulls_last=True)
+    )
+
+
+def _prefixes(kinds: pl.DataFrame) -> Table:
+    unended = [Column("unended", "not ended", doc="executions not seen to end; in no time here")]
+    return Table(
+        "prefixes",
+        kinds,
+        (
+            Column("prefix", doc="what tasks of one kind have in common in their keys"),
+            Column("tasks"),
+            Column("executions"),
+            *(unended if kinds["unended"].sum() else []),
+            Column("total_s", "total", "s"),
+            Column("share", "share", None, ".1%", doc="of the time of all executions that ended"),
+            Column("mean_s", "mean", "s"),
+            Column("median_s", "median", "s"),
+            Column("max_s", "longest", "s"),
+            Column(
+                "size_bytes",
+                "results",
+                "bytes",
+                doc="sizes of all results together, as the scheduler recorded them",
+            ),
+        ),
+        title="Kinds of tasks",
+    )
+
+
+def _workers(
+    workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any], *, moved: bool
+) -> Table:
+    wall = summary["wall_s"] or 0.0
+    share = pl.col("occupied_s") / wall if wall else pl.lit(None, pl.Float64)
+    rows = pl.concat([workers, _on_nobody(tasks)], how="diagonal").with_columns(share=share)
+    unended = [Column("unended", "not ended", doc="those not seen to end; in no time here")]
+    if not moved:
+        rows = rows.with_columns(bytes_received=None, bytes_sent=None)
+    return Table(
+        "workers",
+        rows,
+        (
+            Column("worker"),
+            Column("executed", doc="executions on it, as the scheduler or itself recorded them"),
+            *(unended if rows["unended"].sum() else []),
+            Column("nthreads", "threads", doc="that it has, as the logs say"),
+            Column("busy_s", "busy", "s", ",.2f", doc="durations of its executions together"),
+            Column(
+                "share", "occupied", None, ".1%",
+                doc="part of the run in which at least one of its threads was executing",
+            ),
+            Column("bytes_received", "received", "bytes", doc="by its own account"),
+            Column("bytes_sent", "sent", "bytes", doc="by its own account"),
+            Column("reported", doc="whether it recorded anything itself; silence is not idleness"),
+        ),
+        title="Workers",
+        note="What has no value was not recorded.",
+    )  # fmt: skip
+
+
+def _on_nobody(tasks: pl.DataFrame) -> pl.DataFrame:
+    """A row for executions on workers that nobody recorded; none where there is none."""
+    return (
+        tasks.filter(pl.col("worker").is_null())
+        .select(
+            worker=pl.lit("(not recorded)"),
+            executed=pl.len().cast(pl.Int64),
+            unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
+            busy_s=known_sum("seconds"),
+        )
+        .filter(pl.col("executed") > 0)
+    )
+
+
+def _states(frames: Frames) -> Table:
+    told = {
+        "scheduler": (frames["dask.task_transition"], ["key"]),
+        "workers": (frames["dask.worker_transition"], ["worker", "key"]),
+    }
+    tables = []
+    for by, (transitions, one) in told.items():
+        entered = transitions.select(*one, "time", "position", state="finish_state").sort(
+            "time", "position"
+        )
+        spent = (pl.col("time").shift(-1).over(one) - pl.col("time")).dt.total_microseconds() / 1e6
+        tables.append(
+            entered.with_columns(seconds=spent)
+            .group_by("state")
+            .agg(
+                tasks=pl.col("key").n_unique().cast(pl.Int64),
+                entered=pl.len().cast(pl.Int64),
+                total_s=pl.col("seconds").sum(),
+                mean_s=pl.col("seconds").mean(),
+                max_s=pl.col("seconds").max(),
+            )
+            .sort("total_s", "state", descending=[True, False])
+            .select(pl.lit(by).alias("told_by"), pl.all())
+        )
+    return Table(
+        "states",
+        pl.concat(pl.collect_all(tables)),
+        (
+            Column("told_by", "told by"),
+            Column("state"),
+            Column("tasks"),
+            Column("entered", doc="how often a task came into the state"),
+            Column("total_s", "total", "s", doc="over all tasks, until each left the state"),
+            Column("mean_s", "mean", "s"),
+            Column("max_s", "longest", "s"),
+        ),
+        title="Time in states",
+        group="told_by",
+        note="The state in which a task was last seen counts no time.",
+    )
+
+
+def _no_transfers() -> Notes:
+    return Notes("transfers", ["No transfer is recorded."], title="Transfers")
+
+
+def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:
+    slowest = tasks.sort("seconds", "key", descending=[True, False], nulls_last=True).head(top)
+    columns = [
+        Column("key"),
+        Column("worker"),
+        Column("start_s", "start", "s", ",.3f", doc="since the first event of the run"),
+        Column("seconds", "duration", "s"),
+        Column("size_bytes", "result", "bytes"),
+    ]
+    traced = traced_by_task(io)
+    if traced is not None:
+        slowest = slowest.join(traced, on=["key", "worker"], how="left", maintain_order="left")
+        columns += [
+            Column("read_bytes", "read, traced", "bytes",
+                   doc="by all executions of the task on that worker"),
+            Column("write_bytes", "written, traced", "bytes"),
+        ]  # fmt: skip
+    return Table(
+        "slowest",
+        slowest.with_columns(start_s=pl.col("start") / 1e6),
+        columns,
+        title="Slowest tasks",
+        note=None if tasks.height <= top else f"The {top} longest of {tasks.height:,} executions.",
+    )
+
+
+def _notes() -> Notes:
+    return Notes(
+        "notes",
+        [
+            "An execution is what the scheduler saw reach memory, or what a worker recorded as "
+            "executing; what both recorded counts once. It is shown where the worker itself says "
+            "that it was executing; where the worker recorded nothing, at begins and ends as the "
+            "scheduler has them, which may be off by the clocks' difference. Durations are those "
+            "that the scheduler has of the worker, else those of the worker's own transitions.",
+            "Bytes of files are of three kinds. Counted: moved, by Darshan's counters. Traced: "
+            "asked for in single operations that DXT recorded, each with its time. Untraced: the "
+            "difference, mostly buffered I/O (STDIO), of which Darshan keeps counts alone.",
+            "Transfers are told by the side that sends and the side that receives, or by one of "
+            "them; of each pair of workers the larger account counts.",
+            "`harvest mofka-dask trace` writes the same run as a timeline to zoom into.",
+        ],
+        title="How to read it",
+    )
+
+
+def _number(text: int | str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise UsageError(f"top={text!r} is no number above 0", remedy="write top=20")
+    return number
+
+
+def _count(number: int, word: str) -> str:
+    """``1 task``, ``2,000 tasks``; word: the singular, or singular|plural."""
+    one, _, many = word.partition("|")
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _clock(time: Any) -> str:
+    return "?" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
+
+
+def _micros(time: Any) -> int:
+    return 0 if time is None else round(time.timestamp() * 1_000_000)

@@ -1,0 +1,266 @@
+"""The task stream and the occupancy of workers, as plots."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from harvest.report import Notes, Plot
+
+from .figures import COLOURS, INK, OTHER, covered, name_workers, shades, short
+
+__all__ = ["lines_of", "most_at_once", "occupancy", "stream"]
+
+DRAWN_AS_SHAPES = 2_500
+IMAGE_COLUMNS = 1_500
+OCCUPANCY_COLUMNS = 240
+PALE = 0.35
+LINE = ["worker", "thread", "lane"]
+"""What has a line of its own: a thread, or where it is not known, what ran at the same time."""
+
+
+def lines_of(tasks: pl.DataFrame) -> pl.DataFrame:
+    """The lines of a task stream: worker, thread, lane and ``line``, from 0 at the top."""
+    return (
+        tasks.select(LINE)
+        .unique()
+        .sort(LINE, nulls_last=True)
+        .with_row_index("line")
+        .with_columns(pl.col("line").cast(pl.Int64))
+    )
+
+
+def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
+    """Executions as bars on the line of their worker and thread, coloured by prefix.
+
+    tasks: worker, thread, lane, prefix, seconds (null: not seen to end), start and end in
+        microseconds of the run.
+    prefixes: those that have a colour of their own come first, by importance.
+    """
+    lines = lines_of(tasks)
+    colours = {name: COLOURS[i] if i < len(COLOURS) else OTHER for i, name in enumerate(prefixes)}
+    placed = tasks.join(lines, on=LINE, how="left", nulls_equal=True)
+    first, last = _range(placed)
+    height = min(1.1 + 0.16 * lines.height, 7.5) if lines.height > 6 else 2.2
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        if placed.height <= DRAWN_AS_SHAPES:
+            _bars(axes, placed, colours)
+        else:
+            _image(axes, placed, colours, lines.height, first, last)
+        axes.set_ylim(lines.height - 0.4, -0.6)
+        margin = (last - first) / 100  # or a bar at an end would be cut in two
+        axes.set_xlim((first - margin) / 1e6, (last + margin) / 1e6)
+        axes.set_xlabel("seconds since the first event of the run")
+        _blocks(axes, lines)
+        axes.grid(visible=False, axis="y")
+        _legend(figure, colours)
+
+    return Plot(
+        "stream",
+        draw,
+        "Task stream",
+        f"{tasks.height:,} executions of {len(colours)} kinds of tasks over time, on "
+        f"{_lines(lines)}, coloured by prefix.{_pale(tasks)}",
+        size=(9.4, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
+    )
+
+
+def _lines(lines: pl.DataFrame) -> str:
+    workers = f"{lines['worker'].n_unique()} workers"
+    known = lines.filter(pl.col("thread").is_not_null()).select("worker", "thread").n_unique()
+    if known == lines.height:
+        return f"a line for each of {known} threads on {workers}"
+    return (
+        f"{lines.height} lines of {workers}: one for each thread that is known, and others for "
+        "what ran at the same time on threads that are not recorded"
+    )
+
+
+def _pale(tasks: pl.DataFrame) -> str:
+    unended = int(tasks["seconds"].is_null().sum())
+    if not unended:
+        return ""
+    return f" {unended:,} were not seen to end: they are drawn pale, up to the run's last event."
+
+
+def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) -> Plot | Notes:
+    """How many threads of each worker were executing, over time.
+
+    workers: all that the run had, so that the idle ones show; threads: that a worker has, None
+        where it is not known.  Executions that were not seen to end are left out.
+    """
+    unended = int(tasks["seconds"].is_null().sum())
+    tasks = tasks.filter(pl.col("seconds").is_not_null())
+    if tasks.is_empty():
+        return Notes(
+            "occupancy",
+            ["No execution was seen to end, so that how busy workers were is not known."],
+            title="Occupancy of workers",
+        )
+    most = max(threads or 1, most_at_once(tasks))
+    first, last = _range(tasks)
+    shifted = tasks.with_columns(pl.col("start", "end") - first)
+    columns = OCCUPANCY_COLUMNS
+    cells = covered(shifted, ["worker"], columns, last - first)
+    width = max(last - first, 1) / columns
+
+    def draw(figure: Any) -> None:
+        import numpy as np
+
+        places = {name: number for number, name in enumerate(workers)}
+        grid = np.zeros((max(len(workers), 1), columns))
+        for worker, column, micros in cells.iter_rows():
+            if worker in places:
+                grid[places[worker], column] = micros / width
+        above, axes = figure.subplots(
+            2, 1, sharex=True, height_ratios=[1.0, max(0.17 * len(workers), 0.9)]
+        )
+        edges = np.linspace(first / 1e6, last / 1e6, columns + 1)
+        above.stairs(grid.sum(axis=0), edges, color="C0", fill=True, alpha=0.35)
+        above.stairs(grid.sum(axis=0), edges, color="C0", linewidth=1.0)
+        above.set_ylabel("all workers", fontsize=8)
+        above.set_ylim(bottom=0)
+        image = axes.pcolormesh(
+            edges, np.arange(len(workers) + 1) - 0.5, grid, cmap=shades(), vmin=0,
+            vmax=most, rasterized=True,
+        )  # fmt: skip
+        axes.set_ylim(len(workers) - 0.5, -0.5)
+        name_workers(axes, workers, range(len(workers)))
+        axes.grid(visible=False)
+        axes.set_xlabel("seconds since the first event of the run")
+        bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
+        bar.ax.yaxis.get_major_locator().set_params(integer=True)
+        bar.set_label("threads executing", fontsize=8)
+        bar.outline.set_visible(False)
+
+    scale = (
+        f"A worker has {threads} threads, as the logs say."
+        if threads
+        else "The logs do not say how many threads a worker has: the darkest is the most that ran "
+        "on one at the same time."
+    )
+    left_out = {
+        f"{unended:,} executions that were not seen to end": unended,
+        "executions on workers that are not recorded": tasks["worker"].null_count(),
+    }
+    return Plot(
+        "occupancy",
+        draw,
+        "Occupancy of workers",
+        f"Above, how many threads of all workers were executing tasks over time; below, a row for "
+        f"each of {len(workers)} workers, darker where more of its threads were. {scale}"
+        + "".join(f" Without {what}." for what, count in left_out.items() if count),
+        size=(9.4, min(2.6 + 0.17 * len(workers), 8.0)),
+    )
+
+
+def most_at_once(tasks: pl.DataFrame) -> int:
+    """How many executions ran on one worker at the same time, at most."""
+    turns = pl.concat(
+        [
+            tasks.select("worker", at="start", more=pl.lit(1)),
+            tasks.select("worker", at="end", more=pl.lit(-1)),
+        ]
+    ).sort("at", "more")
+    return int(turns.select(pl.col("more").cum_sum().over("worker").max()).item() or 0)
+
+
+def _range(tasks: pl.DataFrame) -> tuple[int, int]:
+    first, last = int(tasks["start"].min() or 0), int(tasks["end"].max() or 0)  # type: ignore[arg-type]
+    return first, max(last, first + 1)
+
+
+def _bars(axes: Any, placed: pl.DataFrame, colours: dict[str | None, str]) -> None:
+    ended = pl.col("seconds").is_not_null()
+    for (name, colour), pale in itertools.product(colours.items(), (False, True)):
+        of_kind = pl.col("prefix").eq_missing(pl.lit(name, pl.String))
+        mine = placed.filter(of_kind & (ended ^ pale))
+        axes.barh(
+            mine["line"].to_numpy(),
+            ((mine["end"] - mine["start"]) / 1e6).to_numpy(),
+            left=(mine["start"] / 1e6).to_numpy(),
+            height=0.82,
+            color=colour,
+            linewidth=0.4,
+            alpha=PALE if pale else None,
+            # the shortest are still to be seen
+            edgecolor=colour,
+        )
+
+
+def _image(
+    axes: Any,
+    placed: pl.DataFrame,
+    colours: dict[str | None, str],
+    lines: int,
+    first: int,
+    last: int,
+) -> None:
+    """A picture: each cell in the colour of what ran longest there, as dense as it was busy."""
+    import numpy as np
+    from matplotlib.colors import to_rgb
+
+    number = {name: i for i, name in enumerate(colours)}
+    kinds = pl.DataFrame(
+        {"prefix": list(number), "kind": list(number.values())},
+        schema={"prefix": pl.String, "kind": pl.Int64},
+    )
+    shifted = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
+        "line", "kind", pl.col("start", "end") - first, pale=pl.col("seconds").is_null()
+    )
+    cells = (
+        covered(shifted, ["line", "kind", "pale"], IMAGE_COLUMNS, last - first)
+        .with_columns(covered=pl.col("covered") * pl.when("pale").then(PALE).otherwise(1.0))
+        .sort("covered", "kind", descending=[True, False])
+        .group_by("line", "column", maintain_order=True)
+        .agg(pl.col("kind").first(), pl.col("covered").sum())
+    )
+    share = (cells["covered"] / (max(last - first, 1) / IMAGE_COLUMNS)).clip(0, 1).to_numpy()
+    picture = np.zeros((lines, IMAGE_COLUMNS, 4))
+    palette = np.array([to_rgb(colour) for colour in colours.values()])
+    place = (cells["line"].to_numpy(), cells["column"].to_numpy())
+    picture[(*place, slice(0, 3))] = palette[cells["kind"].to_numpy()]
+    # what is short is faint, but never gone
+    picture[(*place, 3)] = 0.25 + 0.75 * share
+    axes.imshow(
+        picture,
+        extent=(first / 1e6, last / 1e6, lines - 0.5, -0.5),
+        aspect="auto",
+        interpolation="nearest",
+        rasterized=True,
+    )
+
+
+def _blocks(axes: Any, lines: pl.DataFrame) -> None:
+    """Names of workers beside their lines, and rules between workers."""
+    blocks = lines.group_by("worker", maintain_order=True).agg(
+        first=pl.col("line").min(), last=pl.col("line").max()
+    )
+    name_workers(
+        axes, blocks["worker"].to_list(), ((blocks["first"] + blocks["last"]) / 2).to_list()
+    )
+    if blocks.height <= 120:
+        for edge in blocks["last"].to_list()[:-1]:
+            axes.axhline(edge + 0.5, color=INK, linewidth=0.4, alpha=0.35)
+
+
+def _legend(figure: Any, colours: dict[str | None, str]) -> None:
+    from matplotlib.patches import Patch
+
+    named = list(colours)[: len(COLOURS)]
+    handles = [Patch(color=colours[name], label=_shown(name)) for name in named]
+    if len(colours) > len(named):
+        others = len(colours) - len(named)
+        handles.append(Patch(color=OTHER, label=f"{others} other" + ("s" if others > 1 else "")))
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=4, handlelength=1.0, handleheight=0.9
+    )
+
+
+def _shown(name: str | None) -> str:
+    return "not told" if name is None else short(name)

@@ -1,0 +1,144 @@
+"""What moved between the workers of a run, and to clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest.report import Column, Plot, Table
+
+from ..frames import moved_bytes
+from .figures import INK, bytes_in_words, shades, short
+
+__all__ = ["CLIENT", "matrix", "pairs_of", "pairs_table"]
+
+CLIENT = "a client"
+NUMBERED = 12
+"""Workers up to which a matrix bears its numbers."""
+
+
+def pairs_of(transfers: pl.LazyFrame) -> pl.DataFrame:
+    """One row per pair of workers: source, target, movements, bytes, seconds, and who told.
+
+    A movement is told by the side that sends and the side that receives, or by one of them: per
+    pair the larger of the two accounts is taken.
+    """
+    pair = ["source", "target"]
+    told = transfers.select(
+        "direction",
+        "duration_s",
+        source=pl.col("fulfiller").fill_null(CLIENT),
+        target=pl.col("requestor").fill_null(CLIENT),
+        bytes=moved_bytes(),
+    )
+    return (
+        told.group_by(*pair, "direction")
+        .agg(
+            movements=pl.len().cast(pl.Int64),
+            bytes=pl.col("bytes").sum(),
+            seconds=pl.col("duration_s").sum(),
+        )
+        .group_by(pair)
+        .agg(
+            pl.col("movements").max(),
+            pl.col("bytes").max(),
+            pl.col("seconds").max(),
+            sides=pl.when(pl.len() > 1)
+            .then(pl.lit("both sides"))
+            .when((pl.col("direction") == "outgoing").all())
+            .then(pl.lit("the sender"))
+            .otherwise(pl.lit("the receiver")),
+        )
+        .sort("bytes", *pair, descending=[True, False, False])
+        .collect()
+    )
+
+
+def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
+    """The pairs that moved most."""
+    rate = pl.when(pl.col("seconds") > 0).then(pl.col("bytes") / pl.col("seconds") / 1e6)
+    return Table(
+        "transfers",
+        pairs.head(top).with_columns(mb_per_s=rate),
+        (
+            Column("source", "from"),
+            Column("target", "to"),
+            Column("movements"),
+            Column("bytes", unit="bytes"),
+            Column("seconds", "time", "s", ",.3f"),
+            Column("mb_per_s", "rate", "MB/s", ",.1f"),
+            Column(
+                "sides",
+                "told by",
+                doc="who told of the movements; of two accounts the larger counts",
+            ),
+        ),
+        title="Transfers between workers",
+        note=None if pairs.height <= top else f"The {top} largest of {pairs.height:,} pairs.",
+    )
+
+
+def matrix(pairs: pl.DataFrame) -> Plot:
+    """Bytes from each worker (rows) to each (columns)."""
+    sources = sorted(pairs["source"].unique(), key=_client_last)
+    targets = sorted(pairs["target"].unique(), key=_client_last)
+    total = int(pairs["bytes"].sum() or 0)
+    largest = pairs.row(0, named=True)
+    side = max(len(sources), len(targets))
+    numbered = side <= NUMBERED
+
+    def draw(figure: Any) -> None:
+        import numpy as np
+        from matplotlib.colors import LogNorm
+
+        axes = figure.subplots()
+        grid = np.full((len(sources), len(targets)), np.nan)
+        for source, target, size in pairs.select("source", "target", "bytes").iter_rows():
+            grid[sources.index(source), targets.index(target)] = size or np.nan
+        sizes = grid[~np.isnan(grid)]
+        wide = len(sizes) > 1 and sizes.max() / sizes.min() > 50
+        norm = LogNorm(sizes.min() / 3, sizes.max()) if wide else None
+        limits = {} if wide else {"vmin": 0, "vmax": sizes.max() if len(sizes) else 1}
+        cells = shades(0.6 if numbered else 1.0)
+        image = axes.pcolormesh(grid, cmap=cells, norm=norm, rasterized=True, **limits)
+        if numbered:
+            for (y, x), size in np.ndenumerate(grid):
+                if not np.isnan(size):
+                    axes.text(x + 0.5, y + 0.5, bytes_in_words(size), ha="center", va="center",
+                              fontsize=7.5, color=INK)  # fmt: skip
+        _names(axes.xaxis, targets)
+        _names(axes.yaxis, sources)
+        axes.set_xlim(0, len(targets))
+        axes.set_ylim(len(sources), 0)
+        axes.tick_params(axis="x", rotation=35 if len(targets) <= 12 else 90)
+        for label in axes.get_xticklabels():
+            label.set_ha("right")
+            label.set_rotation_mode("anchor")
+        axes.tick_params(length=0)
+        axes.set_xlabel("to")
+        axes.set_ylabel("from")
+        axes.grid(visible=False)
+        bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
+        bar.ax.yaxis.set_major_formatter(lambda value, _: bytes_in_words(value))
+        bar.ax.minorticks_off()
+        bar.outline.set_visible(False)
+
+    return Plot(
+        "transfer-matrix",
+        draw,
+        "Bytes moved between workers",
+        f"Bytes from each worker (rows) to each worker or client (columns), "
+        f"{bytes_in_words(total)} in all; most went from {short(largest['source'])} to "
+        f"{short(largest['target'])}: {bytes_in_words(largest['bytes'])}.",
+        size=(7.5 if side <= NUMBERED else 8.6, min(2.0 + 0.32 * len(sources), 8.0)),
+    )
+
+
+def _client_last(name: str) -> tuple[bool, str]:
+    return (name == CLIENT, name)
+
+
+def _names(axis: Any, names: list[str]) -> None:
+    step = -(-len(names) // 40) or 1
+    axis.set_ticks([i + 0.5 for i in range(0, len(names), step)], [short(n) for n in names[::step]])

@@ -1,0 +1,43 @@
+"""``harvest mofka-dask trace``: a run as a timeline that Perfetto shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import harvest
+
+__all__ = ["trace"]
+
+NAMES = {
+    "task": ("execution", "executions"),
+    "transfer": ("transfer", "transfers"),
+    "io": ("I/O segment", "I/O segments"),
+}
+
+
+def trace(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="Output: .json or .json.gz."),
+    ] = Path("trace.json"),
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="The run: its directory, or the directory's name."
+        ),
+    ] = None,
+) -> None:
+    """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.
+
+    A track per worker and thread holds the executions of tasks, and within
+    them the I/O that Darshan traced. Transfers are joined by arrows.
+    """
+    from .view import write_trace
+
+    counts = write_trace(harvest.open(dataset), output, run=run)
+    told = [f"{counts[cat]:,} {names[counts[cat] != 1]}" for cat, names in NAMES.items()]
+    typer.echo(f"{', '.join(told)} written to {output}")

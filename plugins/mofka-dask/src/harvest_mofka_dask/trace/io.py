@@ -1,0 +1,200 @@
+"""I/O that Darshan traced, as slices of a trace: below the task on whose thread it was done.
+
+Logs are taken one after the other, so that memory grows with the longest log alone.  Tasks and
+workers are found as for the view ``dask.task_io``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import polars as pl
+
+from ..io.match import Correlation
+from .lanes import with_lanes
+from .tasks import worker_pid
+from .tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+
+__all__ = ["SEGMENT", "IoPlacer", "logs"]
+
+SEGMENT = "darshan.dxt_segment"
+COLUMNS = (
+    *("origin", "hostname", "pid", "rank", "thread", "module", "path", "op", "offset", "length"),
+    *("start_time", "end_time"),
+)
+LOG_ROWS = 1_000_000
+"""Segments of a log that are placed at a time."""
+OTHERS_PLACE = 200
+THREADS_PLACE = 500_000
+
+
+def logs(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """Origin, piece and segments of each log; a log of more than LOG_ROWS comes in pieces."""
+    waiting: list[pl.DataFrame] = []
+    pieces: Counter[str] = Counter()
+
+    def flush() -> Iterator[tuple[str, int, pl.DataFrame]]:
+        if waiting:
+            origin = waiting[0]["origin"][0]
+            yield origin, pieces[origin], pl.concat(waiting)
+            pieces[origin] += 1
+            waiting.clear()
+
+    chosen = segments.select(pl.col("origin").cast(pl.String), *COLUMNS[1:])
+    for batch in chosen.collect_batches(chunk_size=BATCH_ROWS):
+        for part in batch.partition_by("origin", maintain_order=True):
+            full = sum(frame.height for frame in waiting) >= LOG_ROWS
+            if waiting and (full or waiting[0]["origin"][0] != part["origin"][0]):
+                yield from flush()
+            waiting.append(part)
+    yield from flush()
+
+
+@attrs.define
+class IoPlacer:
+    """Makes the events of logs, given where the tasks of a run are.
+
+    tasks: from ``place_tasks``; start: of the run, in microseconds of the epoch.
+    known: tells the task of each operation, and the worker of each thread.
+    programs: by origin of a log, the command line of its process.
+    left_out: segments without times, which no picture can show.
+    """
+
+    tasks: pl.DataFrame
+    tracks: Tracks
+    start: int
+    known: Correlation
+    programs: Mapping[str, str] = attrs.field(factory=dict)
+    left_out: int = 0
+    _labelled: set[int] = attrs.field(factory=set, init=False)
+    _lines: set[tuple[Any, ...]] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._lines = set(self.tasks.select("worker", "thread").unique().iter_rows())
+
+    def events(self, origin: str, piece: int, log: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Batches of events, one slice for each segment of a log that has times."""
+        timed = log.filter(pl.col("start_time").is_not_null()).with_columns(
+            start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
+        )
+        self.left_out += log.height - timed.height
+        if timed.is_empty():
+            return
+        placed = place_segments(self._attributed(timed, origin), self.tasks)
+        numbers = self._numbers(placed, origin, piece)
+        yield self.tracks.news()
+        for batch in placed.iter_slices(BATCH_ROWS):
+            numbered = batch.join(numbers, on=TRACK, how="left", nulls_equal=True)
+            yield conformed(_slices(numbered, self.start), self.tracks.run)
+
+    def _attributed(self, log: pl.DataFrame, origin: str) -> pl.DataFrame:
+        """With the columns worker, of the process, and key, of the task."""
+        tied = self.known.tied.filter(pl.col("origin") == origin)
+        workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
+        lanes = tied.select("rank", "thread", "lane", "spare")
+        found = self.known.matched(
+            log.lazy().join(lanes.lazy(), on=["rank", "thread"], how="left")
+        ).collect()
+        return (
+            found.with_columns(key=self.known.tasks["key"].gather(found["task"]))
+            .join(workers, on="rank", how="left")
+            .drop("lane")
+        )
+
+    def _numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
+        """The numbers of process and thread for each track of a log."""
+        ids: list[tuple[Any, ...]] = []
+        found = placed.select(TRACK).unique().sort(TRACK, nulls_last=True)
+        for number, line in enumerate(found.rows()):
+            hostname, pid_there, rank, thread, worker, lane = line
+            named = f"{hostname or 'host not told'}, process {pid_there or 'not told'}"
+            if worker is None:
+                process = ("log", origin, hostname, pid_there, rank)
+                pid = self.tracks.process(process, named, OTHERS_PLACE)
+                label = program_name(self.programs.get(origin))
+            else:
+                pid, label = worker_pid(self.tracks, worker), named
+            if label and pid not in self._labelled:
+                self._labelled.add(pid)
+                self.tracks.label(pid, label)
+            if (worker, thread) in self._lines and lane == 0 and piece == 0:
+                tid = self.tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
+            else:
+                name = "I/O, thread not told" if thread is None else f"thread {thread}, I/O"
+                name += "" if lane == 0 else f" · {lane + 1}"
+                key = ("io", origin, piece, rank, thread, lane)
+                tid = self.tracks.thread(pid, key, name, THREADS_PLACE + number)
+            ids.append((*line, pid, tid))
+        schema = {key: placed.schema[key] for key in TRACK}
+        return pl.DataFrame(
+            ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row"
+        )
+
+
+def program_name(command: str | None) -> str:
+    """The first words of a command line, without directories."""
+    words = (command or "").split()[:PROGRAM_WORDS]
+    return " ".join(word.rpartition("/")[2] or word for word in words)
+
+
+PROGRAM_WORDS = 4
+LINE = ["hostname", "pid", "rank", "thread", "worker"]
+TRACK = [*LINE, "lane"]
+
+
+def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    """Segments with ``lane``.
+
+    segments: has LINE, start and end.  tasks: from ``place_tasks``.
+
+    In lane 0 segments and the tasks of lane 0 nest or are apart; what would overlap without
+    nesting is in lanes of its own.
+    """
+    windows = (
+        tasks.filter(pl.col("thread").is_not_null() & (pl.col("lane") == 0))
+        .select("worker", "thread", "start", task_end="end")
+        .sort("start", "task_end")
+    )
+    on: dict[str, Any] = {"on": "start", "by": ["worker", "thread"], "check_sortedness": False}
+    joined = (
+        segments.sort("start")
+        .join_asof(windows, strategy="backward", **on)
+        .join_asof(
+            windows.select("worker", "thread", "start", next_start="start"),
+            strategy="forward",
+            **on,
+        )
+    )
+    inside = (pl.col("end") <= pl.col("task_end")).fill_null(value=False)
+    outside = (pl.col("start") >= pl.col("task_end")).fill_null(value=True) & (
+        pl.col("end") <= pl.col("next_start")
+    ).fill_null(value=True)
+    told = joined.with_columns(fits=inside | outside)
+    first = with_lanes(told.filter("fits"), LINE, nest=True)
+    rest = pl.concat([first.filter(pl.col("lane") > 0).drop("lane"), told.filter(~pl.col("fits"))])
+    more = with_lanes(rest, LINE, nest=True).with_columns(pl.col("lane") + 1)
+    return pl.concat([first.filter(pl.col("lane") == 0), more]).drop(
+        "task_end", "next_start", "fits"
+    )
+
+
+def _slices(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
+    return numbered.select(
+        "tid",
+        pid="number",
+        name="op",
+        cat=pl.lit("io"),
+        ph=pl.lit("X"),
+        ts=microseconds_since(start, pl.col("start")),
+        dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+        args=args_of(
+            path=pl.col("path"),
+            bytes=pl.col("length"),
+            offset=pl.col("offset"),
+            module=pl.col("module"),
+            task=pl.col("key"),
+        ),
+    )

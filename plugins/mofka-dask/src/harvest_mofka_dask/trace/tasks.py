@@ -1,0 +1,86 @@
+"""Executions of tasks as slices of a trace: a track per worker and thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from .lanes import with_lanes
+from .tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+
+__all__ = ["UNKNOWN_PLACE", "WORKER_PLACE", "place_tasks", "task_events", "worker_pid"]
+
+WORKER_PLACE = 100
+UNKNOWN_PLACE = 90
+TRANSFERS_PLACE = 1_000_000
+LANES = 1_000
+
+
+def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
+    """Executions of one run with ``lane`` and with an end.
+
+    last_time: taken for the end of what was never seen to end.  Executions of which nothing tells
+    a time are left out.
+    """
+    end = pl.col("end").fill_null(pl.max_horizontal("start", pl.lit(last_time)))
+    timed = found.with_columns(end=end).filter(
+        pl.col("start").is_not_null() & pl.col("end").is_not_null()
+    )
+    return with_lanes(timed, ["worker", "thread"])
+
+
+def worker_pid(tracks: Tracks, worker: str | None) -> int:
+    """The process of a trace that stands for a worker."""
+    if worker is None:
+        return tracks.process(("worker", None), "worker not told", UNKNOWN_PLACE)
+    return tracks.process(("worker", worker), f"worker {worker}", WORKER_PLACE)
+
+
+def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
+    """Batches of events, one slice for each execution.
+
+    placed: from ``place_tasks``; start: of the run, in microseconds of the epoch.
+    """
+    order: dict[tuple[str | None, int | None], int] = {}
+    lines = (
+        placed.select("worker", "thread", "lane")
+        .unique()
+        .sort("worker", "thread", "lane", nulls_last=True)
+    )
+    ids = []
+    for worker, thread, lane in lines.iter_rows():
+        pid = worker_pid(tracks, worker)
+        number = order.setdefault((worker, thread), len(order))
+        more = "" if lane == 0 else f" · overlap {lane}"
+        name = "thread not told" if thread is None else f"thread {thread}"
+        tid = tracks.thread(
+            pid, ("thread", thread, lane), name + more, min(number * LANES + lane, TRANSFERS_PLACE)
+        )
+        ids.append((worker, thread, lane, pid, tid))
+    yield tracks.news()
+    schema = {"worker": pl.String, "thread": pl.Int64, "lane": pl.Int64}
+    numbers = pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
+    for batch in placed.iter_slices(BATCH_ROWS):
+        events = batch.join(numbers, on=list(schema), how="left", nulls_equal=True).select(
+            "pid",
+            "tid",
+            name=pl.coalesce("prefix", "key"),
+            cat=pl.lit("task"),
+            ph=pl.lit("X"),
+            ts=microseconds_since(start, pl.col("start")),
+            dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+            args=args_of(
+                key=pl.col("key"),
+                outcome=pl.col("outcome").fill_null("not seen to end"),
+                told_by=pl.when("by_scheduler", "by_worker")
+                .then(pl.lit("scheduler and worker"))
+                .when("by_scheduler")
+                .then(pl.lit("scheduler"))
+                .otherwise(pl.lit("worker")),
+                begins_us=microseconds_since(start, pl.col("begins")),
+                ends_us=microseconds_since(start, pl.col("ends")),
+                size_bytes=pl.col("size_bytes"),
+            ),
+        )
+        yield conformed(events, tracks.run)

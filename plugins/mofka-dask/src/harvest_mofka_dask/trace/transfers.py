@@ -1,0 +1,142 @@
+"""Transfers as slices of a trace, joined across workers by flows.
+
+A movement of data is told by the side that received it, by the one that sent it, or by both.
+Each telling is a slice on its worker's track of incoming or outgoing transfers.  A movement that
+one side alone told gets a second slice on the other side's track, of category
+``transfer.untold``.  From each movement's outgoing slice a flow leads to the incoming one, unless
+the two clocks have the one over before the other began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from ..frames import moved_bytes
+from .lanes import with_lanes
+from .tasks import LANES, TRANSFERS_PLACE, worker_pid
+from .tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+
+__all__ = ["CLIENTS_PLACE", "transfer_events", "transfer_slices"]
+
+CLIENTS_PLACE = 10
+MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
+
+
+def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
+    """One row per slice: place, direction, told, movement, start, end, bytes, keys, lane.
+
+    transfers: rows of dask.transfer of one run.  Those without any time are left out.
+    """
+    names = pl.col("keys").list.eval(pl.element().struct.field("key"))
+    told = (
+        transfers.with_row_index("row")
+        .with_columns(
+            start=pl.coalesce("start_time", "time", "end_time"),
+            end=pl.coalesce("end_time", "time", "start_time"),
+            bytes=moved_bytes(),
+            names=names,
+            signature=names.list.sort().list.join("\x1f").fill_null(""),
+        )
+        .filter(pl.col("start").is_not_null())
+        # what is over within the clock's microsecond is drawn as long as that
+        .with_columns(end=pl.max_horizontal("end", pl.col("start") + pl.duration(microseconds=1)))
+        .sort("start", "row")
+        .with_columns(
+            nth=pl.int_range(pl.len()).over("direction", "fulfiller", "requestor", "signature")
+        )
+    )
+    movements = told.select(MOVEMENT).unique(maintain_order=True).with_row_index("movement")
+    told = told.join(movements, on=MOVEMENT, how="left", nulls_equal=True).with_columns(
+        told=pl.lit(value=True)
+    )
+    alone = (
+        told.filter(pl.len().over("movement") == 1)
+        .with_columns(
+            direction=pl.col("direction").replace_strict(
+                {"incoming": "outgoing", "outgoing": "incoming"}, default=None
+            ),
+            told=pl.lit(value=False),
+        )
+        .filter(pl.col("direction").is_not_null())
+    )
+    slices = pl.concat([told, alone]).with_columns(
+        place=pl.when(pl.col("direction") == "outgoing").then("fulfiller").otherwise("requestor"),
+        peer=pl.when(pl.col("direction") == "outgoing").then("requestor").otherwise("fulfiller"),
+    )
+    # a side that names no worker is the one that tells, else a client
+    slices = slices.with_columns(
+        place=pl.when("told").then(pl.coalesce("worker", "place")).otherwise("place")
+    )
+    return with_lanes(slices, ["place", "direction"])
+
+
+def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
+    """Batches of events: the slices, and a flow for each movement that has two."""
+    lines = (
+        slices.select("place", "direction", "lane")
+        .unique()
+        .sort("place", "direction", "lane", nulls_last=True)
+    )
+    ids = []
+    for place, direction, lane in lines.iter_rows():
+        if place is None:
+            pid = tracks.process(("clients",), "clients", CLIENTS_PLACE)
+        else:
+            pid = worker_pid(tracks, place)
+        name = f"transfers {direction}" + ("" if lane == 0 else f" · {lane + 1}")
+        order = TRANSFERS_PLACE + (LANES if direction == "outgoing" else 0) + lane
+        ids.append((place, direction, lane, pid,
+                    tracks.thread(pid, ("transfers", direction, lane), name, order)))  # fmt: skip
+    yield tracks.news()
+    schema = {"place": pl.String, "direction": pl.String, "lane": pl.Int64}
+    numbers = pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
+    numbered = slices.join(numbers, on=list(schema), how="left", nulls_equal=True)
+    for batch in numbered.iter_slices(BATCH_ROWS):
+        yield conformed(_slices(batch, start), tracks.run)
+    flows = _flows(numbered, start)
+    for batch in flows.iter_slices(BATCH_ROWS):
+        yield conformed(batch, tracks.run)
+
+
+def _slices(batch: pl.DataFrame, start: int) -> pl.DataFrame:
+    peer = pl.col("peer").fill_null("a client")
+    outgoing = pl.col("direction") == "outgoing"
+    return batch.select(
+        "pid",
+        "tid",
+        name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
+        cat=pl.when("told").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
+        ph=pl.lit("X"),
+        ts=microseconds_since(start, pl.col("start")),
+        dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+        args=args_of(
+            bytes=pl.col("bytes"),
+            keys=pl.col("names"),
+            told_by=pl.col("worker"),
+            copies=pl.col("copies"),
+        ),
+    )
+
+
+def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
+    columns = ("movement", "start", "end", "pid", "tid")
+    sent = numbered.filter(pl.col("direction") == "outgoing").select(columns)
+    received = numbered.filter(pl.col("direction") == "incoming").select(columns)
+    both = (
+        sent.join(received, on="movement", suffix="_in")
+        # an arrow cannot lead back in time
+        .with_columns(arrives=pl.max_horizontal("start", "start_in"))
+        .filter(pl.col("arrives") < pl.col("end_in"))
+    )
+    common = {"name": pl.lit("transfer"), "cat": pl.lit("transfer")}
+    begun = both.select(
+        "pid", "tid", **common, ph=pl.lit("s"), id="movement",
+        ts=microseconds_since(start, pl.col("start")), bp=pl.lit(None, pl.String),
+    )  # fmt: skip
+    ended = both.select(
+        pid="pid_in", tid="tid_in", **common, ph=pl.lit("f"), id="movement",
+        ts=microseconds_since(start, pl.col("arrives")), bp=pl.lit("e"),
+    ).select(begun.columns)  # fmt: skip
+    return pl.concat([begun, ended])

@@ -1,0 +1,254 @@
+"""The view ``dask.trace``, and the same events as a file for Perfetto or chrome://tracing.
+
+Events are made batch by batch: in memory are the executions and transfers of one run, and the
+I/O of one log.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+import polars as pl
+
+from harvest import UsageError
+from harvest.toolkit.files import replacing
+
+from ..frames import Frames, load
+from ..io.match import correlate
+from ..io.ties import runs_of_logs
+from ..views.executions import EXECUTION_TYPES, executions
+from ..views.runs import choose_run, choose_runs
+from .io import SEGMENT, IoPlacer, logs
+from .tasks import place_tasks, task_events
+from .tracks import EVENT, FIRST_TID, Tracks
+from .transfers import transfer_events, transfer_slices
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["SUFFIXES", "RunTrace", "segments_of", "stray_logs", "trace", "write_trace"]
+
+SUFFIXES = (".json", ".json.gz")
+TRACED_TYPES = (*EXECUTION_TYPES, "dask.transfer")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """The events of runs in Chrome's Trace Event Format, one row each.
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns: run; name, cat, ph (X a slice, s and f the ends of a flow, M the name of a track), ts
+    and dur in microseconds, ts since the run's first event; pid, tid: numbers of the track; id and
+    bp of flows; args: a JSON object as text.
+
+    Slices have the categories ``task`` (an execution), ``transfer`` (a row of dask.transfer),
+    ``transfer.untold`` (its other side, which told nothing) and ``io`` (a traced segment).
+    """
+    from polars.io.plugins import register_io_source
+
+    def batches(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        _batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        left = rows
+        next_pid, next_tid = 1, FIRST_TID
+        for name in choose_runs(dataset, run):
+            made = RunTrace(dataset, name, next_pid, next_tid)
+            for batch in made.events():
+                frame = batch if predicate is None else batch.filter(predicate)
+                frame = frame if columns is None else frame.select(columns)
+                if left is not None:
+                    frame = frame.head(left)
+                    left -= frame.height
+                yield frame
+                if left == 0:
+                    return
+            next_pid, next_tid = made.tracks.next_pid, made.tracks.next_tid
+
+    return register_io_source(batches, schema=EVENT)
+
+
+@attrs.define
+class RunTrace:
+    """The trace of one run: its start, and its events in batches.
+
+    start: microseconds of the epoch at which its first event is.
+    left_out: rows that no event shows, since they have no time.
+    """
+
+    dataset: DatasetReader
+    run: str
+    first_pid: int = 1
+    first_tid: int = FIRST_TID
+    tracks: Tracks = attrs.field(init=False)
+    start: int = attrs.field(init=False)
+    left_out: Counter[str] = attrs.field(factory=Counter, init=False)
+    _alone: bool = attrs.field(init=False)
+    _tasks: pl.DataFrame = attrs.field(init=False)
+    _transfers: pl.DataFrame = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.tracks = Tracks(self.run, self.first_pid, self.first_tid)
+        self._alone = len(choose_runs(self.dataset, None)) == 1
+        frames: Frames = load(self.dataset, TRACED_TYPES, run=self.run)
+        found = executions(frames).collect()
+        moved = frames["dask.transfer"].collect()
+        ends = pl.concat([found.select(t="end"), moved.select(t="end_time"),
+                          found.select(t="start")])  # fmt: skip
+        self._tasks = place_tasks(found, ends["t"].max())
+        self._transfers = transfer_slices(moved)
+        self.left_out["executions without time"] = found.height - self._tasks.height
+        self.left_out["transfers without time"] = moved.height - int(self._transfers["told"].sum())
+        firsts = [self._tasks["start"].min(), self._transfers["start"].min(), self._first_io()]
+        self.start = min((_micros(t) for t in firsts if t is not None), default=0)
+
+    def events(self) -> Iterator[pl.DataFrame]:
+        """Batches of events, with the columns of the view."""
+        yield from task_events(self._tasks, self.tracks, self.start)
+        yield from transfer_events(self._transfers, self.tracks, self.start)
+        segments = segments_of(self.dataset, self.run)
+        if segments is None:
+            return
+        known = correlate(self.dataset, None if self._alone else self.run)
+        placer = IoPlacer(self._tasks, self.tracks, self.start, known, self._programs())
+        for origin, piece, log in logs(segments):
+            yield from placer.events(origin, piece, log)
+        self.left_out["segments without time"] = placer.left_out
+        self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
+
+    def _programs(self) -> dict[str, str]:
+        if "darshan.job" not in self.dataset:
+            return {}
+        jobs = self.dataset["darshan.job"].select(pl.col("origin").cast(pl.String), "exe")
+        return dict(jobs.drop_nulls().collect().iter_rows())
+
+    def _first_io(self) -> Any:
+        segments = segments_of(self.dataset, self.run)
+        if segments is None:
+            return None
+        return segments.select(pl.col("start_time").min()).collect().item()
+
+
+def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
+    """Traced I/O of a run: of the logs below its directory, or all if it is the only run.
+
+    None where the dataset holds none.
+    """
+    if SEGMENT not in dataset:
+        return None
+    segments = dataset[SEGMENT].with_columns(pl.col("origin").cast(pl.String))
+    if len(choose_runs(dataset, None)) == 1:
+        return segments
+    mine = _logs(dataset).filter(pl.col("run") == run).select("origin")
+    return segments.join(mine.lazy(), on="origin", how="semi")
+
+
+def stray_logs(dataset: DatasetReader) -> int:
+    """How many traced logs lie in no run's directory, where there are several runs."""
+    runs = choose_runs(dataset, None)
+    if SEGMENT not in dataset or len(runs) == 1:
+        return 0
+    return _logs(dataset).filter(~pl.col("run").is_in(runs)).height
+
+
+def _logs(dataset: DatasetReader) -> pl.DataFrame:
+    origins = dataset[SEGMENT].select(pl.col("origin").cast(pl.String)).unique().collect()
+    return runs_of_logs(origins, pl.DataFrame({"run": choose_runs(dataset, None)}))
+
+
+def write_trace(
+    dataset: DatasetReader, path: str | Path, *, run: str | None = None
+) -> Counter[str]:
+    """Write one run's trace as a JSON file; gives the number of events by category.
+
+    path: ends with .json or .json.gz; it is replaced when all is written.
+    run: the run's directory, or its last part; needed where the dataset holds several.
+
+    Raises UsageError for another ending, or when a run is to be chosen.
+    """
+    path = Path(path)
+    if not path.name.endswith(SUFFIXES):
+        raise UsageError(
+            "a trace is JSON", where=str(path), remedy="end the name with " + " or ".join(SUFFIXES)
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    made = RunTrace(dataset, choose_run(dataset, run, "--run"))
+    counts: Counter[str] = Counter()
+    with replacing(path) as temporary, temporary.open("wb") as raw:
+        # no name and no time in the file: the same dataset gives the same bytes
+        file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
+        file.write(b'{"displayTimeUnit":"ms","traceEvents":[\n')
+        separator = b""
+        for batch in made.events():
+            counts.update(_counted(batch))
+            lines = _lines(batch)
+            if lines:
+                file.write(separator + ",\n".join(lines).encode())
+                separator = b",\n"
+        file.write(b'\n],"otherData":' + orjson.dumps(_about(made, counts)) + b"}\n")
+        if file is not raw:
+            file.close()
+    return counts
+
+
+def _about(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
+    start = EPOCH + timedelta(microseconds=made.start)
+    return {
+        "run": made.run,
+        "start": start.isoformat(timespec="microseconds"),
+        "start_epoch_us": made.start,
+        "events": dict(sorted(counts.items())),
+        "left_out": {what: count for what, count in sorted(made.left_out.items()) if count},
+    }
+
+
+def _counted(batch: pl.DataFrame) -> dict[str, int]:
+    """Slices by category; flows and names of tracks by kind."""
+    kind = (
+        pl.when(pl.col("ph") == "X").then("cat")
+        .when(pl.col("ph") == "s").then(pl.lit("flow"))
+        .when(pl.col("ph") == "M").then(pl.lit("metadata"))
+    )  # fmt: skip
+    counted = batch.select(kind=kind).drop_nulls().group_by("kind").len()
+    return dict(counted.iter_rows())
+
+
+FIELDS = {
+    "X": ("name", "cat", "ph", "ts", "dur", "pid", "tid"),
+    "s": ("name", "cat", "ph", "ts", "pid", "tid", "id"),
+    "f": ("name", "cat", "ph", "ts", "pid", "tid", "id", "bp"),
+    "M": ("name", "ph", "pid", "tid"),
+}
+"""What the format wants of each kind of event."""
+
+
+def _lines(batch: pl.DataFrame) -> list[str]:
+    """Each event as a JSON object."""
+    lines: list[str] = []
+    for (kind, has_tid, has_args), events in batch.group_by(
+        "ph",
+        pl.col("tid").is_not_null().alias("t"),
+        pl.col("args").is_not_null().alias("a"),
+        maintain_order=True,
+    ):
+        names = [name for name in FIELDS[str(kind)] if name != "tid" or has_tid]
+        text = pl.struct(names).struct.json_encode()
+        if has_args:
+            text = pl.concat_str(text.str.head(-1), pl.lit(',"args":'), pl.col("args"), pl.lit("}"))
+        lines += events.select(text=text)["text"].to_list()
+    return lines
+
+
+def _micros(time: Any) -> int:
+    return int((time - EPOCH) // timedelta(microseconds=1))

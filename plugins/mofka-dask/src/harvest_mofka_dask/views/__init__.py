@@ -1,0 +1,1 @@
+"""Views of Dask runs: executions, tasks, workers, and each run at a glance."""

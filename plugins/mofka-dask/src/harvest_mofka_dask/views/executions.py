@@ -1,0 +1,136 @@
+"""Executions of tasks: when, on which worker and thread, from all that is recorded of them.
+
+This is the one definition of an execution; every view and report counts these.  Either record may
+be missing:
+
+- The scheduler credits an execution to a worker and thread (processing -> memory), with its
+  duration, the size of the result, and the times ``begins`` and ``ends``, which it may have
+  corrected for the clocks' difference by as much as two seconds.
+- The worker itself records when the task was executing (see ``io.windows``).
+
+What only the scheduler knows is its own.  The times are those of the worker's window, as the I/O
+that the operating system saw falls into it; without a window, those of the scheduler.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from ..frames import Frames, microseconds
+from ..io.windows import windows
+from .prefixes import prefix_of
+
+__all__ = ["EXECUTION_TYPES", "executions"]
+
+EXECUTION_TYPES: Final = ("dask.task_transition", "dask.worker_transition")
+
+ONE: Final = ["run", "worker", "key"]
+NTH: Final = [*ONE, "with_thread", "nth"]
+
+
+def executions(frames: Frames) -> pl.LazyFrame:
+    """One row per execution, from frames that carry the column ``run``.
+
+    Columns:
+
+    - run, worker, key;
+    - prefix: as the scheduler recorded it of the task, else derived from the key (``prefixes``);
+    - thread: pthread id; null where the scheduler credits the execution to nobody (it failed, was
+      cancelled, or never ended);
+    - start, end: the worker's own window where it recorded one, else begins and ends; end is null
+      where the execution was never seen to end;
+    - began, ended: begins and ends, else start and end;
+    - seconds: its duration, else end - start; null where it was never seen to end;
+    - begins, ends, duration_s, size_bytes: as the scheduler has them;
+    - outcome: state into which the task left (memory, error, released, ...), null if none did;
+    - recorded: when it was recorded last, by the scheduler or else by the worker;
+    - by_scheduler, by_worker: who recorded it.
+
+    Of the executions of one key on one worker, the n-th window whose thread is known is the n-th
+    that the scheduler credits to the worker.
+    """
+    prefixes = (
+        frames["dask.task_transition"]
+        .filter(pl.col("prefix").is_not_null())
+        .group_by("run", "key")
+        .agg(known_prefix=pl.col("prefix").first())
+    )
+    lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
+    closed = pl.col("outcome").is_not_null()
+    # where the end of a window was not recorded, the duration is surer than another clock's time
+    end = pl.coalesce(
+        pl.when(closed).then("window_end"),
+        pl.col("window_start") + lasted,
+        pl.when(pl.col("window_start").is_null()).then(pl.coalesce("ends", "time")),
+        "window_end",
+    )
+    start = pl.coalesce("window_start", "begins", pl.col("time") - lasted, "time")
+    return (
+        _credited(frames["dask.task_transition"])
+        .join(_windows(frames), on=NTH, how="full", coalesce=True)
+        .join(prefixes, on=["run", "key"], how="left")
+        .select(
+            *ONE,
+            pl.coalesce("prefix", "known_prefix", prefix_of(pl.col("key"))).alias("prefix"),
+            pl.coalesce("thread", "window_thread").alias("thread"),
+            start.alias("start"),
+            *("begins", "ends", "duration_s", "size_bytes"),
+            end=pl.when(end.is_not_null()).then(pl.max_horizontal(end, start)),
+            outcome=pl.when(pl.col("time").is_not_null())
+            .then(pl.lit("memory"))
+            .otherwise("outcome"),
+            recorded=pl.coalesce("time", "window_end", "window_start"),
+            by_scheduler=pl.col("time").is_not_null(),
+            by_worker=pl.col("window_start").is_not_null(),
+        )
+        .with_columns(
+            began=pl.coalesce("begins", "start"),
+            ended=pl.coalesce("ends", "end"),
+            seconds=pl.coalesce(
+                "duration_s",
+                microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds()),
+            ),
+        )
+        .sort("run", "worker", "start", "key", nulls_last=True)
+    )
+
+
+def _credited(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """Executions as the scheduler tells them, numbered per worker and key."""
+    return (
+        transitions.filter(
+            (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
+        )
+        .sort("time", "position")
+        .with_columns(with_thread=pl.col("thread").is_not_null())
+        .select(
+            *ONE,
+            *("prefix", "thread", "time", "begins", "ends", "duration_s", "size_bytes"),
+            "with_thread",
+            nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
+        )
+    )
+
+
+def _windows(frames: Frames) -> pl.LazyFrame:
+    """Windows in which a worker executed a task, numbered, with the state in which it left it."""
+    left = (
+        frames["dask.worker_transition"]
+        .group_by(*ONE, window_end="time")
+        .agg(outcome=pl.col("finish_state").sort_by("position").last())
+    )
+    return (
+        windows(frames)
+        .with_columns(with_thread=pl.col("thread").is_not_null())
+        .select(
+            *ONE,
+            "with_thread",
+            window_thread="thread",
+            window_start="start",
+            window_end="end",
+            nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
+        )
+        .join(left, on=[*ONE, "window_end"], how="left")
+    )

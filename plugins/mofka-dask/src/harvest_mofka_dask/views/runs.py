@@ -1,0 +1,74 @@
+"""Which runs a dataset holds, and the choice of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest import UsageError
+
+from ..frames import DASK_TYPES, run_of
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["choose_run", "choose_runs", "runs_of"]
+
+SHOWN = 10
+
+
+def runs_of(dataset: DatasetReader) -> list[str]:
+    """The directories of all Dask runs in a dataset, sorted."""
+    origins = [
+        dataset[name].select(pl.col("origin").cast(pl.String)).unique()
+        for name in DASK_TYPES
+        if name in dataset
+    ]
+    if not origins:
+        return []
+    found = pl.concat(pl.collect_all(origins)).select(run=run_of(pl.col("origin")))
+    return found["run"].unique().sort().to_list()
+
+
+def choose_runs(dataset: DatasetReader, run: str | None) -> list[str]:
+    """All runs, or the one whose directory (or its last part) is named.
+
+    Raises UsageError when none or several bear the name.
+    """
+    runs = runs_of(dataset)
+    if run is None:
+        return runs
+    wanted = str(run).rstrip("/")
+    chosen = [name for name in runs if name == wanted or name.endswith(f"/{wanted}")]
+    if len(chosen) == 1:
+        return chosen
+    if not chosen:
+        raise UsageError(f"there is no run {wanted!r}", remedy=_named("choose one of", runs))
+    raise UsageError(f"{len(chosen)} runs are named {wanted!r}", remedy=_named("choose", chosen))
+
+
+def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
+    """The one run that is named, or the only one there is.
+
+    how: the setting or option by which a user names it (``--set run=``).
+    Raises UsageError when there is none, or a choice is to be made.
+    """
+    runs = choose_runs(dataset, run)
+    if not runs:
+        raise UsageError(
+            "the dataset holds no Dask run", remedy="harvest one with the source 'mofka-dask'"
+        )
+    if len(runs) > 1:
+        raise UsageError(
+            f"the dataset holds {len(runs)} runs", remedy=_named(f"choose with {how}", runs)
+        )
+    return runs[0]
+
+
+def _named(what: str, runs: list[str]) -> str:
+    names = [name.rpartition("/")[2] or name for name in runs]
+    if len(set(names)) < len(names):
+        names = runs
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"

@@ -1,0 +1,294 @@
+"""The view ``dask.run_summary``: a run at a glance, and how complete its record is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ..frames import DASK_TYPES, JOB_TYPES, Frames, load, microseconds, moved_bytes
+from .notes import completeness_notes
+from .prefixes import prefix_of
+from .workers import worker_frame
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["run_summary", "summary_frame"]
+
+LEFT_STATES = ("memory", "released", "forgotten", "erred")
+"""Scheduler states in which nothing is pending any more."""
+
+DIRECTIVE = pl.Struct({"key": pl.String(), "value": pl.String()})
+NODES = pl.Struct({"role": pl.String(), "hosts": pl.Int64()})
+
+
+def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """One row per run.
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns:
+
+    - run, first_time, last_time, wall_s: from the first to the last recorded event.  Logs count
+      only where nothing else has a time, since their zone is declared and not recorded;
+    - tasks (distinct keys in any record), graph_tasks, task_groups (known to the scheduler alone),
+      task_prefixes (as the scheduler recorded them, else derived from the keys);
+    - scheduler_transitions, worker_transitions;
+    - transfers (rows, one per side that told), transfer_copies (rows of the input they were
+      folded from), bytes_received, bytes_sent, bytes_to_clients, bytes_moved (each movement once:
+      per pair of workers the larger of what its two sides told, and what went to clients);
+    - workers (registered), workers_reported, silent_workers (registered, reported nothing),
+      unregistered_workers (reported, not registered);
+    - data_failures: events that the consumer could not parse;
+    - clients, graphs, erred_tasks, unfinished_tasks (last seen waiting, queued, processing, ...);
+    - nodes: hosts per role; directives: of the batch script;
+    - completeness_notes: sentences on what is missing; complete: whether there are none.
+    """
+    return summary_frame(load(dataset, (*DASK_TYPES, *JOB_TYPES), run=run))
+
+
+def summary_frame(frames: Frames) -> pl.LazyFrame:
+    """The view, from frames that carry the column ``run``."""
+    frame = _runs(frames)
+    for piece in (
+        _times(frames),
+        _task_counts(frames),
+        _scheduler(frames["dask.task_transition"]),
+        _worker_transitions(frames["dask.worker_transition"]),
+        _transfers(frames["dask.transfer"]),
+        _moved(frames["dask.transfer"]),
+        _workers(frames),
+        _log(frames["dask.log_event"]),
+        _clients(frames),
+        _graphs(frames["dask.graph_task"]),
+        _erred(frames),
+        _job(frames),
+    ):
+        frame = frame.join(piece, on="run", how="left")
+    counts = [name for name in COUNTS if name not in ("completeness_notes",)]
+    notes = completeness_notes()
+    return (
+        frame.with_columns(
+            pl.col(counts).fill_null(0),
+            pl.col("silent_workers", "unregistered_workers").fill_null(
+                pl.lit([], dtype=pl.List(pl.String))
+            ),
+            pl.col("nodes").fill_null(pl.lit([], dtype=pl.List(NODES))),
+            pl.col("directives").fill_null(pl.lit([], dtype=pl.List(DIRECTIVE))),
+            wall_s=microseconds(
+                (pl.col("last_time") - pl.col("first_time")).dt.total_microseconds()
+            ),
+        )
+        .with_columns(completeness_notes=notes)
+        .with_columns(complete=pl.col("completeness_notes").list.len() == 0)
+        .select(COLUMNS)
+        .sort("run")
+    )
+
+
+COUNTS = (
+    *("tasks", "graph_tasks", "task_groups", "task_prefixes"),
+    *("scheduler_transitions", "worker_transitions", "transfers", "transfer_copies"),
+    *("bytes_received", "bytes_sent", "bytes_to_clients", "bytes_moved"),
+    *("workers", "workers_reported", "silent_busy_workers", "data_failures"),
+    *("clients", "graphs", "untold_graph_tasks", "erred_tasks", "unfinished_tasks"),
+)
+COLUMNS = (
+    *("run", "first_time", "last_time", "wall_s"),
+    *("tasks", "graph_tasks", "task_groups", "task_prefixes"),
+    *("scheduler_transitions", "worker_transitions", "transfers", "transfer_copies"),
+    *("bytes_received", "bytes_sent", "bytes_to_clients", "bytes_moved"),
+    *("workers", "workers_reported", "silent_workers", "unregistered_workers", "data_failures"),
+    *("clients", "graphs", "erred_tasks", "unfinished_tasks", "nodes", "directives"),
+    *("complete", "completeness_notes"),
+)
+
+
+def _rows() -> pl.Expr:
+    return pl.len().cast(pl.Int64)
+
+
+def _runs(frames: Frames) -> pl.LazyFrame:
+    return pl.concat([frames[name].select("run") for name in DASK_TYPES]).unique()
+
+
+def _times(frames: Frames) -> pl.LazyFrame:
+    transfers = frames["dask.transfer"]
+    names = ("task_transition", "worker_transition", "worker", "client", "graph_task")
+    recorded = pl.concat(
+        [
+            *(frames[f"dask.{name}"].select("run", "time") for name in names),
+            *(transfers.select("run", time=pl.col(c)) for c in ("start_time", "end_time", "time")),
+        ]
+    )
+    log = frames["dask.log_event"].select("run", logged="time")
+    span = recorded.group_by("run").agg(first=pl.col("time").min(), last=pl.col("time").max())
+    logged = log.group_by("run").agg(
+        log_first=pl.col("logged").min(), log_last=pl.col("logged").max()
+    )
+    return (
+        _runs(frames)
+        .join(span, on="run", how="left")
+        .join(logged, on="run", how="left")
+        .select(
+            "run",
+            first_time=pl.coalesce("first", "log_first"),
+            last_time=pl.coalesce("last", "log_last"),
+        )
+    )
+
+
+def _task_counts(frames: Frames) -> pl.LazyFrame:
+    """Distinct keys, their prefixes, and keys in graphs of which the scheduler recorded nothing."""
+    carried = (
+        frames["dask.transfer"]
+        .select("run", "keys")
+        .filter(pl.col("keys").list.len() > 0)
+        .explode("keys")
+        .select("run", key=pl.col("keys").struct.field("key"))
+    )
+    told = {
+        "scheduler": frames["dask.task_transition"],
+        "worker": frames["dask.worker_transition"],
+        "graph": frames["dask.graph_task"],
+        "transfer": carried,
+    }
+    nameless = pl.lit(None, dtype=pl.String)
+    keys = pl.concat(
+        [
+            frame.select(
+                *("run", "key"),
+                by=pl.lit(by),
+                prefix=pl.col("prefix") if by == "scheduler" else nameless,
+            ).unique()
+            for by, frame in told.items()
+        ]
+    ).filter(pl.col("key").is_not_null())
+    return (
+        keys.group_by("run", "key")
+        .agg(
+            in_graph=(pl.col("by") == "graph").any(),
+            scheduled=(pl.col("by") == "scheduler").any(),
+            prefix=pl.col("prefix").drop_nulls().first(),
+        )
+        .with_columns(prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))))
+        .group_by("run")
+        .agg(
+            tasks=_rows(),
+            task_prefixes=pl.col("prefix").n_unique().cast(pl.Int64),
+            graph_tasks=pl.col("in_graph").sum().cast(pl.Int64),
+            untold_graph_tasks=(pl.col("in_graph") & ~pl.col("scheduled")).sum().cast(pl.Int64),
+        )
+    )
+
+
+def _scheduler(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    counts = transitions.group_by("run").agg(
+        scheduler_transitions=_rows(),
+        task_groups=pl.col("group").drop_nulls().n_unique().cast(pl.Int64),
+    )
+    pending = (
+        transitions.select("run", "key", "time", "position", "finish_state")
+        .sort("time", "position", maintain_order=True)
+        .group_by("run", "key")
+        .agg(state=pl.col("finish_state").last())
+        .group_by("run")
+        .agg(unfinished_tasks=(~pl.col("state").is_in(LEFT_STATES)).sum().cast(pl.Int64))
+    )
+    return counts.join(pending, on="run", how="left")
+
+
+def _worker_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    return transitions.group_by("run").agg(worker_transitions=_rows())
+
+
+def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    incoming = pl.col("direction") == "incoming"
+    to_client = ~incoming & pl.col("requestor").is_null()
+    return (
+        transfers.with_columns(bytes=moved_bytes())
+        .group_by("run")
+        .agg(
+            transfers=_rows(),
+            transfer_copies=pl.col("copies").sum(),
+            bytes_received=pl.col("bytes").filter(incoming).sum(),
+            bytes_sent=pl.col("bytes").filter(pl.col("direction") == "outgoing").sum(),
+            bytes_to_clients=pl.col("bytes").filter(to_client).sum(),
+        )
+    )
+
+
+def _moved(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    incoming = pl.col("direction") == "incoming"
+    return (
+        transfers.with_columns(bytes=moved_bytes())
+        .group_by("run", "requestor", "fulfiller")
+        .agg(
+            received=pl.col("bytes").filter(incoming).sum(),
+            sent=pl.col("bytes").filter(~incoming).sum(),
+        )
+        .group_by("run")
+        .agg(bytes_moved=pl.max_horizontal("received", "sent").sum())
+    )
+
+
+def _workers(frames: Frames) -> pl.LazyFrame:
+    registered, reported = pl.col("registered"), pl.col("reported")
+    silent = registered & ~reported
+    return (
+        worker_frame(frames)
+        .group_by("run")
+        .agg(
+            workers=registered.sum().cast(pl.Int64),
+            workers_reported=reported.sum().cast(pl.Int64),
+            silent_busy_workers=(silent & (pl.col("executed") > 0)).sum().cast(pl.Int64),
+            silent_workers=pl.col("worker").filter(silent).sort(),
+            unregistered_workers=pl.col("worker").filter(reported & ~registered).sort(),
+        )
+    )
+
+
+def _log(log: pl.LazyFrame) -> pl.LazyFrame:
+    failed = pl.col("kind") == "data_failure"
+    return log.group_by("run").agg(data_failures=failed.sum().cast(pl.Int64))
+
+
+def _clients(frames: Frames) -> pl.LazyFrame:
+    named = [frames[name].select("run", "client") for name in ("dask.client", "dask.graph_task")]
+    return (
+        pl.concat(named)
+        .group_by("run")
+        .agg(clients=pl.col("client").drop_nulls().n_unique().cast(pl.Int64))
+    )
+
+
+def _graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
+    sent = graphs.select("run", "origin", "graph").unique()
+    return sent.group_by("run").agg(graphs=_rows())
+
+
+def _erred(frames: Frames) -> pl.LazyFrame:
+    told = [
+        frames[name].filter(pl.col("finish_state") == state).select("run", "key")
+        for name, state in (("dask.task_transition", "erred"), ("dask.worker_transition", "error"))
+    ]
+    return pl.concat(told).unique().group_by("run").agg(erred_tasks=_rows())
+
+
+def _job(frames: Frames) -> pl.LazyFrame:
+    nodes = (
+        frames["run.node"]
+        .group_by("run", "role")
+        .agg(hosts=pl.col("host").n_unique().cast(pl.Int64))
+        .sort("role")
+        .group_by("run")
+        .agg(nodes=pl.struct("role", "hosts"))
+    )
+    directives = (
+        frames["run.directive"]
+        .sort("origin", "position")
+        .group_by("run")
+        .agg(directives=pl.struct("key", "value"))
+    )
+    return nodes.join(directives, on="run", how="full", coalesce=True)

@@ -1,0 +1,181 @@
+"""The view ``dask.tasks``: everything known of each task, one row per run and key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ..frames import Frames, load, microseconds
+from ..io.views import TOTALS, task_io_totals
+from .events import EVENT, task_events
+from .executions import executions
+from .prefixes import prefix_of
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["task_frame", "tasks"]
+
+TRACED = "darshan.dxt_segment"
+TYPES = ("dask.graph_task", "dask.task_transition", "dask.worker_transition", "dask.transfer")
+
+
+def tasks(
+    dataset: DatasetReader, *, run: str | None = None, key: str | None = None
+) -> pl.LazyFrame:
+    """One row per task and run, by first event.
+
+    run: keeps one run (its directory, or the directory's name).
+    key: keeps one task.
+
+    Columns:
+
+    - run, key, group, prefix;
+    - client, requested: who sent the task in a graph, and whether the result itself was asked
+      for; dependencies (sorted keys) and dependents (how many tasks name it as a dependency).
+      All are null where no graph of the run holds the task;
+    - workers, threads: in order of first appearance in its events;
+    - first_time, last_time: of its events;
+    - last_state: as the scheduler last knew it;
+    - executions (see ``executions``); executed_on, began, ended, duration_s, size_bytes: of the
+      last that ended in memory, else of the last.  Times and duration are those of the
+      scheduler's processing -> memory, else of the worker's own transitions;
+    - bytes_sent, bytes_received, transfers: the task's share of the transfers that carried it.
+      A movement told by both sides counts once as sent and once as received;
+    - scheduler_states, worker_states: time in each state, in order of first entry.  A state lasts
+      from the transition into it to the next one; the last state stays open and counts nothing.
+      Null where no state was left;
+    - events: all of them, ordered by time (see ``views.events``);
+    - io_read_bytes, io_write_bytes, io_operations, io_seconds: what Darshan traced of its
+      executions (see ``dask.task_io``); null where no trace is known of a worker that executed
+      it.
+    """
+    io = task_io_totals(dataset, run=run) if TRACED in dataset else None
+    frame = task_frame(load(dataset, TYPES, run=run), io)
+    return frame if key is None else frame.filter(pl.col("key") == key)
+
+
+def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
+    """The view, from frames that carry the column ``run``; io as of ``task_io_totals``."""
+    one = ["run", "key"]
+    if io is None:
+        io = pl.LazyFrame(schema=TOTALS)
+    return (
+        _from_events(task_events(frames))
+        .join(_executions(executions(frames)), on=one, how="left")
+        .with_columns(
+            pl.col("executions").fill_null(0),
+            prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))),
+        )
+        .join(_from_graphs(frames["dask.graph_task"]), on=one, how="left")
+        .join(_scheduler_states(frames["dask.task_transition"]), on=one, how="left")
+        .join(_worker_states(frames["dask.worker_transition"]), on=one, how="left")
+        .join(io, on=one, how="left")
+        .sort("run", "first_time", "key", nulls_last=True)
+        .select(
+            *("run", "key", "group", "prefix", "client", "requested"),
+            *("dependencies", "dependents", "workers", "threads", "first_time", "last_time"),
+            *("last_state", "executions", "executed_on", "began", "ended", "duration_s"),
+            *("size_bytes", "bytes_sent", "bytes_received", "transfers"),
+            *("scheduler_states", "worker_states", "events"),
+            *("io_read_bytes", "io_write_bytes", "io_operations", "io_seconds"),
+        )
+    )
+
+
+def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:
+    scheduler = pl.col("source") == "scheduler"
+    carried = pl.col("source") == "transfer"
+
+    def carried_bytes(direction: str) -> pl.Expr:
+        return pl.col("size_bytes").filter(carried & (pl.col("direction") == direction)).sum()
+
+    def in_order(column: str) -> pl.Expr:
+        return pl.col(column).drop_nulls().unique(maintain_order=True)
+
+    # rows within a group keep the order of the frame, which is that of time
+    return events.group_by("run", "key").agg(
+        group=pl.col("group").drop_nulls().first(),
+        prefix=pl.col("prefix").drop_nulls().first(),
+        workers=in_order("worker"),
+        threads=in_order("thread"),
+        first_time=pl.col("time").min(),
+        last_time=pl.col("time").max(),
+        last_state=pl.col("finish_state").filter(scheduler).last(),
+        bytes_sent=carried_bytes("outgoing"),
+        bytes_received=carried_bytes("incoming"),
+        transfers=carried.sum().cast(pl.Int64),
+        events=pl.struct(list(EVENT)),
+    )
+
+
+def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
+    stored = pl.col("outcome").eq_missing(pl.lit("memory"))
+    return (
+        found.sort(stored, "recorded", "worker", nulls_last=True)
+        .group_by("run", "key", maintain_order=True)
+        .agg(
+            executions=pl.len().cast(pl.Int64),
+            executed_on=pl.col("worker").last(),
+            duration_s=pl.col("seconds").last(),
+            **{name: pl.col(name).last() for name in ("began", "ended", "size_bytes")},
+        )
+    )
+
+
+def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
+    one = ["run", "key"]
+    edges = (
+        graphs.select("run", "key", dependency=pl.col("dependencies"))
+        .filter(pl.col("dependency").list.len() > 0)
+        .explode("dependency")
+        .unique()
+    )
+    needed = edges.group_by(one).agg(dependencies=pl.col("dependency").sort())
+    needing = (
+        edges.group_by("run", "dependency")
+        .agg(dependents=pl.len().cast(pl.Int64))
+        .rename({"dependency": "key"})
+    )
+    return (
+        graphs.sort("requested", "time", "position", descending=[True, False, False])
+        .group_by(one)
+        .agg(client=pl.col("client").first(), requested=pl.col("requested").any())
+        .join(needed, on=one, how="left")
+        .join(needing, on=one, how="left")
+        .with_columns(
+            pl.col("dependencies").fill_null(pl.lit([], dtype=pl.List(pl.String))),
+            pl.col("dependents").fill_null(0),
+        )
+    )
+
+
+def _scheduler_states(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    return _states(transitions, ["run", "key"], []).rename({"states": "scheduler_states"})
+
+
+def _worker_states(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    named = transitions.filter(pl.col("worker").is_not_null())
+    return _states(named, ["run", "key", "worker"], ["worker"]).rename({"states": "worker_states"})
+
+
+def _states(transitions: pl.LazyFrame, per: list[str], shown: list[str]) -> pl.LazyFrame:
+    """Per task a list of structs (shown columns, state, seconds), by first entry."""
+    ordered = transitions.select(*per, "time", "position", state="finish_state").sort(
+        "time", "position", maintain_order=True
+    )
+    left = ordered.with_columns(
+        span=(pl.col("time").shift(-1).over(per) - pl.col("time")).dt.total_microseconds()
+    ).filter(pl.col("span").is_not_null())
+    return (
+        left.group_by(*per, "state")
+        .agg(
+            seconds=microseconds(pl.col("span").sum()),
+            entered=pl.col("time").first(),
+            place=pl.col("position").first(),
+        )
+        .sort("entered", "place", "state", maintain_order=True)
+        .group_by("run", "key")
+        .agg(states=pl.struct(*shown, "state", "seconds"))
+    )

@@ -1,0 +1,201 @@
+"""The view ``dask.workers``: what each worker did, and whether it told anything of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest.toolkit.frames import TEXT_MAP
+
+from ..frames import DASK_TYPES, Frames, host_of, known_sum, load, microseconds, moved_bytes
+from .executions import executions
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["worker_frame", "workers"]
+
+ONE = ["run", "worker"]
+
+
+def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """One row per worker and run, for every worker that any record names.
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns:
+
+    - run, worker, host (of the address; null where the worker goes by a name);
+    - registered, registered_time, removed_time: from the scheduler's worker events, from its log
+      where these say nothing;
+    - executed, unended, busy_s, occupied_s: its executions (see ``executions``), how many of them
+      were not seen to end, the sum of the others' durations, and the time in which at least one of
+      these ran.  Null where neither the scheduler nor the worker recorded any transition; the
+      times also where no execution was seen to end;
+    - threads: those that ran them, as the scheduler recorded it; null where it did of none;
+    - nthreads: how many threads the worker has, by the logs; null where these say nothing, or
+      name several numbers, for most of their lines name no worker;
+    - transitions, transfers: rows it told itself;
+    - bytes_received, bytes_sent: as it told them;
+    - reported, first_report, last_report: whether and when it told of transitions or transfers.
+      A registered worker that reported nothing was not necessarily idle.
+    """
+    return worker_frame(load(dataset, DASK_TYPES, run=run))
+
+
+def worker_frame(frames: Frames) -> pl.LazyFrame:
+    """The view, from frames that carry the column ``run``."""
+    return (
+        _named(frames)
+        .join(_membership(frames), on=ONE, how="left")
+        .join(_executions(executions(frames)), on=ONE, how="left")
+        .join(_scheduled(frames["dask.task_transition"]), on="run", how="left")
+        .join(_logged_threads(frames["dask.log_event"]), on="run", how="left")
+        .join(_told_transitions(frames["dask.worker_transition"]), on=ONE, how="left")
+        .join(_told_transfers(frames["dask.transfer"]), on=ONE, how="left")
+        .with_columns(
+            pl.col("registered").fill_null(value=False),
+            pl.col("transitions", "transfers", "bytes_received", "bytes_sent").fill_null(0),
+        )
+        .with_columns(known=pl.col("scheduled").is_not_null() | (pl.col("transitions") > 0))
+        .with_columns(
+            pl.when("known").then(pl.col("executed", "unended").fill_null(0)),
+            # of a worker whose executions were not seen to end, they are not known
+            pl.when(pl.col("known") & pl.col("executed").is_null())
+            .then(0.0)
+            .otherwise(pl.col("busy_s", "occupied_s"))
+            .name.keep(),
+            pl.when((pl.col("executed") > 0).fill_null(value=False) | ~pl.col("known"))
+            .then("threads")
+            .otherwise(pl.lit([], dtype=pl.List(pl.Int64)))
+            .alias("threads"),
+        )
+        .select(
+            *("run", "worker"),
+            host_of(pl.col("worker")).alias("host"),
+            *("registered", "registered_time", "removed_time"),
+            *("executed", "busy_s", "occupied_s", "threads", "transitions", "transfers"),
+            *("bytes_received", "bytes_sent", "unended", "nthreads"),
+            ((pl.col("transitions") > 0) | (pl.col("transfers") > 0)).alias("reported"),
+            pl.min_horizontal("transitions_first", "transfers_first").alias("first_report"),
+            pl.max_horizontal("transitions_last", "transfers_last").alias("last_report"),
+        )
+        .sort("run", "worker")
+    )
+
+
+def _named(frames: Frames) -> pl.LazyFrame:
+    transfers = frames["dask.transfer"]
+    pieces = [
+        _log_membership(frames["dask.log_event"]),
+        frames["dask.worker"],
+        frames["dask.task_transition"],
+        frames["dask.worker_transition"],
+        transfers,
+        transfers.select("run", worker="requestor"),
+        transfers.select("run", worker="fulfiller"),
+    ]
+    return (
+        pl.concat([piece.select(ONE) for piece in pieces])
+        .filter(pl.col("worker").is_not_null())
+        .unique()
+    )
+
+
+def _log_membership(log: pl.LazyFrame) -> pl.LazyFrame:
+    return log.filter(
+        pl.col("kind").is_in(["registration", "removal"]) & pl.col("worker").is_not_null()
+    )
+
+
+def _membership(frames: Frames) -> pl.LazyFrame:
+    """Who came and went when: (run, worker, registered, registered_time, removed_time)."""
+    # couplers that leave out the action still give a removal its stimulus, an addition none
+    acted = pl.coalesce(
+        pl.col("action"),
+        pl.when(pl.col("stimulus_id").is_null()).then(pl.lit("add")).otherwise(pl.lit("remove")),
+    )
+    events = frames["dask.worker"].select(*ONE, "time", acted=acted, told=pl.lit("events"))
+    kinds = {"registration": "add", "removal": "remove"}
+    log = _log_membership(frames["dask.log_event"]).select(
+        *ONE, "time", acted=pl.col("kind").replace_strict(kinds, default=None), told=pl.lit("log")
+    )
+
+    def when(acted: str, told: str) -> pl.Expr:
+        return pl.col("time").filter((pl.col("acted") == acted) & (pl.col("told") == told))
+
+    return (
+        pl.concat([events, log])
+        .filter(pl.col("worker").is_not_null())
+        .group_by(ONE)
+        .agg(
+            registered=(pl.col("acted") == "add").any(),
+            registered_time=pl.coalesce(when("add", "events").min(), when("add", "log").min()),
+            removed_time=pl.coalesce(when("remove", "events").max(), when("remove", "log").max()),
+        )
+    )
+
+
+def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
+    # of intervals by their begin, what each adds to the union of those before it
+    covered_until = pl.col("ended").cum_max().forward_fill().shift(1).over(ONE)
+    fresh = pl.col("ended") - pl.max_horizontal("began", covered_until)
+    threads = pl.col("thread").drop_nulls().unique(maintain_order=True)
+    return (
+        found.filter(pl.col("worker").is_not_null())
+        .sort("began", "ended", nulls_last=True)
+        .with_columns(fresh=fresh.dt.total_microseconds().clip(lower_bound=0))
+        .group_by(ONE)
+        .agg(
+            executed=pl.len().cast(pl.Int64),
+            unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
+            busy_s=known_sum("seconds"),
+            occupied_s=microseconds(known_sum("fresh")),
+            threads=threads,
+        )
+        .with_columns(threads=pl.when(pl.col("threads").list.len() > 0).then("threads"))
+    )
+
+
+def _scheduled(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """The runs whose scheduler recorded any transition."""
+    return transitions.select("run", scheduled=pl.lit(value=True)).unique()
+
+
+def _logged_threads(log: pl.LazyFrame) -> pl.LazyFrame:
+    """How many threads the workers of a run have, where all lines of its logs agree."""
+    named = pl.element().filter(pl.element().struct.field("key") == "threads")
+    value = pl.col("fields").cast(TEXT_MAP).list.eval(named.struct.field("value")).list.first()
+    lines = log.filter(pl.col("kind") == "threads").select(
+        "run", number=value.cast(pl.Int64, strict=False)
+    )
+    numbers = pl.col("number").drop_nulls().unique()
+    return lines.group_by("run").agg(nthreads=pl.when(numbers.len() == 1).then(numbers.first()))
+
+
+def _told_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    return transitions.group_by(ONE).agg(
+        transitions=pl.len().cast(pl.Int64),
+        transitions_first=pl.col("time").min(),
+        transitions_last=pl.col("time").max(),
+    )
+
+
+def _told_transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    told = pl.coalesce("time", "end_time")
+
+    def total(direction: str) -> pl.Expr:
+        return pl.col("bytes").filter(pl.col("direction") == direction).sum()
+
+    return (
+        transfers.with_columns(bytes=moved_bytes(), told=told)
+        .group_by(ONE)
+        .agg(
+            transfers=pl.len().cast(pl.Int64),
+            transfers_first=pl.col("told").min(),
+            transfers_last=pl.col("told").max(),
+            bytes_received=total("incoming"),
+            bytes_sent=total("outgoing"),
+        )
+    )
