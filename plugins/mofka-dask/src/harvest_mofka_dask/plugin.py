@@ -39,7 +39,7 @@ def harvest_views() -> list[View]:
             build="harvest_mofka_dask.views.tasks:tasks",
             requires=told,
             settings={"run": RUN_SETTING, "key": "keep one task: its key"},
-            text="harvest_mofka_dask.api.text:tasks_text",
+            text="harvest_mofka_dask.api.objects:tasks_text",
         ),
         View(
             name="dask.workers",

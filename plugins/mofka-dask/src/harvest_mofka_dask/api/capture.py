@@ -6,7 +6,7 @@ One call for the classic job: no dataset is made, everything is read into memory
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,57 +47,26 @@ def mofka_dask() -> None:
     """Dask runs recorded through Mofka."""
 
 
+def _csv(role: str, doc: str) -> Any:
+    """The option that names the CSV of a role."""
+    usual = ", else ".join(USUAL_NAMES[role]) if role != "graph" else False
+    return typer.Option(OPTION[role], f"--{role}", metavar="CSV", show_default=usual, help=doc)
+
+
 @app.command()
 def capture(
     scheduler: Annotated[
-        Path | None,
-        typer.Option(
-            "-s",
-            "--scheduler",
-            metavar="CSV",
-            show_default="scheduler_transition.csv",
-            help="Transitions told by the scheduler.",
-        ),
+        Path | None, _csv("scheduler", "Transitions recorded by the scheduler.")
     ] = None,
-    workers: Annotated[
-        Path | None,
-        typer.Option(
-            "-w",
-            "--workers",
-            metavar="CSV",
-            show_default="workers.csv, else worker.csv",
-            help="Workers that came and went.",
-        ),
-    ] = None,
+    workers: Annotated[Path | None, _csv("workers", "Workers that came and went.")] = None,
     transitions: Annotated[
-        Path | None,
-        typer.Option(
-            "-t",
-            "--transitions",
-            metavar="CSV",
-            show_default="worker_transition.csv",
-            help="Transitions told by the workers.",
-        ),
+        Path | None, _csv("transitions", "Transitions recorded by the workers.")
     ] = None,
     transfers: Annotated[
-        Path | None,
-        typer.Option(
-            "-x",
-            "--transfers",
-            metavar="CSV",
-            show_default="worker_transfer.csv",
-            help="Transfers told by the workers.",
-        ),
+        Path | None, _csv("transfers", "Transfers recorded by the workers.")
     ] = None,
     graph: Annotated[
-        Path | None,
-        typer.Option(
-            "-g",
-            "--graph",
-            metavar="CSV",
-            show_default=False,
-            help="Graphs that clients sent: adds clients and dependencies.",
-        ),
+        Path | None, _csv("graph", "Graphs that clients sent: adds clients and dependencies.")
     ] = None,
     output: Annotated[
         Path,
@@ -119,22 +88,22 @@ def capture(
     have, 2 when a file is missing, 3 when some rows could not be read (the
     output holds all others).
     """
-    from .memory import harvest_files
+    # only when the command runs: ``--help`` needs neither polars nor pyarrow
+    from .memory import RunFiles, harvest_files
     from .objects import TaskHandler
     from .output import check_suffix, write_tasks
 
     check_suffix(output)
     if not output.parent.is_dir():
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
-    files = _files(
-        {
-            "scheduler": scheduler,
-            "workers": workers,
-            "transitions": transitions,
-            "transfers": transfers,
-            "graph": graph,
-        }
-    )
+    given = {
+        "scheduler": scheduler,
+        "workers": workers,
+        "transitions": transitions,
+        "transfers": transfers,
+        "graph": graph,
+    }
+    files = RunFiles(**{role: _file(role, path) for role, path in given.items()})
     found = harvest_files(files)
     tasks = TaskHandler(found.tasks(), found.rejects)
     account = [*_account(found, tasks), *_rejects(found)]
@@ -146,23 +115,17 @@ def capture(
         raise typer.Exit(EXIT_REJECTS)
 
 
-def _files(named: dict[str, Path | None]) -> RunFiles:
-    """The files to read: those named, which must exist, and those of the usual names."""
-    from .memory import RunFiles
-
-    chosen: dict[str, Path | None] = {}
-    for role, path in named.items():
-        if path is not None:
-            if not path.is_file():
-                raise UsageError(
-                    "is a directory" if path.is_dir() else "no such file",
-                    where=str(path),
-                    remedy=f"check the path given with {OPTION[role]}",
-                )
-            chosen[role] = path
-        elif role != "graph":
-            chosen[role] = _usual(role)
-    return RunFiles(**chosen)
+def _file(role: str, path: Path | None) -> Path | None:
+    """The file to read for a role: the one named, which must exist, or that of the usual name."""
+    if path is None:
+        return None if role == "graph" else _usual(role)
+    if not path.is_file():
+        raise UsageError(
+            "is a directory" if path.is_dir() else "no such file",
+            where=str(path),
+            remedy=f"check the path given with {OPTION[role]}",
+        )
+    return path
 
 
 def _usual(role: str) -> Path | None:

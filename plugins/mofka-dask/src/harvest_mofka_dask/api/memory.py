@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import polars as pl
+import pyarrow as pa
 
 from harvest import (
     Collected,
@@ -32,9 +33,6 @@ from ..source import MofkaDaskSource
 from ..views.summary import run_summary, summary_frame
 from ..views.tasks import task_frame, tasks
 from ..views.workers import worker_frame, workers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Harvested", "MemoryReader", "RunFiles", "harvest_directory", "harvest_files"]
 
@@ -187,8 +185,6 @@ def _check_columns(path: Path, kind: str) -> None:
 def _harvested(
     collected: list[Collected], label: str | None, notes: Sequence[str] = ()
 ) -> Harvested:
-    import pyarrow as pa
-
     names = {name: None for found in collected for name in found.tables}
     return Harvested(
         MemoryReader(

@@ -24,8 +24,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import polars as pl
 
+import harvest
 from harvest import UsageError
 
+from ..views.tasks import tasks
+from .memory import Harvested, RunFiles, harvest_directory, harvest_files
+from .output import write_tasks
 from .task_events import (
     AnyEvent,
     EventSource,
@@ -37,11 +41,10 @@ from .task_events import (
     WorkerEvent,
     event_of,
 )
+from .text import task_text
 
 if TYPE_CHECKING:
     from harvest import DatasetReader, Reject
-
-    from .memory import Harvested
 
 __all__ = [
     "EventSource",
@@ -53,6 +56,7 @@ __all__ = [
     "TaskState",
     "TransferEvent",
     "WorkerEvent",
+    "tasks_text",
 ]
 
 
@@ -182,9 +186,12 @@ class Task:
 
     def to_text(self) -> str:
         """A readable block of lines: what is known of the task, then its events in order."""
-        from .text import task_text
-
         return task_text(self)
+
+
+def tasks_text(frame: pl.DataFrame) -> Iterator[str]:
+    """A block of text for each row of the view ``dask.tasks``; each ends with a line end."""
+    return (task_text(Task.from_row(row)) for row in frame.iter_rows(named=True))
 
 
 class TaskHandler:
@@ -209,11 +216,7 @@ class TaskHandler:
         run: keeps one run (its directory, or the directory's name); raises UsageError where the
             dataset holds no such run.
         """
-        from ..views.tasks import tasks
-
         if isinstance(dataset, (str, os.PathLike)):
-            import harvest
-
             dataset = harvest.open(dataset)
         handler = cls(tasks(dataset, run=run).collect())
         if run is not None and not len(handler):
@@ -232,8 +235,6 @@ class TaskHandler:
         ``from_dataset``.  What cannot be read is in ``rejects``, and a warning says so.  Raises
         SourceError where there is nothing to read.
         """
-        from .memory import harvest_directory
-
         return cls._harvested(harvest_directory(Path(path)))
 
     @classmethod
@@ -254,8 +255,6 @@ class TaskHandler:
         What cannot be read is in ``rejects``, and a warning says so.  Raises SourceError where a
         file is missing or has not the columns.
         """
-        from .memory import RunFiles, harvest_files
-
         given = (scheduler, workers, transitions, transfers, graph)
         files = RunFiles(*(None if path is None else Path(path) for path in given))
         return cls._harvested(harvest_files(files))
@@ -334,8 +333,6 @@ class TaskHandler:
         ``.txt``: readable blocks.  ``.jsonl``: the rows of the view, one a line.  ``.parquet``:
         the view as it is.  Raises UsageError for any other suffix.
         """
-        from .output import write_tasks
-
         write_tasks(self, Path(path))
 
     def _task(self, place: int) -> Task:

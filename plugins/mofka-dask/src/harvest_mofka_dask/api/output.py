@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from harvest import UsageError
 from harvest.toolkit.files import replacing
 
-from .text import tasks_text
-
 if TYPE_CHECKING:
     from .objects import TaskHandler
 
@@ -43,6 +41,6 @@ def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
         else:
             # what is no Unicode text is shown by its escapes, as in the keys
             file.write(preamble.encode("utf-8", "backslashreplace"))
-            for number, block in enumerate(tasks_text(tasks.frame)):
+            for number, block in enumerate(task.to_text() for task in tasks):
                 separator = "\n" if number or preamble else ""
                 file.write((separator + block).encode("utf-8", "backslashreplace"))

@@ -17,23 +17,14 @@ from harvest.toolkit.texts import printable_line
 from .task_events import GraphEvent, SchedulerEvent, TaskEvent, TransferEvent, WorkerEvent
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from .objects import Task
 
-__all__ = ["task_text", "tasks_text"]
+__all__ = ["task_text"]
 
 WIDTH: Final = 100
 LABEL: Final = 14
 SHOWN: Final = 12
 """Dependencies that are listed; of more, the number is told."""
-
-
-def tasks_text(frame: pl.DataFrame) -> Iterator[str]:
-    """A block of text for each row of the view ``dask.tasks``; each ends with a line end."""
-    from .objects import Task
-
-    return (task_text(Task.from_row(row)) for row in frame.iter_rows(named=True))
 
 
 def task_text(task: Task) -> str:

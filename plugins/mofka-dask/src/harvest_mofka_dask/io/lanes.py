@@ -10,6 +10,7 @@ one that ends first; then the first in order of key.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -91,9 +92,7 @@ def _pieces(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clusters(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[int, int], Any]]:
-    from itertools import groupby
-
-    for name, group in groupby(rows, key=lambda row: (row[0], row[1])):
+    for name, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
         yield name, [row[2:] for row in group]
 
 

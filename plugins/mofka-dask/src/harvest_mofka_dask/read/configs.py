@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import yaml
+
 from harvest import Partition, ReadContext
 from harvest.toolkit.lines import numbered
 
 from ..records import RunConfig
 from .jobfiles import BLANK, LINE_LIMIT
-from .pairs import Pairs
+from .pairs import Pairs, pairs_loader
 
 __all__ = ["darshan_settings", "json_settings", "yaml_settings"]
 
@@ -94,10 +96,6 @@ def _parse_json(data: bytes) -> Any:
 
 
 def _parse_yaml(data: bytes) -> Any:
-    import yaml
-
-    from .pairs import pairs_loader
-
     try:
         loader = pairs_loader(MOST)
         documents = list(yaml.load_all(data, loader))  # nosec B506 - a SafeLoader

@@ -60,7 +60,7 @@ def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
 
     most: how opaque it gets at most; text on it needs less than 1.
     """
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
 
     red, green, blue = to_rgb(colour)
     return LinearSegmentedColormap.from_list(

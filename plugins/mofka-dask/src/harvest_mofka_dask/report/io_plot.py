@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from harvest.report import Plot
@@ -53,8 +54,6 @@ def io_plot(bins: pl.DataFrame, width: int, untimed: int) -> Plot:
     low, high = int(bins["begin"].min() or 0), int(bins["begin"].max() or 0)  # type: ignore[arg-type]
 
     def draw(figure: Any) -> None:
-        import numpy as np
-
         many = figure.subplots(len(ops), 1, sharex=True, squeeze=False)[:, 0]
         edges = np.arange(low, high + 2 * width, width)[: (high - low) // width + 2]
         for number, (op, axes) in enumerate(zip(ops, many, strict=True)):

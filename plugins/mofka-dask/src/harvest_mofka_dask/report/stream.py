@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from harvest.report import Notes, Plot
@@ -110,8 +111,6 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) 
     width = max(last - first, 1) / columns
 
     def draw(figure: Any) -> None:
-        import numpy as np
-
         places = {name: number for number, name in enumerate(workers)}
         grid = np.zeros((max(len(workers), 1), columns))
         for worker, column, micros in cells.iter_rows():
@@ -202,8 +201,7 @@ def _image(
     last: int,
 ) -> None:
     """A picture: each cell in the colour of what ran longest there, as dense as it was busy."""
-    import numpy as np
-    from matplotlib.colors import to_rgb
+    from matplotlib.colors import to_rgb  # optional: the extra "report"
 
     number = {name: i for i, name in enumerate(colours)}
     kinds = pl.DataFrame(
@@ -250,7 +248,7 @@ def _blocks(axes: Any, lines: pl.DataFrame) -> None:
 
 
 def _legend(figure: Any, colours: dict[str | None, str]) -> None:
-    from matplotlib.patches import Patch
+    from matplotlib.patches import Patch  # optional: the extra "report"
 
     named = list(colours)[: len(COLOURS)]
     handles = [Patch(color=colours[name], label=_shown(name)) for name in named]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from harvest.report import Column, Plot, Table
@@ -89,8 +90,7 @@ def matrix(pairs: pl.DataFrame) -> Plot:
     numbered = side <= NUMBERED
 
     def draw(figure: Any) -> None:
-        import numpy as np
-        from matplotlib.colors import LogNorm
+        from matplotlib.colors import LogNorm  # optional: the extra "report"
 
         axes = figure.subplots()
         grid = np.full((len(sources), len(targets)), np.nan)

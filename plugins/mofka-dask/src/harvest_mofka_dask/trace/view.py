@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from harvest import UsageError
 from harvest.toolkit.files import replacing
@@ -52,7 +53,6 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     Slices have the categories ``task`` (an execution), ``transfer`` (a row of dask.transfer),
     ``transfer.untold`` (its other side, which told nothing) and ``io`` (a traced segment).
     """
-    from polars.io.plugins import register_io_source
 
     def batches(
         columns: list[str] | None,
