@@ -143,7 +143,7 @@ def test_rows_that_cannot_be_read_end_with_3(here, capture):
 def test_a_file_of_another_kind_is_an_error(here, capture):
     code, _, err = capture("-s", "worker.csv")
     assert code == 1
-    assert "worker.csv: is no scheduler_transition table: it lacks the column 'key'" in err
+    assert "worker.csv: is not a scheduler_transition table: it lacks the column 'key'" in err
     assert "its columns are those of worker.csv" in err
     assert "Traceback" not in err
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_no_text_is_an_error(here, capture):
     (here / "worker_transfer.csv").write_bytes(b"\x89PNG\r\n\xff\xfe")
     code, _, err = capture()
     assert code == 1
-    assert "is no worker_transfer table" in err
+    assert "is not a worker_transfer table" in err
 
 
 def test_an_unknown_suffix_is_a_usage_error(here, capture):

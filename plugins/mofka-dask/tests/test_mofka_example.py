@@ -63,9 +63,11 @@ def test_states_follow_on_each_other():
 
 
 def test_executions_fit_the_workers_own_account():
-    told = read("worker_transition.csv")
-    executing = {(row["key"], row["called_from"]) for row in told if row["finish"] == "executing"}
-    reporting = {row["called_from"] for row in told}
+    transitions = read("worker_transition.csv")
+    executing = {
+        (row["key"], row["called_from"]) for row in transitions if row["finish"] == "executing"
+    }
+    reporting = {row["called_from"] for row in transitions}
     for row in read("scheduler_transition.csv"):
         if row["worker"] in reporting:
             assert (row["key"], row["worker"]) in executing

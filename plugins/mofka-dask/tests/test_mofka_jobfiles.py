@@ -213,7 +213,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 def test_a_damaged_or_hostile_configuration_is_one_reject(tmp_path, name, text):
     found = harvest(tmp_path, name, text)
     assert len(found.rejects) == 1
-    assert "is no configuration" in found.rejects[0].reason
+    assert "is not a configuration" in found.rejects[0].reason
 
 
 def test_settings_of_darshan(tmp_path):

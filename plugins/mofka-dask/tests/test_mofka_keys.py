@@ -209,7 +209,7 @@ def test_a_cell_that_would_run_a_command_is_rejected_and_not_run(tmp_path):
         f'start,stop,keys,type,called_from\n1713553301.5,1713553301.5,"{cell}",incoming_transfer,w\n'
     )
     found = collect(MofkaDaskSource(str(tmp_path)))
-    assert "is no literal" in found.rejects[0].reason
+    assert "is not a literal" in found.rejects[0].reason
     assert not marker.exists()
 
 

@@ -162,9 +162,9 @@ def test_objects_say_what_the_view_says(example):
             {s["state"]: s["seconds"] for s in row["scheduler_states"]}
         )
         for worker in task.workers:
-            told = [s for s in row["worker_states"] or [] if s["worker"] == worker]
+            expected = [s for s in row["worker_states"] or [] if s["worker"] == worker]
             assert task.time_in_state(worker) == pytest.approx(
-                {s["state"]: s["seconds"] for s in told}
+                {s["state"]: s["seconds"] for s in expected}
             )
         execution = task.execution
         assert (execution.ends if execution else None) == row["ended"]
@@ -173,8 +173,8 @@ def test_objects_say_what_the_view_says(example):
 
 def test_events_survive_the_way_through_objects(example):
     for row in example.frame.iter_rows(named=True):
-        for event, told in zip(Task.from_row(row).events, row["events"], strict=True):
-            assert {**dict.fromkeys(told), **event.to_row()} == told
+        for event, expected in zip(Task.from_row(row).events, row["events"], strict=True):
+            assert {**dict.fromkeys(expected), **event.to_row()} == expected
 
 
 def test_tasks_sort_by_their_first_event(example):
@@ -275,7 +275,7 @@ def test_terminal_escapes_in_names_are_shown_as_text():
 def test_printable_text_has_no_control_characters(text):
     shown = printable_line(text)
     assert not re.search("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
-    shown.encode()  # nor anything that is no Unicode text
+    shown.encode()  # nor anything that is not Unicode text
 
 
 def test_tasks_are_written_in_three_formats(example, tmp_path):

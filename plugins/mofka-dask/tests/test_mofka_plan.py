@@ -99,7 +99,7 @@ def test_another_csv_is_not_taken(tmp_path, header):
     path = tmp_path / "x.csv"
     path.write_text(header + "\n")
     assert MofkaDaskSource.detect(path) is None
-    with pytest.raises(SourceError, match="is no file of a Mofka-Dask run"):
+    with pytest.raises(SourceError, match="is not a file of a Mofka-Dask run"):
         list(MofkaDaskSource(str(path)).plan())
 
 

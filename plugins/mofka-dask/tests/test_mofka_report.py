@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import harvest
 from harvest import UsageError
 from harvest.report import Notes, Table
-from harvest_mofka_dask.report.figures import bytes_in_words, covered
+from harvest_mofka_dask.report.figures import bytes_in_words, time_per_cell
 from harvest_mofka_dask.report.stream import stream
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -125,7 +125,7 @@ def test_time_in_states(report):
 
 
 def test_each_movement_counts_once(report):
-    told = defaultdict(lambda: defaultdict(int))
+    moved = defaultdict(lambda: defaultdict(int))
     seen = set()
     for row in read("worker_transfer.csv"):
         one = tuple(sorted((k, v) for k, v in row.items() if k not in ("", "time")))
@@ -135,9 +135,9 @@ def test_each_movement_counts_once(report):
         here, there = row["called_from"], row["who"] or "a client"
         incoming = row["type"] == "incoming_transfer"
         pair = (there, here) if incoming else (here, there)
-        told[pair][row["type"]] += int(row["total"])
+        moved[pair][row["type"]] += int(row["total"])
     found = {(r["source"], r["target"]): r["bytes"] for r in table(report, "transfers")}
-    assert found == {pair: max(sides.values()) for pair, sides in told.items()}
+    assert found == {pair: max(sides.values()) for pair, sides in moved.items()}
 
 
 def test_what_the_record_lacks_is_said_first(report):
@@ -214,7 +214,7 @@ def test_covered_time_adds_up(drawn, columns):
         schema={"worker": pl.String, "start": pl.Int64, "end": pl.Int64},
         orient="row",
     )
-    found = covered(frame, ["worker"], columns, 1000)
+    found = time_per_cell(frame, ["worker"], columns, 1000)
     assert found["covered"].sum() == pytest.approx((frame["end"] - frame["start"]).sum())
     width = 1000 / columns
     for _, column, micros in found.iter_rows():

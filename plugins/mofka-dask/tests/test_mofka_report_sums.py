@@ -38,13 +38,14 @@ MISSING = {
     "graphs": ("graph.csv",),
     "logs": ("scheduler.e", "worker.e", "consumer.o"),
     "Darshan logs": ("*.darshan",),
-    "nodes": ("*Node", "*Nodes"),
-    "configuration": ("config.*", "*.yaml"),
-    "job": ("*.sh", "*.OU"),
+    "files of the job": ("*Node", "*Nodes", "config.*", "*.yaml", "*.sh", "*.OU"),
 }
 
 
-@pytest.fixture(scope="module", params=["example", *REAL])
+@pytest.fixture(
+    scope="module",
+    params=["example", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)],
+)
 def whole(request, tmp_path_factory):
     """A run with all its files."""
     if request.param == "example":
@@ -70,6 +71,39 @@ def run(request, whole, tmp_path_factory):
     return there
 
 
+class Views:
+    """The views of one dataset, each computed once."""
+
+    def __init__(self, data: harvest.DatasetReader):
+        self.data = data
+        self._frames: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._frames:
+            self._frames[name] = self.data.view(name).collect()
+        return self._frames[name]
+
+
+class Pictures:
+    """The axes of a report's pictures, each drawn once."""
+
+    def __init__(self, report: Report):
+        self.report = report
+        self._axes: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """The axes of a picture; None where the report has none of the name."""
+        found = plot(self.report, name)
+        if found is not None and name not in self._axes:
+            pytest.importorskip("matplotlib")
+            from matplotlib.figure import Figure
+
+            figure = Figure(layout="constrained")
+            found.draw(figure)
+            self._axes[name] = figure.axes
+        return self._axes.get(name)
+
+
 @pytest.fixture(scope="module")
 def data(run, tmp_path_factory):
     sources = [f"mofka-dask:{run}"]
@@ -82,8 +116,18 @@ def data(run, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def views(data):
+    return Views(data)
+
+
+@pytest.fixture(scope="module")
 def report(data):
     return data.report("dask.run", top=1_000_000)
+
+
+@pytest.fixture(scope="module")
+def pictures(report):
+    return Pictures(report)
 
 
 def rows(report: Report, name: str) -> list[dict[str, Any]]:
@@ -94,19 +138,6 @@ def rows(report: Report, name: str) -> list[dict[str, Any]]:
 
 def plot(report: Report, name: str) -> Plot | None:
     return next((s for s in report.sections if isinstance(s, Plot) and s.name == name), None)
-
-
-def drawn(report: Report, name: str) -> Any:
-    """The axes of a picture; skips where the report has none of the name."""
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
-    found = plot(report, name)
-    if found is None:
-        return None
-    figure = Figure(layout="constrained")
-    found.draw(figure)
-    return figure.axes
 
 
 def known(values: list[Any]) -> list[Any]:
@@ -136,9 +167,9 @@ def executions_in(run: Path) -> Counter[str]:
     by_task = defaultdict(list)
     for row in read(run, "worker_transition.csv"):
         by_task[row["called_from"], row["key"]].append(row)
-    for one, told in by_task.items():
+    for one, transitions in by_task.items():
         running = False
-        for row in sorted(told, key=lambda row: float(row["time"])):
+        for row in sorted(transitions, key=lambda row: float(row["time"])):
             if row["finish"] in ("executing", "long-running"):
                 entered[one] += not running
                 running = True
@@ -150,7 +181,7 @@ def executions_in(run: Path) -> Counter[str]:
     return count
 
 
-def test_executions_are_the_same_wherever_they_are_counted(run, data, report):
+def test_executions_are_the_same_wherever_they_are_counted(run, views, report, pictures):
     expected = executions_in(run)
     total = sum(expected.values())
     prefixes, workers = rows(report, "prefixes"), rows(report, "workers")
@@ -158,18 +189,18 @@ def test_executions_are_the_same_wherever_they_are_counted(run, data, report):
     assert number(r"([\d,]+) executions?;", report.intro[0]) == total
     assert sum(row["executions"] for row in prefixes) == total
     assert {row["worker"]: row["executed"] for row in workers if row["executed"]} == expected
-    assert sum(known(data.view("dask.workers").collect()["executed"].to_list())) == total
-    tasks = data.view("dask.tasks").collect()
+    assert sum(known(views["dask.workers"]["executed"].to_list())) == total
+    tasks = views["dask.tasks"]
     assert tasks["executions"].sum() == total
     if total:
         assert plot(report, "stream").alt.startswith(f"{total:,} executions of {len(prefixes)} ")
-        assert len(drawn(report, "stream")[0].patches) == total
+        assert len(pictures["stream"][0].patches) == total
     assert rows(report, "slowest") == [] or len(rows(report, "slowest")) == total
 
 
-def test_tasks_are_the_same_wherever_they_are_counted(data, report):
-    tasks = data.view("dask.tasks").collect()
-    (summary,) = data.view("dask.run_summary").collect().to_dicts()
+def test_tasks_are_the_same_wherever_they_are_counted(views, report):
+    tasks = views["dask.tasks"]
+    (summary,) = views["dask.run_summary"].to_dicts()
     executed = tasks.filter(pl.col("executions") > 0)
 
     assert number(r"^([\d,]+) tasks?,", report.intro[0]) == tasks.height == summary["tasks"]
@@ -181,7 +212,7 @@ def test_tasks_are_the_same_wherever_they_are_counted(data, report):
     assert summary["task_prefixes"] == tasks["prefix"].n_unique()
 
 
-def test_the_time_of_executions_is_the_same_wherever_it_is_summed(data, report):
+def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
     prefixes, workers = rows(report, "prefixes"), rows(report, "workers")
     total = sum(known([row["total_s"] for row in prefixes]))
 
@@ -202,13 +233,13 @@ def test_the_time_of_executions_is_the_same_wherever_it_is_summed(data, report):
             assert (row["total_s"] if "total_s" in row else row["busy_s"]) is None
 
 
-def test_the_occupancy_that_is_drawn_is_the_time_of_the_trace(data, report):
-    axes = drawn(report, "occupancy")
+def test_the_occupancy_that_is_drawn_is_the_time_of_the_trace(views, report, pictures):
+    axes = pictures["occupancy"]
     if axes is None:
         assert all(row["executions"] == row["unended"] for row in rows(report, "prefixes"))
         return
     values, edges, _ = axes[0].patches[0].get_data()
-    slices = data.view("dask.trace").filter(pl.col("cat") == "task").collect()
+    slices = views["dask.trace"].filter(pl.col("cat") == "task")
     ended = [
         micros
         for micros, args in slices.select("dur", "args").iter_rows()
@@ -217,7 +248,7 @@ def test_the_occupancy_that_is_drawn_is_the_time_of_the_trace(data, report):
     assert (values * (edges[1:] - edges[:-1])).sum() == pytest.approx(sum(ended) / 1e6)
 
 
-def test_a_worker_has_the_threads_that_the_logs_say(run, report):
+def test_a_worker_has_the_threads_that_the_logs_say(run, report, pictures):
     said = {
         int(n)
         for path in run.glob("worker.e")
@@ -226,19 +257,19 @@ def test_a_worker_has_the_threads_that_the_logs_say(run, report):
     expected = said.pop() if len(said) == 1 else None
     for row in rows(report, "workers"):
         assert row["nthreads"] == expected or row["worker"] == "(not recorded)"
-    axes = drawn(report, "occupancy")
+    axes = pictures["occupancy"]
     if axes is not None and expected:
         assert axes[1].collections[0].get_clim() == (0, expected)
 
 
-def test_workers_are_the_same_wherever_they_are_counted(data, report):
+def test_workers_are_the_same_wherever_they_are_counted(views, report):
     named = [row for row in rows(report, "workers") if row["worker"] != "(not recorded)"]
     assert number(r"([\d,]+) workers?", report.intro[0]) == len(named)
-    assert len(named) == data.view("dask.workers").collect().height
+    assert len(named) == views["dask.workers"].height
 
 
-def test_what_moved_is_the_same_wherever_it_is_summed(data, report):
-    (summary,) = data.view("dask.run_summary").collect().to_dicts()
+def test_what_moved_is_the_same_wherever_it_is_summed(views, report, pictures):
+    (summary,) = views["dask.run_summary"].to_dicts()
     pairs = rows(report, "transfers")
     total = sum(row["bytes"] for row in pairs)
 
@@ -246,7 +277,7 @@ def test_what_moved_is_the_same_wherever_it_is_summed(data, report):
     if pairs:
         assert f"{bytes_in_words(total)} moved" in report.intro[1]
         assert f"{bytes_in_words(total)} in all" in plot(report, "transfer-matrix").alt
-        sizes = drawn(report, "transfer-matrix")[0].collections[0].get_array()
+        sizes = pictures["transfer-matrix"][0].collections[0].get_array()
         assert int(sizes.filled(0).sum()) == total
     else:
         assert "No transfer is recorded" in report.intro[1]
@@ -259,7 +290,7 @@ def test_states_are_those_of_the_files(run, report):
         assert found == Counter(row["finish"] for row in read(run, f"{pattern}.csv"))
 
 
-def test_bytes_of_files_are_the_same_wherever_they_are_summed(data, report):
+def test_bytes_of_files_are_the_same_wherever_they_are_summed(data, report, pictures):
     if "darshan.job" not in data:
         assert not rows(report, "io-processes")
         assert not any("Darshan's counters" in text for text in report.intro)
@@ -293,13 +324,13 @@ def test_bytes_of_files_are_the_same_wherever_they_are_summed(data, report):
         if traced:
             assert f"{op} {bytes_in_words(traced[op])}" in plot(report, "io").alt
     if traced:
-        for axes in drawn(report, "io"):
+        for axes in pictures["io"]:
             values, edges, _ = axes.patches[0].get_data()
             area = (values * (edges[1:] - edges[:-1])).sum()
             assert area == pytest.approx(traced[axes.get_title()])
 
 
-def test_without_a_task_for_any_operation_the_page_says_why(run, data, report):
+def test_without_a_task_for_any_operation_the_page_says_why(run, report):
     found = rows(report, "io-by-prefix")
     if not found:
         return

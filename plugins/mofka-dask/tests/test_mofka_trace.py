@@ -149,15 +149,15 @@ def test_flows_lead_from_one_slice_to_another_and_never_back_in_time(events):
             assert any(a <= point["ts"] < b for a, b in slices[point["pid"], point["tid"]])
 
 
-# all that the dataset tells is there
+# all that the dataset holds is there
 
 
 def test_the_slices_are_as_many_as_the_records(dataset, document, events):
     credited = dataset["dask.task_transition"].filter(
         (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
     )
-    told = [e["args"]["told_by"] for e in of(events, "X", "task")]
-    assert sum("scheduler" in by for by in told) == credited.collect().height
+    records = [e["args"]["told_by"] for e in of(events, "X", "task")]
+    assert sum("scheduler" in by for by in records) == credited.collect().height
     assert len(of(events, "X", "transfer")) == rows(dataset, "dask.transfer")
     assert len(of(events, "X", "io")) == rows(dataset, "darshan.dxt_segment")
     assert document["otherData"]["left_out"] == {}
@@ -167,9 +167,9 @@ def test_the_slices_are_as_many_as_the_records(dataset, document, events):
 
 
 def test_windows_of_the_workers_are_slices(dataset, events):
-    told = dataset["dask.worker_transition"].sort("time", "position").collect()
+    records = dataset["dask.worker_transition"].sort("time", "position").collect()
     entered = Counter()
-    for key, worker, before, after in told.select(
+    for key, worker, before, after in records.select(
         "key", "worker", "start_state", "finish_state"
     ).iter_rows():
         running = ("executing", "long-running")
@@ -301,14 +301,14 @@ def write_run(folder: Path, key: str = "x", worker: str = "tcp://h:1") -> Path:
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
 def test_keys_may_hold_anything(text):
-    from harvest_mofka_dask.trace.tracks import args_of, conformed
+    from harvest_mofka_dask.trace.tracks import args_of, event_rows
     from harvest_mofka_dask.trace.view import _lines
 
     made = pl.DataFrame({"key": [text]}).select(
         name="key", cat=pl.lit("task"), ph=pl.lit("X"), ts=0, dur=1, pid=1, tid=1,
         args=args_of(key=pl.col("key")),
     )  # fmt: skip
-    (line,) = _lines(conformed(made, "run"))
+    (line,) = _lines(event_rows(made, "run"))
     event = json.loads(line)
     assert (event["name"], event["args"]) == (text, {"key": text})
 
@@ -379,11 +379,11 @@ def transfer(direction, source, target, start, keys=("k",), seconds=0.5):
     }
 
 
-def movements(*told):
-    found = transfer_slices(pl.DataFrame(told, schema_overrides={"requestor": pl.String}))
+def movements(*records):
+    found = transfer_slices(pl.DataFrame(records, schema_overrides={"requestor": pl.String}))
     by_movement = defaultdict(list)
     for row in found.sort("movement", "direction").iter_rows(named=True):
-        by_movement[row["movement"]].append((row["direction"], row["place"], row["told"]))
+        by_movement[row["movement"]].append((row["direction"], row["place"], row["recorded"]))
     return sorted(by_movement.values())
 
 

@@ -99,13 +99,13 @@ def test_repeats_fold_into_the_first_which_keeps_its_time(tmp_path):
         transfer(1, total=99),
     ]
     found = harvest(tmp_path, rows)
-    told = found.rows("dask.transfer")
-    assert [(r["position"], r["copies"], r["total_bytes"]) for r in told] == [
+    found_rows = found.rows("dask.transfer")
+    assert [(r["position"], r["copies"], r["total_bytes"]) for r in found_rows] == [
         (1, 3, 10),
         (2, 1, 11),
         (5, 1, 99),
     ]
-    assert told[0]["time"].microsecond == 250_000
+    assert found_rows[0]["time"].microsecond == 250_000
     assert found.folded == {"repeated transfer": 2}
 
 
@@ -127,8 +127,8 @@ def test_repeats_are_found_across_blocks(tmp_path, monkeypatch):
         seen = expected.setdefault(str(row | {"time": None}), [position, 0])
         seen[1] += 1
     found = harvest(tmp_path, rows)
-    told = [[r["position"], r["copies"]] for r in found.rows("dask.transfer")]
-    assert told == list(expected.values())
+    found_rows = [[r["position"], r["copies"]] for r in found.rows("dask.transfer")]
+    assert found_rows == list(expected.values())
 
 
 def test_the_two_words_of_the_hash_are_independent():

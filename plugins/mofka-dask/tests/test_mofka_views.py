@@ -443,7 +443,7 @@ def test_bytes_that_both_sides_told_are_moved_once():
         *complete_run(),
         transfer(1, "incoming", B, A, x=100),
         transfer(1, "outgoing", A, B, x=100),
-        transfer(2, "outgoing", A, B, x=40),  # B did not tell of this one
+        transfer(2, "outgoing", A, B, x=40),  # B did not report this one
         transfer(2, "incoming", A, B, y=7),  # nor of this one, the other way
         transfer(3, "outgoing", A, None, x=100),
     )

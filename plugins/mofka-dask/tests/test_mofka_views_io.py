@@ -59,7 +59,7 @@ class Reader(MemoryReader):
 def executed(
     key: str, worker: str, start: float, end: float, thread: int | None, state: str = "memory"
 ) -> list[Record]:
-    """What the worker and, where a thread is known, the scheduler tell of one execution."""
+    """What the worker and, where a thread is known, the scheduler record of one execution."""
     rows: list[Record] = [
         r.WorkerTransition(
             time=at(moment), key=key, start_state=before, finish_state=after, worker=worker
@@ -189,7 +189,7 @@ def test_a_long_running_task_and_a_cancelled_one_hold_their_thread():
     rows = [
         changed("x", A, *states, times=(1, 2, 3, 4, 5, 6)),
         done("x", A, 5.1, 7),
-        # a cancelled fetch is no execution
+        # a cancelled fetch is not an execution
         changed("z", A, "flight", "cancelled", "released", times=(1, 9)),
     ]
     trace = [did(second + 0.5, 7) for second in range(6)]
@@ -212,7 +212,7 @@ def test_a_task_run_twice_is_found_on_the_thread_of_each_time():
 
 
 def test_a_failed_task_is_found_by_elimination():
-    # given a task without a thread, since only success tells one, on a thread that ran another
+    # given a task without a thread, since only success records one, on a thread that ran another
     rows = [executed("x", A, 1, 2, thread=7), executed("bad", A, 3, 4, thread=None, state="error")]
     io = task_io_view(Reader(_flat(rows), [did(1.5, 7), did(3.5, 7), did(3.6, 7)])).collect()
     assert list(io.select("key", "count", "by_elimination").iter_rows()) == [

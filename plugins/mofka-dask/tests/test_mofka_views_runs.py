@@ -114,8 +114,8 @@ def test_time_in_worker_states(run, tasks):
         for state, seconds in spans(rows).items():
             expected[key][worker, state] = seconds
     for key, task in tasks.items():
-        told = task["worker_states"] or []
-        got = {(s["worker"], s["state"]): s["seconds"] for s in told}
+        said = task["worker_states"] or []
+        got = {(s["worker"], s["state"]): s["seconds"] for s in said}
         assert got == pytest.approx(expected[key], abs=1e-9)
 
 
@@ -226,7 +226,7 @@ def test_the_run_at_a_glance(run, summary):
     ]
     times += [float(row[name]) for row in transfers for name in ("start", "stop")]
     registered = {row["worker"] for row in others[0]}
-    told = {row["called_from"] for row in (*workers, *transfers)}
+    said = {row["called_from"] for row in (*workers, *transfers)}
 
     assert summary["run"] == str(run)
     assert summary["first_time"] == moment(repr(min(times)))
@@ -239,22 +239,22 @@ def test_the_run_at_a_glance(run, summary):
     assert summary["transfers"] == len(unique_transfers(run))
     assert summary["transfer_copies"] == len(transfers)
     assert summary["workers"] == len(registered)
-    assert summary["workers_reported"] == len(told)
-    assert summary["silent_workers"] == sorted(registered - told)
+    assert summary["workers_reported"] == len(said)
+    assert summary["silent_workers"] == sorted(registered - said)
     assert summary["clients"] == len({row["client"] for row in others[1]})
     assert summary["graphs"] == len(others[2])
     assert summary["unfinished_tasks"] == 0
 
 
 def test_bytes_moved(run, summary):
-    told = Counter()
+    said = Counter()
     for row in unique_transfers(run):
         incoming = row["type"] == "incoming_transfer"
         pair = (row["called_from"], row["who"]) if incoming else (row["who"], row["called_from"])
-        told[pair, incoming] += int(float(row["total"]))
-    pairs = {pair for pair, _ in told}
-    assert summary["bytes_moved"] == sum(max(told[p, True], told[p, False]) for p in pairs)
-    assert summary["bytes_to_clients"] == sum(told[p, False] for p in pairs if not p[0])
+        said[pair, incoming] += int(float(row["total"]))
+    pairs = {pair for pair, _ in said}
+    assert summary["bytes_moved"] == sum(max(said[p, True], said[p, False]) for p in pairs)
+    assert summary["bytes_to_clients"] == sum(said[p, False] for p in pairs if not p[0])
 
 
 def test_silence_is_told_as_such(summary):
@@ -322,9 +322,9 @@ def test_events_of_many_shuffled_tasks_are_in_order(engine):
             "position": range(1, len(rows) + 1),
         }
     )
-    told = harvest.conform(harvest.record_type(TaskTransition), table, origin="/runs/r/s.csv")
+    said = harvest.conform(harvest.record_type(TaskTransition), table, origin="/runs/r/s.csv")
 
-    frame = tasks_view(MemoryReader({"dask.task_transition": told})).collect(engine=engine)
+    frame = tasks_view(MemoryReader({"dask.task_transition": said})).collect(engine=engine)
 
     expected: dict[str, list[tuple[datetime, str]]] = {}
     for key, time, state in sorted(rows, key=lambda row: row[1]):

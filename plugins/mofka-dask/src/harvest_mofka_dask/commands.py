@@ -1,4 +1,4 @@
-"""The commands ``harvest mofka-dask ...``: ``capture``, and ``trace`` for a timeline in Perfetto."""
+"""The commands ``harvest mofka-dask ...``: ``capture`` and ``trace``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What all views of Dask runs stand on: rows by run, and the host in an address.
 
 Several runs may lie in one dataset.  The files of a run lie in one directory, so the directory
-of ``origin`` tells the runs apart; task keys, worker addresses and client ids are only compared
+of ``origin`` names the run; task keys, worker addresses and client ids are only compared
 within a run.
 """
 

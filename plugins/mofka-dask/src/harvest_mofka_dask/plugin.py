@@ -25,19 +25,25 @@ def harvest_sources() -> list[SourceSpec]:
 RUN_SETTING = "keep one run: its directory, or the directory's name"
 
 
+RECORDED = ("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.graph_task")
+TRACED = ("darshan.dxt_segment",)
+
+
 @hookimpl
 def harvest_views() -> list[View]:
     """Views over the records of Dask runs."""
-    told = ("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.graph_task")
-    traced = ("darshan.dxt_segment",)
-    joined = ("dask.worker", "dask.client", "dask.log_event")
+    return [*_run_views(), *_io_views()]
+
+
+def _run_views() -> list[View]:
+    joined = (*RECORDED, "dask.worker", "dask.client", "dask.log_event")
     return [
         View(
             name="dask.tasks",
             doc="One row per task and run: where and when it ran, its time in each state, the "
             "bytes moved, and all its events in order.",
             build="harvest_mofka_dask.views.tasks:tasks",
-            requires=told,
+            requires=RECORDED,
             settings={"run": RUN_SETTING, "key": "keep one task: its key"},
             text="harvest_mofka_dask.api.objects:tasks_text",
         ),
@@ -46,22 +52,27 @@ def harvest_views() -> list[View]:
             doc="One row per worker and run: when it came and went, what it executed and moved, "
             "and whether it reported anything.",
             build="harvest_mofka_dask.views.workers:workers",
-            requires=(*told, *joined),
+            requires=joined,
             settings={"run": RUN_SETTING},
         ),
         View(
             name="dask.run_summary",
             doc="One row per run: times, counts, bytes moved, nodes, and what its record lacks.",
             build="harvest_mofka_dask.views.summary:run_summary",
-            requires=(*told, *joined),
+            requires=joined,
             settings={"run": RUN_SETTING},
         ),
+    ]
+
+
+def _io_views() -> list[View]:
+    return [
         View(
             name="dask.task_io",
             doc="What each task read and wrote, by worker, thread, file, module and op: Darshan's "
             "traced operations tied to tasks.",
             build="harvest_mofka_dask.io.views:task_io",
-            requires=traced,
+            requires=TRACED,
             settings={"run": RUN_SETTING},
         ),
         View(
@@ -69,7 +80,7 @@ def harvest_views() -> list[View]:
             doc="One row per traced process: how many of its operations are on threads that ran "
             "tasks, and how many of these are tied to a task.",
             build="harvest_mofka_dask.io.views:task_io_coverage",
-            requires=traced,
+            requires=TRACED,
             settings={"run": RUN_SETTING},
         ),
         View(
@@ -77,7 +88,7 @@ def harvest_views() -> list[View]:
             doc="One row per worker: its host and process id in Darshan's logs, and how they "
             "were tied.",
             build="harvest_mofka_dask.io.views:workers_processes",
-            requires=traced,
+            requires=TRACED,
             settings={"run": RUN_SETTING},
         ),
         View(
@@ -85,7 +96,7 @@ def harvest_views() -> list[View]:
             doc="Executions, transfers and traced I/O as events in Chrome's Trace Event Format; "
             "`harvest mofka-dask trace` writes them as a file for Perfetto.",
             build="harvest_mofka_dask.trace.view:trace",
-            requires=(*told, "darshan.dxt_segment"),
+            requires=(*RECORDED, *TRACED),
             settings={"run": RUN_SETTING},
         ),
     ]

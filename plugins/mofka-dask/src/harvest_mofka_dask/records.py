@@ -1,4 +1,4 @@
-"""Record types of a Dask run: what its scheduler, workers, clients and job files tell.
+"""Record types of a Dask run: what its scheduler, workers, clients and job files record.
 
 Formats: the CSVs that the Mofka-Dask coupler's consumer writes with pandas, Dask's own logs, and
 the files of the batch job around them.  Keys of tasks are spelled alike in all types: a plain
@@ -65,7 +65,7 @@ class KeySize:
 class Transfer(Record):
     """Data of tasks moved between two workers, or to a client (``worker_transfer.csv``).
 
-    One row per transfer and side: the same movement is usually told once by the worker that
+    One row per transfer and side: the same movement is usually reported once by the worker that
     receives and once by the one that sends.  Rows that repeat an earlier one in all but ``time``
     are folded into it.
     """
@@ -76,14 +76,14 @@ class Transfer(Record):
     keys: list[KeySize] | None = field(doc="The tasks whose data moved, with the size of each.")
     total_bytes: int | None = field(unit="bytes", doc="Size of all data moved.")
     compressed_bytes: int | None = field(
-        unit="bytes", doc="Size on the wire; told by the sending side only."
+        unit="bytes", doc="Size on the wire; recorded by the sending side only."
     )
     bandwidth: float | None = field(unit="bytes/s", doc="Bandwidth as the worker computed it.")
     direction: str = field(doc="incoming or outgoing, seen from worker.")
     requestor: str | None = field(doc="Worker that received the data; null where a client did.")
     fulfiller: str | None = field(doc="Worker that sent the data.")
-    worker: str | None = field(role="subject", doc="Worker that told of the transfer.")
-    time: datetime | None = field(doc="When the worker first told of it.")
+    worker: str | None = field(role="subject", doc="Worker that reported the transfer.")
+    time: datetime | None = field(doc="When the worker first reported it.")
     copies: int = field(default=1, doc="How often the input holds this transfer.")
     middle: datetime | None = field(
         doc="Moment that the worker reckons as the transfer's middle; may lie outside it."

@@ -30,7 +30,7 @@ READERS = {
     "consumer_log": "logs:consumer_log",
     "nodes": "jobfiles:nodes",
     "job_script": "jobfiles:directives",
-    "job_output": "software:installed",
+    "job_output": "software:packages",
     "json_config": "configs:json_settings",
     "yaml_config": "configs:yaml_settings",
     "darshan_config": "configs:darshan_settings",
@@ -94,7 +94,7 @@ class MofkaDaskSource(Source):
             file = layout.kind_of(location)
             if file is None:
                 raise SourceError(
-                    "is no file of a Mofka-Dask run",
+                    "is not a file of a Mofka-Dask run",
                     where=str(location),
                     remedy=f"give a run directory, or one of: {layout.LOOKED_FOR}",
                 )

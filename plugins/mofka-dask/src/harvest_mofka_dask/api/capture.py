@@ -88,6 +88,19 @@ def capture(
     have, 2 when a file is missing, 3 when some rows could not be read (the
     output holds all others).
     """
+    given = {
+        "scheduler": scheduler,
+        "workers": workers,
+        "transitions": transitions,
+        "transfers": transfers,
+        "graph": graph,
+    }
+    if _compile(given, output):
+        raise typer.Exit(EXIT_REJECTS)
+
+
+def _compile(given: dict[str, Path | None], output: Path) -> int:
+    """Write the tasks of the CSVs and say what was read; gives the number of rejects."""
     # only when the command runs: ``--help`` needs neither polars nor pyarrow
     from .memory import RunFiles, harvest_files
     from .objects import TaskHandler
@@ -96,13 +109,6 @@ def capture(
     check_suffix(output)
     if not output.parent.is_dir():
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
-    given = {
-        "scheduler": scheduler,
-        "workers": workers,
-        "transitions": transitions,
-        "transfers": transfers,
-        "graph": graph,
-    }
     files = RunFiles(**{role: _file(role, path) for role, path in given.items()})
     found = harvest_files(files)
     tasks = TaskHandler(found.tasks(), found.rejects)
@@ -111,8 +117,7 @@ def capture(
     for line in account:
         typer.echo(line)
     typer.echo(f"written to {printable_line(str(output))}")
-    if found.rejects:
-        raise typer.Exit(EXIT_REJECTS)
+    return len(found.rejects)
 
 
 def _file(role: str, path: Path | None) -> Path | None:

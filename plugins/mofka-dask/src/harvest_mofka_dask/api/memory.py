@@ -61,7 +61,7 @@ class MemoryReader:
         assert isinstance(frame, pl.DataFrame)  # a table never becomes a series
         return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
 
-    def view(self, name: str, **settings: Any) -> pl.LazyFrame:
+    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """One of this plugin's views; raises KeyError for another."""
         known = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
         return known[name](self, **settings)
@@ -82,7 +82,7 @@ class Harvested:
 
     units: input units that were read; folded: those merged into another row.
     label: the run that all rows belong to, where the files were named one by one and may lie in
-        several directories; otherwise the directory of each file tells its run.
+        several directories; otherwise the directory of each file names its run.
     """
 
     reader: MemoryReader
@@ -139,7 +139,7 @@ def harvest_directory(path: Path) -> Harvested:
 
     Raises SourceError where there is nothing to read.
     """
-    return _harvested([collect(MofkaDaskSource(str(path)))], None)
+    return _merge([collect(MofkaDaskSource(str(path)))], None)
 
 
 def harvest_files(files: RunFiles) -> Harvested:
@@ -162,7 +162,7 @@ def harvest_files(files: RunFiles) -> Harvested:
         partition = file_partition(path, id=path.name, options={"kind": kind})
         collected.append(collect_partition(MofkaDaskSource(str(path)), partition))
     label = os.path.commonpath([path.parent for path in found.values()])
-    return _harvested(collected, label, notes=empty)
+    return _merge(collected, label, notes=empty)
 
 
 def _is_empty(path: Path) -> bool:
@@ -176,15 +176,13 @@ def _check_columns(path: Path, kind: str) -> None:
     if missing:
         actual = csv_kind_of_header(columns)
         raise SourceError(
-            f"is no {kind} table: it lacks the column {missing[0]!r}",
+            f"is not a {kind} table: it lacks the column {missing[0]!r}",
             where=str(path),
             remedy=f"its columns are those of {actual}.csv" if actual else "name another file",
         )
 
 
-def _harvested(
-    collected: list[Collected], label: str | None, notes: Sequence[str] = ()
-) -> Harvested:
+def _merge(collected: list[Collected], label: str | None, notes: Sequence[str] = ()) -> Harvested:
     names = {name: None for found in collected for name in found.tables}
     return Harvested(
         MemoryReader(

@@ -65,7 +65,7 @@ EXECUTION = ("executed_on", "began", "ended", "duration_s", "size_bytes")
 
 @attrs.define(kw_only=True)
 class Task:
-    """One task of one run, with all events that were told of it, in order of time.
+    """One task of one run, with all events that were recorded of it, in order of time.
 
     key: in its canonical spelling; group, prefix: as the scheduler names them.
     run: directory of the run it belongs to.
@@ -121,17 +121,17 @@ class Task:
 
     @property
     def scheduler_events(self) -> list[SchedulerEvent]:
-        """What the scheduler told, in order."""
+        """What the scheduler recorded, in order."""
         return [event for event in self.events if isinstance(event, SchedulerEvent)]
 
     @property
     def worker_events(self) -> list[WorkerEvent]:
-        """What workers told of its states, in order."""
+        """What workers recorded of its states, in order."""
         return [event for event in self.events if isinstance(event, WorkerEvent)]
 
     @property
     def transfer_events(self) -> list[TransferEvent]:
-        """Transfers of its data, in order; a movement that both sides told is there twice."""
+        """Transfers of its data, in order; a movement that both sides recorded is there twice."""
         return [event for event in self.events if isinstance(event, TransferEvent)]
 
     @property
@@ -142,7 +142,7 @@ class Task:
 
     @property
     def workers(self) -> list[str]:
-        """Workers that ran it, held it or told of it, in order of first appearance."""
+        """Workers that ran it, held it or reported it, in order of first appearance."""
         named = (getattr(event, "worker", None) for event in self.events)
         return list(dict.fromkeys(worker for worker in named if worker is not None))
 
@@ -155,30 +155,30 @@ class Task:
     @property
     def states(self) -> list[TaskState]:
         """The states it went through in the scheduler, from the first known one on."""
-        told = self.scheduler_events
-        return [told[0].start_state, *(event.finish_state for event in told)] if told else []
+        events = self.scheduler_events
+        return [events[0].start_state, *(e.finish_state for e in events)] if events else []
 
     @property
     def last_state(self) -> TaskState | None:
-        """Its state when the scheduler last told of it."""
-        told = self.scheduler_events
-        return told[-1].finish_state if told else None
+        """Its state when the scheduler last recorded it."""
+        events = self.scheduler_events
+        return events[-1].finish_state if events else None
 
     def time_in_state(self, worker: str | None = None) -> dict[TaskState, float]:
         """Seconds spent in each state, in order of first entry.
 
         worker: the states that this worker had it in; without, those of the scheduler.
 
-        A state lasts from the transition into it to the next one told by the same; the last one
+        A state lasts from the transition into it to the next one recorded by the same; the last one
         stays open and is left out.
         """
-        told: list[SchedulerEvent | WorkerEvent] = (
+        events: list[SchedulerEvent | WorkerEvent] = (
             [*self.scheduler_events]
             if worker is None
             else [event for event in self.worker_events if event.worker == worker]
         )
         spans: dict[TaskState, timedelta] = {}
-        for event, after in itertools.pairwise(told):
+        for event, after in itertools.pairwise(events):
             if event.time is not None and after.time is not None:
                 spent = spans.get(event.finish_state, timedelta(0))
                 spans[event.finish_state] = spent + (after.time - event.time)
@@ -235,7 +235,7 @@ class TaskHandler:
         ``from_dataset``.  What cannot be read is in ``rejects``, and a warning says so.  Raises
         SourceError where there is nothing to read.
         """
-        return cls._harvested(harvest_directory(Path(path)))
+        return cls._from_harvest(harvest_directory(Path(path)))
 
     @classmethod
     def from_files(
@@ -246,7 +246,7 @@ class TaskHandler:
         transfers: str | os.PathLike[str] | None = None,
         graph: str | os.PathLike[str] | None = None,
     ) -> TaskHandler:
-        """The tasks that some CSVs of one run tell of, whatever the files are called.
+        """The tasks that some CSVs of one run name, whatever the files are called.
 
         scheduler, transitions, transfers, graph: CSVs with the columns of
         scheduler_transition.csv, worker_transition.csv, worker_transfer.csv and graph.csv.
@@ -257,10 +257,10 @@ class TaskHandler:
         """
         given = (scheduler, workers, transitions, transfers, graph)
         files = RunFiles(*(None if path is None else Path(path) for path in given))
-        return cls._harvested(harvest_files(files))
+        return cls._from_harvest(harvest_files(files))
 
     @classmethod
-    def _harvested(cls, found: Harvested) -> TaskHandler:
+    def _from_harvest(cls, found: Harvested) -> TaskHandler:
         if found.rejects:
             first = found.rejects[0]
             where = first.origin if first.position is None else f"{first.origin}:{first.position}"

@@ -20,7 +20,7 @@ def check_suffix(path: Path) -> str:
     """The suffix of an output file; raises UsageError where none of SUFFIXES."""
     if path.suffix not in SUFFIXES:
         raise UsageError(
-            f"cannot tell a format from the suffix {path.suffix!r}",
+            f"the suffix {path.suffix!r} names no format",
             where=str(path),
             remedy=f"end the name with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
         )
@@ -39,7 +39,7 @@ def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
         elif suffix == ".jsonl":
             tasks.frame.write_ndjson(file)
         else:
-            # what is no Unicode text is shown by its escapes, as in the keys
+            # what is not Unicode text is shown by its escapes, as in the keys
             file.write(preamble.encode("utf-8", "backslashreplace"))
             for number, block in enumerate(task.to_text() for task in tasks):
                 separator = "\n" if number or preamble else ""

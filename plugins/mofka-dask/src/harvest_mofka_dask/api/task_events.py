@@ -1,4 +1,4 @@
-"""What happens to a task, as objects: states, and events by who told them."""
+"""What happens to a task, as objects: states, and events by who recorded them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TaskState(enum.StrEnum):
 
 
 class EventSource(enum.StrEnum):
-    """Who told of an event."""
+    """Who recorded an event."""
 
     SCHEDULER = "scheduler"
     WORKER = "worker"
@@ -78,7 +78,7 @@ class EventSource(enum.StrEnum):
 class TaskEvent(abc.ABC):
     """One event in a task's life.
 
-    time: when it happened, by the clock of whoever told it.
+    time: when it happened, by the clock of whoever recorded it.
     origin, position: the file it was read from, and the record there.
     """
 
@@ -126,7 +126,7 @@ class SchedulerEvent(TaskEvent):
 
     @property
     def executed(self) -> bool:
-        """Whether this tells of a finished execution."""
+        """Whether this is a finished execution."""
         return (self.start_state, self.finish_state) == (TaskState.PROCESSING, TaskState.MEMORY)
 
 
@@ -148,9 +148,9 @@ class WorkerEvent(TaskEvent):
 
 @attrs.define(kw_only=True)
 class TransferEvent(TaskEvent):
-    """A task's data moved, told by one side.
+    """A task's data moved, as one side recorded it.
 
-    worker: who told it; direction (incoming, outgoing) is seen from there.
+    worker: who recorded it; direction (incoming, outgoing) is seen from there.
     requestor: who received; None where a client did.  fulfiller: who sent.
     begins, ends, duration_s: of the whole transfer; size_bytes: this task's share of total_bytes.
     copies: how often the input holds it.

@@ -24,14 +24,14 @@ __all__ = ["task_text"]
 WIDTH: Final = 100
 LABEL: Final = 14
 SHOWN: Final = 12
-"""Dependencies that are listed; of more, the number is told."""
+"""Dependencies that are listed; of more, the number is given."""
 
 
 def task_text(task: Task) -> str:
     """What is known of a task, then its events, one or two lines each."""
     lines = [f"Task {printable_line(task.key)}"]
     for label, value in _facts(task):
-        lines += _labelled(label, value)
+        lines += _label(label, value)
     lines.append(f"  events ({len(task.events)})")
     for event in task.events:
         lines += _event(event)
@@ -48,7 +48,7 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.client is not None:
         yield "client", f"{task.client}{' (asked for the result)' if task.requested else ''}"
     if task.dependencies is not None:
-        yield "dependencies", _listed(task.dependencies) or "none"
+        yield "dependencies", _list_keys(task.dependencies) or "none"
     if task.workers:
         yield "workers", ", ".join(task.workers)
     first, last, duration = task.first_time, task.last_time, task.duration
@@ -79,7 +79,7 @@ def _execution(task: Task) -> Iterator[tuple[str, str]]:
 def _transfers(events: Sequence[TransferEvent]) -> str:
     sent = sum(e.size_bytes or 0 for e in events if e.direction == "outgoing")
     received = sum(e.size_bytes or 0 for e in events if e.direction == "incoming")
-    return f"{len(events)} told; {sent:,} bytes sent, {received:,} bytes received"
+    return f"{len(events)} recorded; {sent:,} bytes sent, {received:,} bytes received"
 
 
 def _states(task: Task) -> Iterator[tuple[str, str]]:
@@ -100,7 +100,7 @@ def _event(event: TaskEvent) -> list[str]:
     moment = _time(event.time) if event.time is not None else "(no time)"
     head = f"    {moment:<27}  {event.source.value:<9}  {event.what}"
     details = [printable_line(detail) for detail in _details(event)]
-    return _wrapped(printable_line(head), details)
+    return _wrap(printable_line(head), details)
 
 
 def _details(event: TaskEvent) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _details(event: TaskEvent) -> Iterator[str]:
         yield "result requested"
 
 
-def _wrapped(head: str, details: list[str]) -> list[str]:
+def _wrap(head: str, details: list[str]) -> list[str]:
     """The head and its details on one line, or the details on lines of their own below it."""
     line = "  ".join([head, "; ".join(details)]) if details else head
     if len(line) <= WIDTH:
@@ -136,7 +136,7 @@ def _wrapped(head: str, details: list[str]) -> list[str]:
     return [head, *_fill("; ".join(details), indent, indent)]
 
 
-def _labelled(label: str, value: str) -> list[str]:
+def _label(label: str, value: str) -> list[str]:
     first = f"  {label:<{LABEL}}"
     return _fill(printable_line(value), first, " " * len(first)) or [first.rstrip()]
 
@@ -152,7 +152,7 @@ def _fill(text: str, first: str, rest: str) -> list[str]:
     )
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _list_keys(keys: Sequence[str]) -> str:
     more = f", and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
     return ", ".join(keys[:SHOWN]) + more
 

@@ -19,7 +19,7 @@ import polars as pl
 from ..frames import load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
-from .windows import executions, windows_of
+from .windows import thread_completions, windows_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -57,7 +57,7 @@ class Correlation:
         """
         lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
         return (
-            self.matched(self.operations.join(lanes, on=["origin", "rank", "thread"]))
+            self.with_tasks(self.operations.join(lanes, on=["origin", "rank", "thread"]))
             .group_by(by)
             .agg(
                 count=pl.len().cast(pl.Int64),
@@ -88,7 +88,9 @@ class Correlation:
         in_window = pl.col("task").is_not_null()
         size = pl.col("length")
         return (
-            self.matched(self.operations.join(lanes, on=["origin", "rank", "thread"], how="left"))
+            self.with_tasks(
+                self.operations.join(lanes, on=["origin", "rank", "thread"], how="left")
+            )
             .group_by("origin", "rank")
             .agg(
                 segments=pl.len().cast(pl.Int64),
@@ -102,7 +104,7 @@ class Correlation:
             .collect(engine="streaming")
         )
 
-    def matched(self, operations: pl.LazyFrame) -> pl.LazyFrame:
+    def with_tasks(self, operations: pl.LazyFrame) -> pl.LazyFrame:
         """With task (null: in no window) and spared (whether it was found by elimination)."""
         found = pl.struct("lane", "spare", "start_time").map_batches(
             self._find,
@@ -154,7 +156,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
         logs = logs.filter((pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}"))
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
     threads = threads.join(logs, on="origin")
-    tied = ties(threads, _done(frames["dask.task_transition"]))
+    tied = ties(threads, _thread_spans(frames["dask.task_transition"]))
     # windows of tied workers only: they may be a small part of a long record
     homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
     found = windows_of(frames, homes)
@@ -173,7 +175,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
         ),
         workers,
         operations,
-        Lanes.of(_laned(found.frame, lanes)),
+        Lanes.of(_lane_windows(found.frame, lanes)),
         found.frame["task"],
     )
 
@@ -184,10 +186,10 @@ def _runs(dataset: DatasetReader) -> pl.DataFrame:
     return pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
 
 
-def _done(transitions: pl.LazyFrame) -> pl.DataFrame:
+def _thread_spans(transitions: pl.LazyFrame) -> pl.DataFrame:
     """Between which times each thread of a worker ran tasks, as the scheduler saw it."""
     return (
-        executions(transitions)
+        thread_completions(transitions)
         .group_by("run", "worker", "thread")
         .agg(first=pl.min_horizontal("begins", "time").min(), last=pl.col("time").max())
         .collect(engine="streaming")
@@ -206,7 +208,7 @@ def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _laned(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
+def _lane_windows(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
     numbered = found.with_row_index("window").select(
         *("home", "thread"),
         pl.col("window").cast(pl.Int64),

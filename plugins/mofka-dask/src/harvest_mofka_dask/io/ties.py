@@ -1,4 +1,4 @@
-"""Which process is which worker: told by the threads that ran tasks.
+"""Which process is which worker: found by the threads that ran tasks.
 
 The scheduler names a worker's address and thread for each task that it saw done; Darshan names
 host, process and thread for each operation.  A thread id is an address in memory, so two processes

@@ -4,8 +4,8 @@ A window opens when the worker's transitions of a task enter ``executing`` or ``
 closes when they leave both.  A task that is ``cancelled`` or ``resumed`` meanwhile still holds its
 thread (Dask counts it as running, too), so these two states prolong a window but open none.
 
-The worker does not tell the thread; the scheduler's processing -> memory does.  A window that ends
-in memory takes the thread of the execution of that task on that worker that the scheduler saw
+The worker does not record the thread; the scheduler's processing -> memory does.  A window that
+ends in memory takes the thread of the execution of that task on that worker that the scheduler saw
 nearest to its end.  A window that never closes, since its end was not recorded, takes the next
 execution that the scheduler saw, and ends with it.  The thread of all others is not known.
 """
@@ -19,7 +19,7 @@ from harvest.toolkit.deferred import deferred
 
 from ..frames import Frames
 
-__all__ = ["Windows", "executions", "windows", "windows_of"]
+__all__ = ["Windows", "completions", "thread_completions", "windows", "windows_of"]
 
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
@@ -47,14 +47,17 @@ class Windows:
     keys: pl.Series
 
 
-def executions(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """What the scheduler saw done: the transitions processing -> memory that name a thread."""
+def completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """What the scheduler saw done: the transitions processing -> memory."""
     return transitions.filter(
-        (pl.col("start_state") == "processing")
-        & (pl.col("finish_state") == "memory")
-        & pl.col("worker").is_not_null()
-        & pl.col("thread").is_not_null()
+        (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
     )
+
+
+def thread_completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """The completions of which the scheduler knows worker and thread."""
+    known = pl.col("worker").is_not_null() & pl.col("thread").is_not_null()
+    return completions(transitions).filter(known)
 
 
 def windows(frames: Frames) -> pl.LazyFrame:
@@ -64,8 +67,8 @@ def windows(frames: Frames) -> pl.LazyFrame:
     """
 
     def compute() -> pl.DataFrame:
-        told = frames["dask.worker_transition"].select("run", "worker").unique().collect()
-        homes = told.drop_nulls().sort("run", "worker").with_row_index("home")
+        named = frames["dask.worker_transition"].select("run", "worker").unique().collect()
+        homes = named.drop_nulls().sort("run", "worker").with_row_index("home")
         found = windows_of(frames, homes)
         return found.frame.select(
             homes["run"].gather(found.frame["home"]).alias("run"),
@@ -85,10 +88,10 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
     changes = _changes(frames["dask.worker_transition"], homes)
     keys = changes["key"].unique().sort()
     codes = keys.to_frame().with_row_index("code")
-    found = _windows(_coded(changes, codes))
+    found = _windows(_with_codes(changes, codes))
     del changes
-    done = _coded(
-        executions(frames["dask.task_transition"])
+    done = _with_codes(
+        thread_completions(frames["dask.task_transition"])
         .join(homes.lazy(), on=["run", "worker"])
         .select(*ONE, "thread", done="time")
         .collect(engine="streaming"),
@@ -96,7 +99,7 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
     )
     runs = homes.select("home", place=pl.col("run").rank("dense"))
     frame = (
-        _threaded(found, done)
+        _with_threads(found, done)
         .join(runs, on="home")
         .sort("place", "key", "home", "start", "end", "thread", nulls_last=True)
         .drop("place")
@@ -105,7 +108,7 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
     return Windows(frame, keys)
 
 
-def _coded(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
+def _with_codes(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
     """Keys by their numbers; rows of other keys are left out."""
     return frame.join(codes, on="key").drop("key").rename({"code": "key"})
 
@@ -145,7 +148,7 @@ def _windows(changes: pl.DataFrame) -> pl.DataFrame:
     return ordered.filter("running").select(*ONE, "end", "stored", start="time")
 
 
-def _threaded(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     """Windows with the thread that ran them, of what the scheduler saw done."""
     shape = [*ONE, "start", "end", "thread"]
     ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())

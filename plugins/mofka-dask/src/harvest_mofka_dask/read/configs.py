@@ -33,12 +33,12 @@ class _Fault(ValueError):
 
 def json_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """``config.json``; ``position`` counts the settings.  A damaged file is one reject."""
-    yield from _nested(partition, ctx, _parse_json)
+    yield from _settings(partition, ctx, _parse_json)
 
 
 def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """``distributed.yaml``, ``dask.yaml``, ...; several documents follow each other."""
-    yield from _nested(partition, ctx, _parse_yaml)
+    yield from _settings(partition, ctx, _parse_yaml)
 
 
 def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
@@ -53,7 +53,7 @@ def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator
         elif match is None:
             ctx.reject(
                 raw.rstrip(b"\r"),
-                "is no directive of Darshan",
+                "is not a directive of Darshan",
                 position=number,
                 record_type="run.config",
             )
@@ -62,7 +62,7 @@ def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator
             yield RunConfig(file=name, key=match[1], value=value, position=number)
 
 
-def _nested(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunConfig]:
+def _settings(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunConfig]:
     path = partition.path
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
@@ -73,7 +73,7 @@ def _nested(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunC
         settings = list(_flatten(parse(data), "", [MOST], 0)) if data.strip() else []
     except (_Fault, RecursionError) as fault:
         ctx.read(1)
-        ctx.reject(data, f"is no configuration: {fault}", record_type="run.config")
+        ctx.reject(data, f"is not a configuration: {fault}", record_type="run.config")
         return
     ctx.read(len(settings))
     if not settings:
@@ -83,7 +83,7 @@ def _nested(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunC
 
 
 def _file_name(partition: Partition) -> str:
-    """The file's name; bytes of it that are no UTF-8 become escapes."""
+    """The file's name; bytes of it that are not UTF-8 become escapes."""
     name = partition.path.name.encode("utf-8", "surrogateescape")
     return name.decode("utf-8", "backslashreplace")
 
@@ -120,7 +120,7 @@ def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tupl
         children = enumerate(value)
     if children is not None and len(value):
         for name, child in children:
-            word = _spelled(name)
+            word = _spelling(name)
             yield from _flatten(child, f"{key}.{word}" if key else word, left, depth + 1)
         return
     left[0] -= 1
@@ -137,10 +137,10 @@ def _text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, Pairs):
         return "{}"
-    return _spelled(value)
+    return _spelling(value)
 
 
-def _spelled(value: Any) -> str:
+def _spelling(value: Any) -> str:
     """A value as text that every encoding takes."""
     try:
         text = str(value)

@@ -33,7 +33,7 @@ INTEGER: Final = "a whole number of 64 bits"
 NUMBER: Final = "a number"
 
 SPELLED_NULLS: Final = frozenset({"None", "nan", "NaN", "null", "<NA>"})
-"""How Python programs spell that there is no value; null where a column need not have one."""
+"""How Python programs spell a missing value; null where a column need not have one."""
 
 
 def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:

@@ -132,7 +132,7 @@ def chunks(
 ) -> Iterator[Chunk]:
     """The rows of a CSV, in blocks, as texts.
 
-    Records that are no rows (cut off, a wrong number of fields, not UTF-8) are rejected here.
+    Records that are not rows (cut off, a wrong number of fields, not UTF-8) are rejected here.
     count: whether each record counts as a unit read; False where the caller counts other units
         (rejects are counted in any case).
 

@@ -56,7 +56,7 @@ def worker_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterat
 
 
 def workers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``worker.csv``; a worker that ends tells only a time, without its address."""
+    """``worker.csv``; a worker that ends reports only a time, without its address."""
     for chunk in chunks(partition, ctx, WorkerEvent):
         columns = {
             "time": times(chunk, "time"),

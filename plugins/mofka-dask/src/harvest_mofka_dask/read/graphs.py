@@ -73,13 +73,15 @@ def _tasks(chunk: Chunk) -> pl.DataFrame:
         odd = odd_texts(these, _graph_of(pattern)) | odd_texts(those, f"^{_set_of(pattern)}$")
         usual = ~odd
         try:
-            part = _usual(these.filter(usual), those.filter(usual), left[usual.to_numpy()], pattern)
+            part = _usual_graphs(
+                these.filter(usual), those.filter(usual), left[usual.to_numpy()], pattern
+            )
         except LiteralFault:  # some key of these; below they are read one by one
             break
         parts.append(_frame(*part))
         left = left[odd.to_numpy()]
     if len(left):
-        parts.append(_frame(*_strange(chunk, graphs, asked, left)))
+        parts.append(_frame(*_odd_graphs(chunk, graphs, asked, left)))
     every = pl.concat(parts)
     if chunk.faults:
         every = every.filter(pl.Series(chunk.good()[every["row"].to_numpy()]))
@@ -99,7 +101,7 @@ def _graph_of(pattern: str) -> str:
     return rf"^\{{(?:{needs}(?:, {needs})*)?\}}$"
 
 
-def _usual(
+def _usual_graphs(
     graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64], pattern: str
 ) -> tuple[_Tasks, pl.DataFrame]:
     """Tasks, and keys asked for, of graphs that a regular expression describes in full."""
@@ -121,10 +123,10 @@ def _usual(
     wanted = asked.str.extract_all(pattern)
     counts = wanted.list.len().fill_null(0).to_numpy().astype(np.int64)
     keys_wanted = spelled_keys(wanted.explode().drop_nulls(), pattern)
-    return tasks, _asked(np.repeat(rows, counts), keys_wanted)
+    return tasks, _requests(np.repeat(rows, counts), keys_wanted)
 
 
-def _strange(
+def _odd_graphs(
     chunk: Chunk, graphs: pl.Series, asked: pl.Series, odd: NDArray[np.int64]
 ) -> tuple[_Tasks, pl.DataFrame]:
     """The same of graphs with odd keys, item by item; faults go to the chunk."""
@@ -152,10 +154,12 @@ def _strange(
         wanted_rows += [row] * len(wanted)
         wanted_keys += wanted
     tasks = _Tasks.of(rows, keys, needs)
-    return tasks, _asked(np.array(wanted_rows, np.int64), pl.Series(wanted_keys, dtype=pl.String))
+    return tasks, _requests(
+        np.array(wanted_rows, np.int64), pl.Series(wanted_keys, dtype=pl.String)
+    )
 
 
-def _asked(rows: NDArray[np.int64], keys: pl.Series) -> pl.DataFrame:
+def _requests(rows: NDArray[np.int64], keys: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"row": rows, "key": keys}).unique()
 
 

@@ -58,7 +58,7 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
         host, *more = line.split()
         if not _HOST.fullmatch(host):
             ctx.reject(
-                raw.rstrip(b"\r"), "is no host name", position=number, record_type="run.node"
+                raw.rstrip(b"\r"), "is not a host name", position=number, record_type="run.node"
             )
             continue
         if line in seen:
@@ -141,7 +141,7 @@ def _pbs(words: list[str]) -> list[tuple[str, str | None]]:
     rest = iter(words)
     for word in rest:
         if len(word) < 2 or word[0] != "-":
-            raise ValueError(f"{word!r} is no option of PBS")
+            raise ValueError(f"{word!r} is not an option of PBS")
         letter, value = word[1], word[2:] or None
         if letter in _PBS_SWITCHES and value is None:
             options.append((letter, None))
@@ -178,7 +178,7 @@ def _slurm(words: list[str]) -> list[tuple[str, str | None]]:
             switch = key in _SLURM_SWITCHES
             equals = ""
         else:
-            raise ValueError(f"{word!r} is no option of Slurm")
+            raise ValueError(f"{word!r} is not an option of Slurm")
         if value is None and not switch:
             value = next(rest, None)
             if value is None:

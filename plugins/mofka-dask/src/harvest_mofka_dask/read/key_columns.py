@@ -68,7 +68,7 @@ def spelled_keys(keys: pl.Series, pattern: str) -> pl.Series:
     """Keys as they stand in a printed dict or set, in canonical spelling.
 
     pattern: by which they were found, KEY or ANY_KEY.  Raises LiteralFault for a key of the
-    latter that is no literal.
+    latter that is not a literal.
     """
     # a tuple begins and ends with a bracket, and an ordinary string holds no quote inside
     plain = keys.str.strip_chars("'")
@@ -158,5 +158,5 @@ def _size(text: str) -> int | None:
         return None
     match = _SIZE.fullmatch(text)
     if not match or int(match[1]) >= 2**63:
-        raise LiteralFault(f"{text[:60]!r} is no size in bytes")
+        raise LiteralFault(f"{text[:60]!r} is not a size in bytes")
     return int(match[1])

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 HEAD_BYTES: Final = 64 * 1024
-"""How much of a file is looked at to tell what it is."""
+"""How much of a file is looked at to see what it is."""
 
 DEPTH: Final = 4
 """Levels of directories below the location that are searched for runs."""
@@ -46,14 +46,14 @@ LOOKED_FOR: Final = (
 class CsvKind:
     """One kind of CSV: the columns it must have and may have.
 
-    telling: columns of which one at least must be there before a file of any name is taken for
+    distinctive: columns of which one at least must be there before a file of any name is taken for
         this kind; a file that bears the kind's name needs only ``required``.
     """
 
     name: str
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    telling: tuple[str, ...] = ()
+    distinctive: tuple[str, ...] = ()
     alone: bool = False
     """Whether an unknown column rules the kind out, since its own columns are so common."""
 
@@ -73,13 +73,13 @@ CSV_KINDS: Final[dict[str, CsvKind]] = {
                 *("thread", "worker", "prefix", "group", "stimulus_id", "called_from"),
                 *("begins", "ends", "duration", "size"),
             ),
-            telling=("stimulus_id", "prefix", "group", "begins"),
+            distinctive=("stimulus_id", "prefix", "group", "begins"),
         ),
         CsvKind(
             "worker_transition",
             required=("key", "start", "finish", "time"),
             optional=("called_from",),
-            telling=("called_from",),
+            distinctive=("called_from",),
         ),
         CsvKind(
             "worker_transfer",
@@ -88,26 +88,26 @@ CSV_KINDS: Final[dict[str, CsvKind]] = {
                 *("middle", "duration", "total", "bandwidth", "who", "called_from", "time"),
                 "compressed",
             ),
-            telling=("called_from", "who", "total"),
+            distinctive=("called_from", "who", "total"),
         ),
         CsvKind(
             "graph",
             required=("keys", "dependencies"),
             optional=("client", "time"),
-            telling=("client", "time"),
+            distinctive=("client", "time"),
         ),
         CsvKind(
             "worker",
             required=("worker", "time"),
             optional=("action", "stimulus_id"),
-            telling=("worker",),
+            distinctive=("worker",),
             alone=True,
         ),
         CsvKind(
             "client",
             required=("client", "time"),
             optional=("action",),
-            telling=("client",),
+            distinctive=("client",),
             alone=True,
         ),
     )
@@ -147,7 +147,7 @@ class RunFile:
 
 
 def parse_header(line: bytes) -> list[str]:
-    """Names of the columns in a CSV's header line; none where it is no text.
+    """Names of the columns in a CSV's header line; none where it is not a text.
 
     A name that repeats gets a number, as pandas does: ``action``, ``action.1``.
     """
@@ -164,7 +164,7 @@ def csv_kind_of_header(names: list[str]) -> str | None:
     """The kind of CSV that has these columns; None when it is none of ours."""
     found = set(names)
     for kind in CSV_KINDS.values():
-        if not found.issuperset(kind.required) or found.isdisjoint(kind.telling):
+        if not found.issuperset(kind.required) or found.isdisjoint(kind.distinctive):
             continue
         if kind.alone and not found <= {"", *kind.known}:
             continue
@@ -181,7 +181,7 @@ def kind_of(path: Path) -> RunFile | None:
     """What a file is read as; None when it is not ours.
 
     A file that cannot be opened is judged by its name: reading it then costs that file alone.
-    Raises OSError where the name alone does not tell.
+    Raises OSError where the name alone does not say.
     """
     name = path.name
     if name.endswith(".csv"):

@@ -62,7 +62,7 @@ def canonical_key(text: str) -> str:
 def key_of_literal(text: str) -> str:
     """The canonical spelling of a key given as ``repr(key)``, as in a printed dict or set.
 
-    Raises LiteralFault when the text is no literal.
+    Raises LiteralFault when the text is not a literal.
     """
     word = text.strip()
     if not word:
@@ -71,13 +71,13 @@ def key_of_literal(text: str) -> str:
         value = _evaluate(word) if _STRINGS.fullmatch(word) else _NOTHING
         key = _str(value) if isinstance(value, str) else None
         if key is None:
-            raise LiteralFault(f"{_shown(word)} is no string literal")
+            raise LiteralFault(f"{_excerpt(word)} is not a string literal")
         return canonical_key(key)
     if len(word) > LONGEST_KEY:
-        raise LiteralFault(f"{_shown(word)} is too long for a key")
+        raise LiteralFault(f"{_excerpt(word)} is too long for a key")
     # numbers stand for what is nearly a literal, to see whether the rest is one
     if _literal(_NEAR.sub(lambda match: match[1] or "0", word)) is _NOTHING:
-        raise LiteralFault(f"{_shown(word)} is no literal")
+        raise LiteralFault(f"{_excerpt(word)} is not a literal")
     value = _literal(word)
     return word if value is _NOTHING else (_str(value) or word)
 
@@ -85,7 +85,8 @@ def key_of_literal(text: str) -> str:
 def name_in_key(text: str) -> str | None:
     """The text that names a key in canonical spelling: of a tuple its first item, at any depth.
 
-    Bytes are decoded.  None where the first item is no text; a key that is no literal names itself.
+    Bytes are decoded.  None where the first item is not a text; a key that is not a literal is its
+    own name.
     """
     value = _literal(text)
     if not isinstance(value, tuple | bytes):
@@ -157,11 +158,11 @@ def set_items(text: str) -> list[str]:
     if word.startswith("frozenset(") and word.endswith(")"):
         word = word.removeprefix("frozenset(")[:-1].strip()
     if len(word) < 2 or word[0] not in _CLOSING or word[-1] != _CLOSING[word[0]]:
-        raise LiteralFault(f"{_shown(text)} is no set of keys")
+        raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
     items = []
     for pair in _split(word[1:-1]):
         if len(pair) != 1:
-            raise LiteralFault(f"{_shown(text)} is no set of keys")
+            raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
         items.append(pair[0])
     return items
 
@@ -173,11 +174,11 @@ def dict_items(text: str) -> list[tuple[str, str]]:
     """
     word = text.strip()
     if len(word) < 2 or word[0] != "{" or word[-1] != "}":
-        raise LiteralFault(f"{_shown(text)} is no dict")
+        raise LiteralFault(f"{_excerpt(text)} is not a dict")
     items = []
     for pair in _split(word[1:-1]):
         if len(pair) != 2:
-            raise LiteralFault(f"{_shown(text)} is no dict")
+            raise LiteralFault(f"{_excerpt(text)} is not a dict")
         items.append((pair[0], pair[1]))
     return items
 
@@ -213,5 +214,5 @@ def _split(text: str) -> list[list[str]]:
     return items
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:60] + "...")

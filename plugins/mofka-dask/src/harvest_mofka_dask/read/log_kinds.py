@@ -65,7 +65,7 @@ WORKER: Final = _SAID.str.extract(
     r"|Starting worker compute stream|Listening to|Closing worker|Restarting worker|Worker)\b.*?"
     + _ADDRESS
 ).str.strip_chars_end(".")
-"""The address of the worker that a line names; peers, nannies and schedulers are no workers."""
+"""The address of the worker that a line names; peers, nannies and schedulers are not workers."""
 
 FIELDS: Final[dict[str, pl.Expr]] = {
     "logger": pl.col("logger"),

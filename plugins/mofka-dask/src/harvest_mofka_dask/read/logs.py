@@ -47,7 +47,7 @@ def dask_log(partition: Partition, ctx: ReadContext, config: Any) -> Iterator[An
         for row in parsed.filter(wrong).iter_rows(named=True):
             ctx.reject(
                 row["line"] + row["rest"],
-                f"{row['stamp']} is no time of the zone {config.timezone}",
+                f"{row['stamp']} is not a time of the zone {config.timezone}",
                 position=row["position"],
                 record_type="dask.log_event",
             )
@@ -113,8 +113,8 @@ def consumer_log(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any
         failures += int((frame["kind"] == "data_failure").sum())
         yield LogEvent, _with_fields(frame)
     if failures:
-        events = "1 event" if failures == 1 else f"{failures:,} events"
-        ctx.note(f"{events} could not be parsed by the consumer")
+        lost = "1 event" if failures == 1 else f"{failures:,} events"
+        ctx.note(f"{lost} could not be parsed by the consumer")
 
 
 def _with_fields(frame: pl.DataFrame) -> pa.Table:

@@ -12,7 +12,7 @@ from harvest.toolkit.lines import numbered
 from ..records import RunSoftware
 from .jobfiles import LINE_LIMIT
 
-__all__ = ["installed"]
+__all__ = ["packages"]
 
 OTHER: Final = "other output of the job"
 LONGEST: Final = 16 * 1024
@@ -37,7 +37,7 @@ _PIP: Final = re.compile(r"([A-Za-z0-9][\w.-]*)\s+(\d\S*|[\w.!+-]*\d[\w.!+-]*)(?
 _FREEZE: Final = re.compile(r"([A-Za-z0-9][\w.-]*)==([A-Za-z0-9][\w.!+-]*)")
 
 
-def installed(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSoftware]:
+def packages(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSoftware]:
     """The packages that a job's output lists, one row each.
 
     ``position`` numbers the packages of the file; ``extra`` has the line and the list's kind.  A
@@ -58,7 +58,7 @@ def installed(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSof
 
 
 class _Lists:
-    """Tells lines of a list of packages from other output, line by line."""
+    """Finds the lines of a list of packages in other output, line by line."""
 
     def __init__(self) -> None:
         self.inside = ""
@@ -66,7 +66,7 @@ class _Lists:
         self.compiler: str | None = None
 
     def packages(self, line: str) -> list[RunSoftware]:
-        """The packages that a line lists; none where it is no line of a list."""
+        """The packages that a line lists; none where it is not a line of a list."""
         if self._heading(line):
             return []
         frozen = _FREEZE.fullmatch(line)
@@ -117,7 +117,7 @@ class _Lists:
                     extra["variants"] = f"{extra.get('variants', '')} {word}".strip()
                     continue
                 return []
-            told: dict[str, str | None] = {
+            details: dict[str, str | None] = {
                 "list": "spack",
                 "namespace": match["namespace"],
                 "arch": self.arch,
@@ -130,16 +130,16 @@ class _Lists:
                     name=match["name"],
                     version=match["version"],
                     compiler=self._compiler(match["compiler"]),
-                    extra={key: value for key, value in told.items() if value},
+                    extra={key: value for key, value in details.items() if value},
                 )
             )
         return found
 
-    def _compiler(self, told: str | None) -> str | None:
+    def _compiler(self, named: str | None) -> str | None:
         """The compiler with its version: the group's heading has it, the package's spec may not."""
-        if told is None or (self.compiler or "").partition("@")[0] == told:
+        if named is None or (self.compiler or "").partition("@")[0] == named:
             return self.compiler if self.compiler != "no compilers" else None
-        return told
+        return named
 
     def _modules(self, line: str) -> list[RunSoftware]:
         found = []

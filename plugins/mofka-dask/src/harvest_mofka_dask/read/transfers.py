@@ -1,4 +1,4 @@
-"""Transfers between workers, each told once however often the file repeats it.
+"""Transfers between workers, each given once however often the file repeats it.
 
 The coupler logs the last entry of a worker's transfer log again whenever a new one comes, so that
 many rows repeat an earlier one in all but ``time``.  A repeat may stand anywhere behind the first,
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -33,23 +34,23 @@ FOLDED = "repeated transfer"
 
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``worker_transfer.csv``: one row per transfer and side, ``copies`` says how often told."""
+    """``worker_transfer.csv``: one row per transfer and side, with its number of ``copies``."""
     spool = _Spool(ctx.scratch / "transfers.arrow")
     hashes: list[NDArray[np.uint64]] = []
     copies: list[NDArray[np.int64]] = []
     for chunk in chunks(partition, ctx, Transfer):
-        table, marks, counts = _distinct(chunk, ctx)
-        spool.add(table)
-        hashes.append(marks)
-        copies.append(counts)
+        rows = _distinct_rows(chunk, ctx)
+        spool.add(rows.table)
+        hashes.append(rows.hashes)
+        copies.append(rows.copies)
     if not hashes:
         return
-    told = np.concatenate(copies)
+    logged = np.concatenate(copies)
     marks = np.concatenate(hashes)
     hashes.clear()
-    first, counts = _first_of_each(marks, told)
+    first, counts = _first_of_each(marks, logged)
     del marks
-    ctx.folded(int(told.sum()) - len(counts[first]), FOLDED)
+    ctx.folded(int(logged.sum()) - len(counts[first]), FOLDED)
     start = 0
     for table in spool.tables():
         stop = start + table.num_rows
@@ -61,10 +62,17 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
         start = stop
 
 
-def _distinct(
-    chunk: Chunk, ctx: ReadContext
-) -> tuple[pa.Table, NDArray[np.uint64], NDArray[np.int64]]:
-    """The distinct good rows of a chunk, a hash of each in two words, and how often it is told."""
+@attrs.frozen
+class _Distinct:
+    """The distinct good rows of a chunk, a hash of each in two words, and how often it is there."""
+
+    table: pa.Table
+    hashes: NDArray[np.uint64]
+    copies: NDArray[np.int64]
+
+
+def _distinct_rows(chunk: Chunk, ctx: ReadContext) -> _Distinct:
+    """The rows of a chunk without its own repeats; faults are rejected."""
     moments = times(chunk, "time")
     words = _hashes(chunk)
     good = np.flatnonzero(chunk.good())
@@ -94,7 +102,7 @@ def _distinct(
         keep = distinct.good()
         table, first, copies = table.filter(pa.array(keep)), first[keep], copies[keep]
     chunk.reject_faults(ctx, Transfer)
-    return table, words[first], copies
+    return _Distinct(table, words[first], copies)
 
 
 def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
@@ -110,7 +118,7 @@ def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
 def _first_of_each(
     words: NDArray[np.uint64], copies: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which rows are the first of their hash, and at those how often the hash is told in all."""
+    """Which rows are the first of their hash, and at those how often the hash is there in all."""
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: equal rows keep their order
     ordered = words[order]
     new = np.ones(len(order), bool)
@@ -127,7 +135,7 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     keys, faults = key_sizes(chunk.texts("keys"))
     for row, reason in faults.items():
         chunk.fault(row, reason)
-    who, teller = chunk.texts("who"), chunk.texts("called_from")
+    who, reporter = chunk.texts("who"), chunk.texts("called_from")
     kinds = pc.utf8_lower(chunk.require("type"))
     direction = pc.replace_substring_regex(kinds, "_transfer$", "")
     incoming, outgoing = pc.equal(direction, "incoming"), pc.equal(direction, "outgoing")
@@ -144,9 +152,9 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
         "compressed_bytes": integers(chunk, "compressed"),
         "bandwidth": floats(chunk, "bandwidth"),
         "direction": direction,
-        "requestor": pc.if_else(incoming, teller, pc.if_else(outgoing, who, nobody)),
-        "fulfiller": pc.if_else(incoming, who, pc.if_else(outgoing, teller, nobody)),
-        "worker": teller,
+        "requestor": pc.if_else(incoming, reporter, pc.if_else(outgoing, who, nobody)),
+        "fulfiller": pc.if_else(incoming, who, pc.if_else(outgoing, reporter, nobody)),
+        "worker": reporter,
         "middle": times(chunk, "middle"),
     }
 

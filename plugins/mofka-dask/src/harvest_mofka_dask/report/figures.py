@@ -12,10 +12,10 @@ __all__ = [
     "INK",
     "OTHER",
     "bytes_in_words",
-    "covered",
     "name_workers",
     "shades",
     "short",
+    "time_per_cell",
 ]
 
 INK: Final = "#1f2430"
@@ -34,7 +34,7 @@ LABELLED: Final = 36
 UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
-def covered(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
+def time_per_cell(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
     """Microseconds of each group that lie in each of ``columns`` equal parts of a span.
 
     frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds from 0 to span.
@@ -78,7 +78,7 @@ def name_workers(axes: Any, workers: Sequence[str], places: Sequence[float]) -> 
 def short(worker: str | None) -> str:
     """An address without its protocol, cut to what fits."""
     if worker is None:
-        return "not told"
+        return "not recorded"
     name = worker.rpartition("://")[2]
     return name if len(name) <= 24 else f"{name[:11]}…{name[-12:]}"
 

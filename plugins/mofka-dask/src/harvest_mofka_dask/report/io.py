@@ -49,8 +49,8 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
     if segments is None:
         none = pl.DataFrame(schema={"op": pl.String, "bytes": pl.Int64})
         return RunIo(None, none, none, _processes(data, run))
-    posix = _traced_in_posix(segments)
-    once = _once(segments, posix, "origin")
+    posix = _posix_files(segments)
+    once = _without_doubles(segments, posix, "origin")
     spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
     traced = (
         once.group_by("op")
@@ -61,11 +61,11 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
         )
         .collect(engine="streaming")
     )
-    tied = _once(data.view("dask.task_io", run=run), posix, "log").collect()
+    tied = _without_doubles(data.view("dask.task_io", run=run), posix, "log").collect()
     return RunIo(once if traced.height else None, traced, tied, _processes(data, run))
 
 
-def _traced_in_posix(segments: pl.LazyFrame) -> pl.LazyFrame:
+def _posix_files(segments: pl.LazyFrame) -> pl.LazyFrame:
     return (
         segments.filter(pl.col("module") == "DXT_POSIX")
         .select(log="origin", record_id="record_id")
@@ -75,7 +75,7 @@ def _traced_in_posix(segments: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _once(operations: pl.LazyFrame, posix: pl.LazyFrame, log: str) -> pl.LazyFrame:
+def _without_doubles(operations: pl.LazyFrame, posix: pl.LazyFrame, log: str) -> pl.LazyFrame:
     """Operations without those of MPI-IO on files that their log traces in POSIX, too."""
     lower = pl.col("module") == "DXT_POSIX"
     upper = operations.filter(~lower).join(
@@ -122,13 +122,13 @@ def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
     """
     sections: list[Section] = [] if io.processes is None else [_by_process(io)]
     if io.segments is None:
-        return [*sections, _untraced(counted=io.processes is not None)]
-    bins, width, untimed = io_over_time(io.segments, start)
-    plots: list[Section] = [] if bins.is_empty() else [io_plot(bins, width, untimed)]
+        return [*sections, _no_trace_notes(counted=io.processes is not None)]
+    over_time = io_over_time(io.segments, start)
+    plots: list[Section] = [] if over_time.bins.is_empty() else [io_plot(over_time)]
     return [*sections, *plots, _by_prefix(io, tasks)]
 
 
-def _untraced(*, counted: bool) -> Notes:
+def _no_trace_notes(*, counted: bool) -> Notes:
     how = "they hold a trace when the run had Darshan with extended tracing (DXT_ENABLE_IO_TRACE=1)"
     text = (
         f"Of this run the dataset has counts of reads and writes alone. Darshan's logs: {how}."
@@ -160,11 +160,11 @@ def _by_process(io: RunIo) -> Table:
     notes = [
         "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
         "not count, and of STDIO (buffered I/O), which neither of them sees.",
-        f"Of them {_buffered(io, 'read')} of reads and {_buffered(io, 'write')} of writes are "
-        "buffered, which is never traced.",
+        f"Of them {_buffered_bytes(io, 'read')} of reads and {_buffered_bytes(io, 'write')} of "
+        "writes are buffered, which is never traced.",
         *([] if known else ["Which process is which worker is not known."]),
         *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
-        *([f"Darshan's record is cut off: {_cut(cut)}."] if cut.height else []),
+        *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
     ]
     return Table(
         "io-processes",
@@ -187,14 +187,14 @@ def _by_process(io: RunIo) -> Table:
     )  # fmt: skip
 
 
-def _cut(cut: pl.DataFrame) -> str:
+def _cut_modules(cut: pl.DataFrame) -> str:
     """Which modules ran out of memory, in which processes."""
     ordered = cut.sort("partial_modules", "pid", nulls_last=True)
     pairs = ordered.select("partial_modules", "pid").iter_rows()
     return ", ".join(f"{module} of process {pid or 'not known'}" for module, pid in pairs)
 
 
-def _buffered(io: RunIo, op: str) -> str:
+def _buffered_bytes(io: RunIo, op: str) -> str:
     assert io.processes is not None
     return bytes_in_words(int(io.processes[f"stdio_{op}_bytes"].sum()))
 

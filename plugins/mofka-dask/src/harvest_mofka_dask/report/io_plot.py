@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import numpy as np
 import polars as pl
 
@@ -11,19 +12,28 @@ from harvest.report import Plot
 
 from .figures import bytes_in_words
 
-__all__ = ["IO_BINS", "io_over_time", "io_plot"]
+__all__ = ["IO_BINS", "IoOverTime", "io_over_time", "io_plot"]
 
 IO_BINS = 120
 
 
-def io_over_time(segments: pl.LazyFrame, first: int) -> tuple[pl.DataFrame, int, int]:
+@attrs.frozen
+class IoOverTime:
+    """What the traced operations of a run moved, per op and equal part of the traced time.
+
+    bins: op, begin (microseconds of the run), bytes, operations; an operation counts where it
+        begins.  width: of a part, in microseconds.  untimed: how many operations have no time.
+    """
+
+    bins: pl.DataFrame
+    width: int
+    untimed: int
+
+
+def io_over_time(segments: pl.LazyFrame, first: int) -> IoOverTime:
     """Bytes per op and equal part of the traced time.
 
-    Beside them, the length of a part in microseconds, and how many operations have no time.
-
     segments: rows of darshan.dxt_segment; first: start of the run, in microseconds of the epoch.
-    Gives op, begin (microseconds of the run), bytes, operations.  An operation counts where it
-    begins.
     """
     timed = segments.filter(pl.col("start_time").is_not_null()).select(
         "op", "length", begin=pl.col("start_time").dt.epoch("us") - first
@@ -41,14 +51,12 @@ def io_over_time(segments: pl.LazyFrame, first: int) -> tuple[pl.DataFrame, int,
         .collect(engine="streaming")
     )
     untimed = segments.select(pl.col("start_time").is_null().sum()).collect().item()
-    return bins, width, int(untimed)
+    return IoOverTime(bins, width, int(untimed))
 
 
-def io_plot(bins: pl.DataFrame, width: int, untimed: int) -> Plot:
-    """Bytes per second that traced operations read and wrote, over time.
-
-    untimed: how many operations are not in it, since they have no time.
-    """
+def io_plot(io: IoOverTime) -> Plot:
+    """Bytes per second that traced operations read and wrote, over time."""
+    bins, width = io.bins, io.width
     ops = sorted(bins["op"].unique())
     totals = {op: int(bins.filter(pl.col("op") == op)["bytes"].sum()) for op in ops}
     low, high = int(bins["begin"].min() or 0), int(bins["begin"].max() or 0)  # type: ignore[arg-type]
@@ -76,6 +84,7 @@ def io_plot(bins: pl.DataFrame, width: int, untimed: int) -> Plot:
         "Traced I/O over time",
         "Bytes per second that traced operations asked for, in all processes of the run, in parts "
         f"of {width / 1e6:.3g} s each. Traced: {sums}. What was not traced, as buffered I/O, is "
-        "not in it." + (f" {untimed:,} operations without a time are left out." if untimed else ""),
+        "not in it."
+        + (f" {io.untimed:,} operations without a time are left out." if io.untimed else ""),
         size=(9.4, 0.8 + 1.5 * max(len(ops), 1)),
     )

@@ -30,7 +30,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
     run: its directory, or the directory's name; needed where the dataset holds several.
     top: how many of the slowest tasks and of the largest transfers are listed.
 
-    Raises UsageError when a run is to be chosen, or top is no number above 0.
+    Raises UsageError when a run is to be chosen, or top is not a number above 0.
     """
     listed = _number(top)
     name = choose_run(data, run, "--set run=NAME")
@@ -39,7 +39,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
     workers = data.view("dask.workers", run=name).collect()
     start = _micros(summary["first_time"])
     found = executions(frames).collect()
-    tasks = _timed(place_tasks(found, summary["last_time"]), start)
+    tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
     kinds = _by_prefix(tasks)
     pairs = pairs_of(frames["dask.transfer"])
     io = run_io(data, name)
@@ -47,7 +47,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
         f"Dask run {name.rpartition('/')[2]}",
         intro=[*_intro(summary, workers, tasks, pairs), *filter(None, [io_sentence(io)])],
         sections=[
-            _lacks(summary),
+            _gaps(summary),
             *_streams(tasks, kinds, workers),
             _prefixes(kinds),
             _workers(workers, tasks, summary, moved=pairs.height > 0),
@@ -60,7 +60,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
     )
 
 
-def _timed(placed: pl.DataFrame, start: int) -> pl.DataFrame:
+def _in_run_time(placed: pl.DataFrame, start: int) -> pl.DataFrame:
     """With start and end in microseconds of the run."""
     return placed.with_columns(microseconds_since(start, pl.col("start", "end")))
 
@@ -77,7 +77,7 @@ def _intro(
         f"{_count(tasks.height, 'execution')}; {_count(workers.height, 'worker')}{known}{on}, from "
         f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
         f"{summary['wall_s'] or 0:,.1f} s.",
-        f"{_executing(tasks)} {_moved(pairs)}",
+        f"{_execution_sentence(tasks)} {_transfer_sentence(pairs)}",
     ]
     troubles = [
         _count(summary[what], word)
@@ -93,7 +93,7 @@ def _intro(
     return parts
 
 
-def _executing(tasks: pl.DataFrame) -> str:
+def _execution_sentence(tasks: pl.DataFrame) -> str:
     if tasks.is_empty():
         return "No execution is recorded."
     unended = int(tasks["seconds"].is_null().sum())
@@ -103,14 +103,14 @@ def _executing(tasks: pl.DataFrame) -> str:
     return f"Executing took {tasks['seconds'].sum():,.1f} thread-seconds{left_out}."
 
 
-def _moved(pairs: pl.DataFrame) -> str:
+def _transfer_sentence(pairs: pl.DataFrame) -> str:
     if pairs.is_empty():
         return "No transfer is recorded."
     moved = int(pairs["bytes"].sum() or 0)
     return f"{bytes_in_words(moved)} moved between workers and to clients."
 
 
-def _lacks(summary: dict[str, Any]) -> Notes:
+def _gaps(summary: dict[str, Any]) -> Notes:
     items = [f"{item[0].upper()}{item[1:]}." for item in summary["completeness_notes"]]
     return Notes(
         "completeness",
@@ -188,7 +188,9 @@ def _workers(
 ) -> Table:
     wall = summary["wall_s"] or 0.0
     share = pl.col("occupied_s") / wall if wall else pl.lit(None, pl.Float64)
-    rows = pl.concat([workers, _on_nobody(tasks)], how="diagonal").with_columns(share=share)
+    rows = pl.concat([workers, _on_unknown_workers(tasks)], how="diagonal").with_columns(
+        share=share
+    )
     unended = [Column("unended", "not ended", doc="those not seen to end; in no time here")]
     if not moved:
         rows = rows.with_columns(bytes_received=None, bytes_sent=None)
@@ -214,7 +216,7 @@ def _workers(
     )  # fmt: skip
 
 
-def _on_nobody(tasks: pl.DataFrame) -> pl.DataFrame:
+def _on_unknown_workers(tasks: pl.DataFrame) -> pl.DataFrame:
     """A row for executions on workers that nobody recorded; none where there is none."""
     return (
         tasks.filter(pl.col("worker").is_null())
@@ -229,12 +231,12 @@ def _on_nobody(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _states(frames: Frames) -> Table:
-    told = {
+    records = {
         "scheduler": (frames["dask.task_transition"], ["key"]),
         "workers": (frames["dask.worker_transition"], ["worker", "key"]),
     }
     tables = []
-    for by, (transitions, one) in told.items():
+    for by, (transitions, one) in records.items():
         entered = transitions.select(*one, "time", "position", state="finish_state").sort(
             "time", "position"
         )
@@ -256,7 +258,7 @@ def _states(frames: Frames) -> Table:
         "states",
         pl.concat(pl.collect_all(tables)),
         (
-            Column("told_by", "told by"),
+            Column("told_by", "recorded by"),
             Column("state"),
             Column("tasks"),
             Column("entered", doc="how often a task came into the state"),
@@ -312,7 +314,7 @@ def _notes() -> Notes:
             "Bytes of files are of three kinds. Counted: moved, by Darshan's counters. Traced: "
             "asked for in single operations that DXT recorded, each with its time. Untraced: the "
             "difference, mostly buffered I/O (STDIO), of which Darshan keeps counts alone.",
-            "Transfers are told by the side that sends and the side that receives, or by one of "
+            "Transfers are reported by the side that sends and the one that receives, or by one of "
             "them; of each pair of workers the larger account counts.",
             "`harvest mofka-dask trace` writes the same run as a timeline to zoom into.",
         ],
@@ -326,7 +328,7 @@ def _number(text: int | str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise UsageError(f"top={text!r} is no number above 0", remedy="write top=20")
+        raise UsageError(f"top={text!r} is not a number above 0", remedy="write top=20")
     return number
 
 

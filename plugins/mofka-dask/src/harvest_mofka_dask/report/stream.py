@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from harvest.report import Notes, Plot
 
-from .figures import COLOURS, INK, OTHER, covered, name_workers, shades, short
+from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["lines_of", "most_at_once", "occupancy", "stream"]
 
@@ -66,12 +69,12 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         draw,
         "Task stream",
         f"{tasks.height:,} executions of {len(colours)} kinds of tasks over time, on "
-        f"{_lines(lines)}, coloured by prefix.{_pale(tasks)}",
+        f"{_lines_sentence(lines)}, coloured by prefix.{_pale_sentence(tasks)}",
         size=(9.4, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
     )
 
 
-def _lines(lines: pl.DataFrame) -> str:
+def _lines_sentence(lines: pl.DataFrame) -> str:
     workers = f"{lines['worker'].n_unique()} workers"
     known = lines.filter(pl.col("thread").is_not_null()).select("worker", "thread").n_unique()
     if known == lines.height:
@@ -82,7 +85,7 @@ def _lines(lines: pl.DataFrame) -> str:
     )
 
 
-def _pale(tasks: pl.DataFrame) -> str:
+def _pale_sentence(tasks: pl.DataFrame) -> str:
     unended = int(tasks["seconds"].is_null().sum())
     if not unended:
         return ""
@@ -105,44 +108,12 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) 
         )
     most = max(threads or 1, most_at_once(tasks))
     first, last = _range(tasks)
-    shifted = tasks.with_columns(pl.col("start", "end") - first)
-    columns = OCCUPANCY_COLUMNS
-    cells = covered(shifted, ["worker"], columns, last - first)
-    width = max(last - first, 1) / columns
+    grid = _busy_threads(tasks, workers, first, last)
+    edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
 
     def draw(figure: Any) -> None:
-        places = {name: number for number, name in enumerate(workers)}
-        grid = np.zeros((max(len(workers), 1), columns))
-        for worker, column, micros in cells.iter_rows():
-            if worker in places:
-                grid[places[worker], column] = micros / width
-        above, axes = figure.subplots(
-            2, 1, sharex=True, height_ratios=[1.0, max(0.17 * len(workers), 0.9)]
-        )
-        edges = np.linspace(first / 1e6, last / 1e6, columns + 1)
-        above.stairs(grid.sum(axis=0), edges, color="C0", fill=True, alpha=0.35)
-        above.stairs(grid.sum(axis=0), edges, color="C0", linewidth=1.0)
-        above.set_ylabel("all workers", fontsize=8)
-        above.set_ylim(bottom=0)
-        image = axes.pcolormesh(
-            edges, np.arange(len(workers) + 1) - 0.5, grid, cmap=shades(), vmin=0,
-            vmax=most, rasterized=True,
-        )  # fmt: skip
-        axes.set_ylim(len(workers) - 0.5, -0.5)
-        name_workers(axes, workers, range(len(workers)))
-        axes.grid(visible=False)
-        axes.set_xlabel("seconds since the first event of the run")
-        bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
-        bar.ax.yaxis.get_major_locator().set_params(integer=True)
-        bar.set_label("threads executing", fontsize=8)
-        bar.outline.set_visible(False)
+        _draw_occupancy(figure, grid, edges, workers, most)
 
-    scale = (
-        f"A worker has {threads} threads, as the logs say."
-        if threads
-        else "The logs do not say how many threads a worker has: the darkest is the most that ran "
-        "on one at the same time."
-    )
     left_out = {
         f"{unended:,} executions that were not seen to end": unended,
         "executions on workers that are not recorded": tasks["worker"].null_count(),
@@ -152,9 +123,62 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) 
         draw,
         "Occupancy of workers",
         f"Above, how many threads of all workers were executing tasks over time; below, a row for "
-        f"each of {len(workers)} workers, darker where more of its threads were. {scale}"
+        f"each of {len(workers)} workers, darker where more of its threads were. {_scale(threads)}"
         + "".join(f" Without {what}." for what, count in left_out.items() if count),
         size=(9.4, min(2.6 + 0.17 * len(workers), 8.0)),
+    )
+
+
+def _busy_threads(
+    tasks: pl.DataFrame, workers: Sequence[str], first: int, last: int
+) -> NDArray[np.float64]:
+    """How many threads of each worker (rows) were executing in each part of the time (columns)."""
+    shifted = tasks.with_columns(pl.col("start", "end") - first)
+    cells = time_per_cell(shifted, ["worker"], OCCUPANCY_COLUMNS, last - first)
+    width = max(last - first, 1) / OCCUPANCY_COLUMNS
+    places = {name: number for number, name in enumerate(workers)}
+    grid = np.zeros((max(len(workers), 1), OCCUPANCY_COLUMNS))
+    for worker, column, micros in cells.iter_rows():
+        if worker in places:
+            grid[places[worker], column] = micros / width
+    return grid
+
+
+def _draw_occupancy(
+    figure: Any,
+    grid: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    workers: Sequence[str],
+    most: int,
+) -> None:
+    """All workers as a curve above, and each as a row of cells below, the darkest at ``most``."""
+    above, axes = figure.subplots(
+        2, 1, sharex=True, height_ratios=[1.0, max(0.17 * len(workers), 0.9)]
+    )
+    above.stairs(grid.sum(axis=0), edges, color="C0", fill=True, alpha=0.35)
+    above.stairs(grid.sum(axis=0), edges, color="C0", linewidth=1.0)
+    above.set_ylabel("all workers", fontsize=8)
+    above.set_ylim(bottom=0)
+    image = axes.pcolormesh(
+        edges, np.arange(len(workers) + 1) - 0.5, grid, cmap=shades(), vmin=0,
+        vmax=most, rasterized=True,
+    )  # fmt: skip
+    axes.set_ylim(len(workers) - 0.5, -0.5)
+    name_workers(axes, workers, range(len(workers)))
+    axes.grid(visible=False)
+    axes.set_xlabel("seconds since the first event of the run")
+    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
+    bar.ax.yaxis.get_major_locator().set_params(integer=True)
+    bar.set_label("threads executing", fontsize=8)
+    bar.outline.set_visible(False)
+
+
+def _scale(threads: int | None) -> str:
+    if threads:
+        return f"A worker has {threads} threads, as the logs say."
+    return (
+        "The logs do not say how many threads a worker has: the darkest is the most that ran "
+        "on one at the same time."
     )
 
 
@@ -212,7 +236,7 @@ def _image(
         "line", "kind", pl.col("start", "end") - first, pale=pl.col("seconds").is_null()
     )
     cells = (
-        covered(shifted, ["line", "kind", "pale"], IMAGE_COLUMNS, last - first)
+        time_per_cell(shifted, ["line", "kind", "pale"], IMAGE_COLUMNS, last - first)
         .with_columns(covered=pl.col("covered") * pl.when("pale").then(PALE).otherwise(1.0))
         .sort("covered", "kind", descending=[True, False])
         .group_by("line", "column", maintain_order=True)
@@ -251,7 +275,7 @@ def _legend(figure: Any, colours: dict[str | None, str]) -> None:
     from matplotlib.patches import Patch  # optional: the extra "report"
 
     named = list(colours)[: len(COLOURS)]
-    handles = [Patch(color=colours[name], label=_shown(name)) for name in named]
+    handles = [Patch(color=colours[name], label=_caption(name)) for name in named]
     if len(colours) > len(named):
         others = len(colours) - len(named)
         handles.append(Patch(color=OTHER, label=f"{others} other" + ("s" if others > 1 else "")))
@@ -260,5 +284,5 @@ def _legend(figure: Any, colours: dict[str | None, str]) -> None:
     )
 
 
-def _shown(name: str | None) -> str:
-    return "not told" if name is None else short(name)
+def _caption(name: str | None) -> str:
+    return "not recorded" if name is None else short(name)

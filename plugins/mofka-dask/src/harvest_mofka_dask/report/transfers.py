@@ -20,13 +20,13 @@ NUMBERED = 12
 
 
 def pairs_of(transfers: pl.LazyFrame) -> pl.DataFrame:
-    """One row per pair of workers: source, target, movements, bytes, seconds, and who told.
+    """One row per pair of workers: source, target, movements, bytes, seconds, and who reported.
 
-    A movement is told by the side that sends and the side that receives, or by one of them: per
+    A movement is reported by the side that sends and the side that receives, or by one of them: per
     pair the larger of the two accounts is taken.
     """
     pair = ["source", "target"]
-    told = transfers.select(
+    sides = transfers.select(
         "direction",
         "duration_s",
         source=pl.col("fulfiller").fill_null(CLIENT),
@@ -34,7 +34,7 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.DataFrame:
         bytes=moved_bytes(),
     )
     return (
-        told.group_by(*pair, "direction")
+        sides.group_by(*pair, "direction")
         .agg(
             movements=pl.len().cast(pl.Int64),
             bytes=pl.col("bytes").sum(),
@@ -71,8 +71,8 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
             Column("mb_per_s", "rate", "MB/s", ",.1f"),
             Column(
                 "sides",
-                "told by",
-                doc="who told of the movements; of two accounts the larger counts",
+                "reported by",
+                doc="who reported the movements; of two accounts the larger counts",
             ),
         ),
         title="Transfers between workers",
@@ -87,38 +87,11 @@ def matrix(pairs: pl.DataFrame) -> Plot:
     total = int(pairs["bytes"].sum() or 0)
     largest = pairs.row(0, named=True)
     side = max(len(sources), len(targets))
-    numbered = side <= NUMBERED
 
     def draw(figure: Any) -> None:
-        from matplotlib.colors import LogNorm  # optional: the extra "report"
-
         axes = figure.subplots()
-        grid = np.full((len(sources), len(targets)), np.nan)
-        for source, target, size in pairs.select("source", "target", "bytes").iter_rows():
-            grid[sources.index(source), targets.index(target)] = size or np.nan
-        sizes = grid[~np.isnan(grid)]
-        wide = len(sizes) > 1 and sizes.max() / sizes.min() > 50
-        norm = LogNorm(sizes.min() / 3, sizes.max()) if wide else None
-        limits = {} if wide else {"vmin": 0, "vmax": sizes.max() if len(sizes) else 1}
-        cells = shades(0.6 if numbered else 1.0)
-        image = axes.pcolormesh(grid, cmap=cells, norm=norm, rasterized=True, **limits)
-        if numbered:
-            for (y, x), size in np.ndenumerate(grid):
-                if not np.isnan(size):
-                    axes.text(x + 0.5, y + 0.5, bytes_in_words(size), ha="center", va="center",
-                              fontsize=7.5, color=INK)  # fmt: skip
-        _names(axes.xaxis, targets)
-        _names(axes.yaxis, sources)
-        axes.set_xlim(0, len(targets))
-        axes.set_ylim(len(sources), 0)
-        axes.tick_params(axis="x", rotation=35 if len(targets) <= 12 else 90)
-        for label in axes.get_xticklabels():
-            label.set_ha("right")
-            label.set_rotation_mode("anchor")
-        axes.tick_params(length=0)
-        axes.set_xlabel("to")
-        axes.set_ylabel("from")
-        axes.grid(visible=False)
+        image = _cells(axes, pairs, sources, targets, numbered=side <= NUMBERED)
+        _label(axes, sources, targets)
         bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
         bar.ax.yaxis.set_major_formatter(lambda value, _: bytes_in_words(value))
         bar.ax.minorticks_off()
@@ -133,6 +106,45 @@ def matrix(pairs: pl.DataFrame) -> Plot:
         f"{short(largest['target'])}: {bytes_in_words(largest['bytes'])}.",
         size=(7.5 if side <= NUMBERED else 8.6, min(2.0 + 0.32 * len(sources), 8.0)),
     )
+
+
+def _cells(
+    axes: Any, pairs: pl.DataFrame, sources: list[str], targets: list[str], *, numbered: bool
+) -> Any:
+    """A cell for each pair, the darker the more it moved; numbered: with the bytes in words."""
+    from matplotlib.colors import LogNorm  # optional: the extra "report"
+
+    grid = np.full((len(sources), len(targets)), np.nan)
+    for source, target, size in pairs.select("source", "target", "bytes").iter_rows():
+        grid[sources.index(source), targets.index(target)] = size or np.nan
+    sizes = grid[~np.isnan(grid)]
+    wide = len(sizes) > 1 and sizes.max() / sizes.min() > 50
+    norm = LogNorm(sizes.min() / 3, sizes.max()) if wide else None
+    limits = {} if wide else {"vmin": 0, "vmax": sizes.max() if len(sizes) else 1}
+    colours = shades(0.6 if numbered else 1.0)
+    image = axes.pcolormesh(grid, cmap=colours, norm=norm, rasterized=True, **limits)
+    if numbered:
+        for (y, x), size in np.ndenumerate(grid):
+            if not np.isnan(size):
+                axes.text(x + 0.5, y + 0.5, bytes_in_words(size), ha="center", va="center",
+                          fontsize=7.5, color=INK)  # fmt: skip
+    return image
+
+
+def _label(axes: Any, sources: list[str], targets: list[str]) -> None:
+    """Names of workers along both axes."""
+    _names(axes.xaxis, targets)
+    _names(axes.yaxis, sources)
+    axes.set_xlim(0, len(targets))
+    axes.set_ylim(len(sources), 0)
+    axes.tick_params(axis="x", rotation=35 if len(targets) <= 12 else 90)
+    for label in axes.get_xticklabels():
+        label.set_ha("right")
+        label.set_rotation_mode("anchor")
+    axes.tick_params(length=0)
+    axes.set_xlabel("to")
+    axes.set_ylabel("from")
+    axes.grid(visible=False)
 
 
 def _client_last(name: str) -> tuple[bool, str]:

@@ -16,9 +16,9 @@ import polars as pl
 from ..io.match import Correlation
 from .lanes import with_lanes
 from .tasks import worker_pid
-from .tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
 
-__all__ = ["SEGMENT", "IoPlacer", "logs"]
+__all__ = ["SEGMENT", "IoPlacer", "LogPiece", "log_pieces"]
 
 SEGMENT = "darshan.dxt_segment"
 COLUMNS = (
@@ -31,15 +31,24 @@ OTHERS_PLACE = 200
 THREADS_PLACE = 500_000
 
 
-def logs(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """Origin, piece and segments of each log; a log of more than LOG_ROWS comes in pieces."""
+@attrs.frozen
+class LogPiece:
+    """Segments of one log; number: 0 for the first piece of a log."""
+
+    origin: str
+    number: int
+    segments: pl.DataFrame
+
+
+def log_pieces(segments: pl.LazyFrame) -> Iterator[LogPiece]:
+    """The segments log by log; a log of more than LOG_ROWS comes in pieces."""
     waiting: list[pl.DataFrame] = []
     pieces: Counter[str] = Counter()
 
-    def flush() -> Iterator[tuple[str, int, pl.DataFrame]]:
+    def flush() -> Iterator[LogPiece]:
         if waiting:
             origin = waiting[0]["origin"][0]
-            yield origin, pieces[origin], pl.concat(waiting)
+            yield LogPiece(origin, pieces[origin], pl.concat(waiting))
             pieces[origin] += 1
             waiting.clear()
 
@@ -58,7 +67,7 @@ class IoPlacer:
     """Makes the events of logs, given where the tasks of a run are.
 
     tasks: from ``place_tasks``; start: of the run, in microseconds of the epoch.
-    known: tells the task of each operation, and the worker of each thread.
+    known: the task of each operation, and the worker of each thread.
     programs: by origin of a log, the command line of its process.
     left_out: segments without times, which no picture can show.
     """
@@ -75,27 +84,27 @@ class IoPlacer:
     def __attrs_post_init__(self) -> None:
         self._lines = set(self.tasks.select("worker", "thread").unique().iter_rows())
 
-    def events(self, origin: str, piece: int, log: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    def events(self, piece: LogPiece) -> Iterator[pl.DataFrame]:
         """Batches of events, one slice for each segment of a log that has times."""
-        timed = log.filter(pl.col("start_time").is_not_null()).with_columns(
+        timed = piece.segments.filter(pl.col("start_time").is_not_null()).with_columns(
             start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
         )
-        self.left_out += log.height - timed.height
+        self.left_out += piece.segments.height - timed.height
         if timed.is_empty():
             return
-        placed = place_segments(self._attributed(timed, origin), self.tasks)
-        numbers = self._numbers(placed, origin, piece)
+        placed = place_segments(self._with_owners(timed, piece.origin), self.tasks)
+        numbers = self._numbers(placed, piece.origin, piece.number)
         yield self.tracks.news()
         for batch in placed.iter_slices(BATCH_ROWS):
             numbered = batch.join(numbers, on=TRACK, how="left", nulls_equal=True)
-            yield conformed(_slices(numbered, self.start), self.tracks.run)
+            yield event_rows(_slices(numbered, self.start), self.tracks.run)
 
-    def _attributed(self, log: pl.DataFrame, origin: str) -> pl.DataFrame:
+    def _with_owners(self, log: pl.DataFrame, origin: str) -> pl.DataFrame:
         """With the columns worker, of the process, and key, of the task."""
         tied = self.known.tied.filter(pl.col("origin") == origin)
         workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
         lanes = tied.select("rank", "thread", "lane", "spare")
-        found = self.known.matched(
+        found = self.known.with_tasks(
             log.lazy().join(lanes.lazy(), on=["rank", "thread"], how="left")
         ).collect()
         return (
@@ -110,7 +119,7 @@ class IoPlacer:
         found = placed.select(TRACK).unique().sort(TRACK, nulls_last=True)
         for number, line in enumerate(found.rows()):
             hostname, pid_there, rank, thread, worker, lane = line
-            named = f"{hostname or 'host not told'}, process {pid_there or 'not told'}"
+            named = f"{hostname or 'host not recorded'}, process {pid_there or 'not recorded'}"
             if worker is None:
                 process = ("log", origin, hostname, pid_there, rank)
                 pid = self.tracks.process(process, named, OTHERS_PLACE)
@@ -123,7 +132,7 @@ class IoPlacer:
             if (worker, thread) in self._lines and lane == 0 and piece == 0:
                 tid = self.tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
             else:
-                name = "I/O, thread not told" if thread is None else f"thread {thread}, I/O"
+                name = "I/O, thread not recorded" if thread is None else f"thread {thread}, I/O"
                 name += "" if lane == 0 else f" · {lane + 1}"
                 key = ("io", origin, piece, rank, thread, lane)
                 tid = self.tracks.thread(pid, key, name, THREADS_PLACE + number)
@@ -172,9 +181,11 @@ def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     outside = (pl.col("start") >= pl.col("task_end")).fill_null(value=True) & (
         pl.col("end") <= pl.col("next_start")
     ).fill_null(value=True)
-    told = joined.with_columns(fits=inside | outside)
-    first = with_lanes(told.filter("fits"), LINE, nest=True)
-    rest = pl.concat([first.filter(pl.col("lane") > 0).drop("lane"), told.filter(~pl.col("fits"))])
+    placed = joined.with_columns(fits=inside | outside)
+    first = with_lanes(placed.filter("fits"), LINE, nest=True)
+    rest = pl.concat(
+        [first.filter(pl.col("lane") > 0).drop("lane"), placed.filter(~pl.col("fits"))]
+    )
     more = with_lanes(rest, LINE, nest=True).with_columns(pl.col("lane") + 1)
     return pl.concat([first.filter(pl.col("lane") == 0), more]).drop(
         "task_end", "next_start", "fits"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from .lanes import with_lanes
-from .tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
 
 __all__ = ["UNKNOWN_PLACE", "WORKER_PLACE", "place_tasks", "task_events", "worker_pid"]
 
@@ -20,8 +20,8 @@ LANES = 1_000
 def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
     """Executions of one run with ``lane`` and with an end.
 
-    last_time: taken for the end of what was never seen to end.  Executions of which nothing tells
-    a time are left out.
+    last_time: taken for the end of what was never seen to end.  Executions of which nothing
+    records a time are left out.
     """
     end = pl.col("end").fill_null(pl.max_horizontal("start", pl.lit(last_time)))
     timed = found.with_columns(end=end).filter(
@@ -33,7 +33,7 @@ def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
 def worker_pid(tracks: Tracks, worker: str | None) -> int:
     """The process of a trace that stands for a worker."""
     if worker is None:
-        return tracks.process(("worker", None), "worker not told", UNKNOWN_PLACE)
+        return tracks.process(("worker", None), "worker not recorded", UNKNOWN_PLACE)
     return tracks.process(("worker", worker), f"worker {worker}", WORKER_PLACE)
 
 
@@ -53,7 +53,7 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
         pid = worker_pid(tracks, worker)
         number = order.setdefault((worker, thread), len(order))
         more = "" if lane == 0 else f" · overlap {lane}"
-        name = "thread not told" if thread is None else f"thread {thread}"
+        name = "thread not recorded" if thread is None else f"thread {thread}"
         tid = tracks.thread(
             pid, ("thread", thread, lane), name + more, min(number * LANES + lane, TRANSFERS_PLACE)
         )
@@ -83,4 +83,4 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
                 size_bytes=pl.col("size_bytes"),
             ),
         )
-        yield conformed(events, tracks.run)
+        yield event_rows(events, tracks.run)

@@ -1,8 +1,8 @@
 """Events of a trace, and the processes and threads on which they lie.
 
 Format: the Trace Event Format that Chrome's tracing and Perfetto read.  Its ``pid`` and ``tid``
-number tracks; they are no ids of the operating system, since those of several hosts may be equal
-and a pthread id does not fit.  Names of tracks tell them.
+number tracks and are not ids of the operating system, since those of several hosts may be equal
+and a pthread id does not fit.  Names of tracks show the ids.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-__all__ = ["BATCH_ROWS", "EVENT", "Tracks", "args_of", "conformed", "microseconds_since"]
+__all__ = ["BATCH_ROWS", "EVENT", "Tracks", "args_of", "event_rows", "microseconds_since"]
 
 EVENT: Final[dict[str, pl.DataType]] = {
     "run": pl.String(),
@@ -71,15 +71,15 @@ class Tracks:
     def news(self) -> pl.DataFrame:
         """The events that name what was first met since the last call."""
         rows, self._news = self._news, []
-        told = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
-        return conformed(pl.DataFrame(rows, schema=told), self.run)
+        schema = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
+        return event_rows(pl.DataFrame(rows, schema=schema), self.run)
 
     def _tell(self, what: str, pid: int, tid: int | None, args: dict[str, Any]) -> None:
         text = orjson.dumps(args).decode()
         self._news.append({"name": what, "ph": "M", "pid": pid, "tid": tid, "args": text})
 
 
-def conformed(events: pl.DataFrame, run: str) -> pl.DataFrame:
+def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
     """Events with all columns of EVENT, in its order."""
     held = set(events.columns)
     return events.select(

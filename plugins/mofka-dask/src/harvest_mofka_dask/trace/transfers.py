@@ -1,8 +1,8 @@
 """Transfers as slices of a trace, joined across workers by flows.
 
-A movement of data is told by the side that received it, by the one that sent it, or by both.
-Each telling is a slice on its worker's track of incoming or outgoing transfers.  A movement that
-one side alone told gets a second slice on the other side's track, of category
+A movement of data is recorded by the side that received it, by the one that sent it, or by both.
+Each record is a slice on its worker's track of incoming or outgoing transfers.  A movement that
+one side alone recorded gets a second slice on the other side's track, of category
 ``transfer.untold``.  From each movement's outgoing slice a flow leads to the incoming one, unless
 the two clocks have the one over before the other began.
 """
@@ -16,7 +16,7 @@ import polars as pl
 from ..frames import moved_bytes
 from .lanes import with_lanes
 from .tasks import LANES, TRANSFERS_PLACE, worker_pid
-from .tracks import BATCH_ROWS, Tracks, args_of, conformed, microseconds_since
+from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
 
 __all__ = ["CLIENTS_PLACE", "transfer_events", "transfer_slices"]
 
@@ -25,12 +25,12 @@ MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
 
 
 def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
-    """One row per slice: place, direction, told, movement, start, end, bytes, keys, lane.
+    """One row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
 
     transfers: rows of dask.transfer of one run.  Those without any time are left out.
     """
     names = pl.col("keys").list.eval(pl.element().struct.field("key"))
-    told = (
+    sides = (
         transfers.with_row_index("row")
         .with_columns(
             start=pl.coalesce("start_time", "time", "end_time"),
@@ -47,27 +47,27 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
             nth=pl.int_range(pl.len()).over("direction", "fulfiller", "requestor", "signature")
         )
     )
-    movements = told.select(MOVEMENT).unique(maintain_order=True).with_row_index("movement")
-    told = told.join(movements, on=MOVEMENT, how="left", nulls_equal=True).with_columns(
-        told=pl.lit(value=True)
+    movements = sides.select(MOVEMENT).unique(maintain_order=True).with_row_index("movement")
+    sides = sides.join(movements, on=MOVEMENT, how="left", nulls_equal=True).with_columns(
+        recorded=pl.lit(value=True)
     )
     alone = (
-        told.filter(pl.len().over("movement") == 1)
+        sides.filter(pl.len().over("movement") == 1)
         .with_columns(
             direction=pl.col("direction").replace_strict(
                 {"incoming": "outgoing", "outgoing": "incoming"}, default=None
             ),
-            told=pl.lit(value=False),
+            recorded=pl.lit(value=False),
         )
         .filter(pl.col("direction").is_not_null())
     )
-    slices = pl.concat([told, alone]).with_columns(
+    slices = pl.concat([sides, alone]).with_columns(
         place=pl.when(pl.col("direction") == "outgoing").then("fulfiller").otherwise("requestor"),
         peer=pl.when(pl.col("direction") == "outgoing").then("requestor").otherwise("fulfiller"),
     )
-    # a side that names no worker is the one that tells, else a client
+    # a side that names no worker is the one that reports, else a client
     slices = slices.with_columns(
-        place=pl.when("told").then(pl.coalesce("worker", "place")).otherwise("place")
+        place=pl.when("recorded").then(pl.coalesce("worker", "place")).otherwise("place")
     )
     return with_lanes(slices, ["place", "direction"])
 
@@ -94,10 +94,10 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterato
     numbers = pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
     numbered = slices.join(numbers, on=list(schema), how="left", nulls_equal=True)
     for batch in numbered.iter_slices(BATCH_ROWS):
-        yield conformed(_slices(batch, start), tracks.run)
+        yield event_rows(_slices(batch, start), tracks.run)
     flows = _flows(numbered, start)
     for batch in flows.iter_slices(BATCH_ROWS):
-        yield conformed(batch, tracks.run)
+        yield event_rows(batch, tracks.run)
 
 
 def _slices(batch: pl.DataFrame, start: int) -> pl.DataFrame:
@@ -107,7 +107,7 @@ def _slices(batch: pl.DataFrame, start: int) -> pl.DataFrame:
         "pid",
         "tid",
         name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
-        cat=pl.when("told").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
+        cat=pl.when("recorded").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
         ph=pl.lit("X"),
         ts=microseconds_since(start, pl.col("start")),
         dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),

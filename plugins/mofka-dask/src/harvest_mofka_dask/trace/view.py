@@ -26,7 +26,7 @@ from ..io.match import correlate
 from ..io.ties import runs_of_logs
 from ..views.executions import EXECUTION_TYPES, executions
 from ..views.runs import choose_run, choose_runs
-from .io import SEGMENT, IoPlacer, logs
+from .io import SEGMENT, IoPlacer, log_pieces
 from .tasks import place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks
 from .transfers import transfer_events, transfer_slices
@@ -51,7 +51,7 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     bp of flows; args: a JSON object as text.
 
     Slices have the categories ``task`` (an execution), ``transfer`` (a row of dask.transfer),
-    ``transfer.untold`` (its other side, which told nothing) and ``io`` (a traced segment).
+    ``transfer.untold`` (its other side, which recorded nothing) and ``io`` (a traced segment).
     """
 
     def batches(
@@ -108,7 +108,9 @@ class RunTrace:
         self._tasks = place_tasks(found, ends["t"].max())
         self._transfers = transfer_slices(moved)
         self.left_out["executions without time"] = found.height - self._tasks.height
-        self.left_out["transfers without time"] = moved.height - int(self._transfers["told"].sum())
+        self.left_out["transfers without time"] = moved.height - int(
+            self._transfers["recorded"].sum()
+        )
         firsts = [self._tasks["start"].min(), self._transfers["start"].min(), self._first_io()]
         self.start = min((_micros(t) for t in firsts if t is not None), default=0)
 
@@ -121,8 +123,8 @@ class RunTrace:
             return
         known = correlate(self.dataset, None if self._alone else self.run)
         placer = IoPlacer(self._tasks, self.tracks, self.start, known, self._programs())
-        for origin, piece, log in logs(segments):
-            yield from placer.events(origin, piece, log)
+        for piece in log_pieces(segments):
+            yield from placer.events(piece)
         self.left_out["segments without time"] = placer.left_out
         self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
 
@@ -191,18 +193,18 @@ def write_trace(
         file.write(b'{"displayTimeUnit":"ms","traceEvents":[\n')
         separator = b""
         for batch in made.events():
-            counts.update(_counted(batch))
+            counts.update(_category_counts(batch))
             lines = _lines(batch)
             if lines:
                 file.write(separator + ",\n".join(lines).encode())
                 separator = b",\n"
-        file.write(b'\n],"otherData":' + orjson.dumps(_about(made, counts)) + b"}\n")
+        file.write(b'\n],"otherData":' + orjson.dumps(_header(made, counts)) + b"}\n")
         if file is not raw:
             file.close()
     return counts
 
 
-def _about(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
+def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
     start = EPOCH + timedelta(microseconds=made.start)
     return {
         "run": made.run,
@@ -213,7 +215,7 @@ def _about(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
     }
 
 
-def _counted(batch: pl.DataFrame) -> dict[str, int]:
+def _category_counts(batch: pl.DataFrame) -> dict[str, int]:
     """Slices by category; flows and names of tracks by kind."""
     kind = (
         pl.when(pl.col("ph") == "X").then("cat")

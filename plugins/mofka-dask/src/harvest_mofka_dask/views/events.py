@@ -1,4 +1,4 @@
-"""All that is told of tasks, as one frame: a row per task and event.
+"""All that is recorded of tasks, as one frame: a row per task and event.
 
 A transfer that carries several keys gives a row for each, with that key's share of the bytes.
 Rows are ordered by time; at equal times graphs come first, then scheduler, worker, transfer, and
@@ -13,7 +13,7 @@ import polars as pl
 
 from ..frames import Frames, sentence
 
-__all__ = ["EVENT", "EVENT_TYPE", "task_events"]
+__all__ = ["EVENT", "task_events"]
 
 _TIME: Final = pl.Datetime("us", "UTC")
 
@@ -43,8 +43,6 @@ EVENT: Final[dict[str, pl.DataType]] = {
 """Fields of an event.  Of a transfer, begins and ends are its start and end, and size_bytes is
 the key's share of total_bytes."""
 
-EVENT_TYPE: Final = pl.List(pl.Struct(EVENT))
-
 _AROUND: Final[dict[str, pl.DataType]] = {
     "run": pl.String(),
     "key": pl.String(),
@@ -67,13 +65,13 @@ def task_events(frames: Frames) -> pl.LazyFrame:
     ).sort("time", "rank", "position", nulls_last=True, maintain_order=True)
 
 
-def _shaped(frame: pl.LazyFrame, **columns: pl.Expr) -> pl.LazyFrame:
+def _shape(frame: pl.LazyFrame, **columns: pl.Expr) -> pl.LazyFrame:
     return frame.select(
         columns.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in _SHAPE.items()
     )
 
 
-def _same(*names: str) -> dict[str, pl.Expr]:
+def _columns(*names: str) -> dict[str, pl.Expr]:
     return {name: pl.col(name) for name in names}
 
 
@@ -82,41 +80,41 @@ def _transition() -> pl.Expr:
 
 
 def _graph(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return _shaped(
+    return _shape(
         frame,
         rank=pl.lit(0),
         source=pl.lit("graph"),
         what=sentence("sent by ", pl.col("client").fill_null("a client")),
-        **_same("run", "key", "time", "client", "requested", "position", "origin"),
+        **_columns("run", "key", "time", "client", "requested", "position", "origin"),
     )
 
 
 def _scheduler(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return _shaped(
+    return _shape(
         frame,
         rank=pl.lit(1),
         source=pl.lit("scheduler"),
         what=_transition(),
-        **_same("run", "key", "time", "prefix", "group", "worker", "thread", "start_state"),
-        **_same("finish_state", "stimulus_id", "begins", "ends", "duration_s", "size_bytes"),
-        **_same("position", "origin"),
+        **_columns("run", "key", "time", "prefix", "group", "worker", "thread", "start_state"),
+        **_columns("finish_state", "stimulus_id", "begins", "ends", "duration_s", "size_bytes"),
+        **_columns("position", "origin"),
     )
 
 
 def _worker(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return _shaped(
+    return _shape(
         frame,
         rank=pl.lit(2),
         source=pl.lit("worker"),
         what=_transition(),
-        **_same("run", "key", "time", "worker", "start_state", "finish_state"),
-        **_same("position", "origin"),
+        **_columns("run", "key", "time", "worker", "start_state", "finish_state"),
+        **_columns("position", "origin"),
     )
 
 
 def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
     incoming = pl.col("direction") == "incoming"
-    return _shaped(
+    return _shape(
         frame.filter(pl.col("keys").list.len() > 0)
         .explode("keys")
         .with_columns(
@@ -132,6 +130,6 @@ def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
         what=pl.when(incoming)
         .then(sentence("incoming from ", pl.col("fulfiller").fill_null("an unnamed worker")))
         .otherwise(sentence("outgoing to ", pl.col("requestor").fill_null("a client"))),
-        **_same("run", "key", "worker", "duration_s", "size_bytes", "total_bytes", "direction"),
-        **_same("requestor", "fulfiller", "copies", "position", "origin"),
+        **_columns("run", "key", "worker", "duration_s", "size_bytes", "total_bytes", "direction"),
+        **_columns("requestor", "fulfiller", "copies", "position", "origin"),
     )

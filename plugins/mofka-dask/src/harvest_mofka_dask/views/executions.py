@@ -19,7 +19,7 @@ from typing import Final
 import polars as pl
 
 from ..frames import Frames, microseconds
-from ..io.windows import windows
+from ..io.windows import completions, windows
 from .prefixes import prefix_of
 
 __all__ = ["EXECUTION_TYPES", "executions"]
@@ -51,13 +51,43 @@ def executions(frames: Frames) -> pl.LazyFrame:
     Of the executions of one key on one worker, the n-th window whose thread is known is the n-th
     that the scheduler credits to the worker.
     """
-    prefixes = (
-        frames["dask.task_transition"]
-        .filter(pl.col("prefix").is_not_null())
+    began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
+    spent = microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
+    return (
+        _credits(frames["dask.task_transition"])
+        .join(_windows(frames), on=NTH, how="full", coalesce=True)
+        .join(_known_prefixes(frames["dask.task_transition"]), on=["run", "key"], how="left")
+        .select(
+            *ONE,
+            pl.coalesce("prefix", "known_prefix", prefix_of(pl.col("key"))).alias("prefix"),
+            pl.coalesce("thread", "window_thread").alias("thread"),
+            *_start_and_end(),
+            *("begins", "ends", "duration_s", "size_bytes"),
+            outcome=pl.when(pl.col("time").is_not_null())
+            .then(pl.lit("memory"))
+            .otherwise("outcome"),
+            recorded=pl.coalesce("time", "window_end", "window_start"),
+            by_scheduler=pl.col("time").is_not_null(),
+            by_worker=pl.col("window_start").is_not_null(),
+        )
+        .with_columns(began=began, ended=ended, seconds=pl.coalesce("duration_s", spent))
+        .sort("run", "worker", "start", "key", nulls_last=True)
+    )
+
+
+def _known_prefixes(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """The prefix of each task of which the scheduler recorded one."""
+    return (
+        transitions.filter(pl.col("prefix").is_not_null())
         .group_by("run", "key")
         .agg(known_prefix=pl.col("prefix").first())
     )
+
+
+def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
+    """When an execution ran: by the worker's window, else as the scheduler has it."""
     lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
+    start = pl.coalesce("window_start", "begins", pl.col("time") - lasted, "time")
     closed = pl.col("outcome").is_not_null()
     # where the end of a window was not recorded, the duration is surer than another clock's time
     end = pl.coalesce(
@@ -66,43 +96,14 @@ def executions(frames: Frames) -> pl.LazyFrame:
         pl.when(pl.col("window_start").is_null()).then(pl.coalesce("ends", "time")),
         "window_end",
     )
-    start = pl.coalesce("window_start", "begins", pl.col("time") - lasted, "time")
-    return (
-        _credited(frames["dask.task_transition"])
-        .join(_windows(frames), on=NTH, how="full", coalesce=True)
-        .join(prefixes, on=["run", "key"], how="left")
-        .select(
-            *ONE,
-            pl.coalesce("prefix", "known_prefix", prefix_of(pl.col("key"))).alias("prefix"),
-            pl.coalesce("thread", "window_thread").alias("thread"),
-            start.alias("start"),
-            *("begins", "ends", "duration_s", "size_bytes"),
-            end=pl.when(end.is_not_null()).then(pl.max_horizontal(end, start)),
-            outcome=pl.when(pl.col("time").is_not_null())
-            .then(pl.lit("memory"))
-            .otherwise("outcome"),
-            recorded=pl.coalesce("time", "window_end", "window_start"),
-            by_scheduler=pl.col("time").is_not_null(),
-            by_worker=pl.col("window_start").is_not_null(),
-        )
-        .with_columns(
-            began=pl.coalesce("begins", "start"),
-            ended=pl.coalesce("ends", "end"),
-            seconds=pl.coalesce(
-                "duration_s",
-                microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds()),
-            ),
-        )
-        .sort("run", "worker", "start", "key", nulls_last=True)
-    )
+    end = pl.when(end.is_not_null()).then(pl.max_horizontal(end, start))
+    return start.alias("start"), end.alias("end")
 
 
-def _credited(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """Executions as the scheduler tells them, numbered per worker and key."""
+def _credits(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    """Executions as the scheduler credits them, numbered per worker and key."""
     return (
-        transitions.filter(
-            (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
-        )
+        completions(transitions)
         .sort("time", "position")
         .with_columns(with_thread=pl.col("thread").is_not_null())
         .select(

@@ -26,7 +26,7 @@ def completeness_notes() -> pl.Expr:
         _silent_but_busy(),
         _unregistered(),
         _lost_events(),
-        _untold_graph_tasks(),
+        _unseen_graph_tasks(),
         _unfinished(),
         _nothing_from_workers(),
     ).list.drop_nulls()
@@ -134,7 +134,7 @@ def _lost_events() -> pl.Expr:
     )
 
 
-def _untold_graph_tasks() -> pl.Expr:
+def _unseen_graph_tasks() -> pl.Expr:
     return _when(
         (pl.col("untold_graph_tasks") > 0) & (pl.col("scheduler_transitions") > 0),
         sentence(

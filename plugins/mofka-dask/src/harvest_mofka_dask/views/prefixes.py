@@ -44,7 +44,7 @@ def key_prefixes(keys: pl.Series) -> pl.Series:
 def _names(keys: pl.Series) -> pl.Series:
     """The text that the rule looks at: a key itself, of a tuple its first item.
 
-    Null where that is no text.
+    Null where that is not a text.
     """
     if not keys.str.contains(_COMPOSED).any():
         return keys

@@ -44,8 +44,10 @@ def choose_runs(dataset: DatasetReader, run: str | None) -> list[str]:
     if len(chosen) == 1:
         return chosen
     if not chosen:
-        raise UsageError(f"there is no run {wanted!r}", remedy=_named("choose one of", runs))
-    raise UsageError(f"{len(chosen)} runs are named {wanted!r}", remedy=_named("choose", chosen))
+        raise UsageError(
+            f"the dataset holds no run {wanted!r}", remedy=_choices("choose one of", runs)
+        )
+    raise UsageError(f"{len(chosen)} runs are named {wanted!r}", remedy=_choices("choose", chosen))
 
 
 def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
@@ -61,12 +63,12 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
         )
     if len(runs) > 1:
         raise UsageError(
-            f"the dataset holds {len(runs)} runs", remedy=_named(f"choose with {how}", runs)
+            f"the dataset holds {len(runs)} runs", remedy=_choices(f"choose with {how}", runs)
         )
     return runs[0]
 
 
-def _named(what: str, runs: list[str]) -> str:
+def _choices(what: str, runs: list[str]) -> str:
     names = [name.rpartition("/")[2] or name for name in runs]
     if len(set(names)) < len(names):
         names = runs

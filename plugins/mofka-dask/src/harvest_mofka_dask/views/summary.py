@@ -35,9 +35,9 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
     - tasks (distinct keys in any record), graph_tasks, task_groups (known to the scheduler alone),
       task_prefixes (as the scheduler recorded them, else derived from the keys);
     - scheduler_transitions, worker_transitions;
-    - transfers (rows, one per side that told), transfer_copies (rows of the input they were
+    - transfers (rows, one per side that reported), transfer_copies (rows of the input they were
       folded from), bytes_received, bytes_sent, bytes_to_clients, bytes_moved (each movement once:
-      per pair of workers the larger of what its two sides told, and what went to clients);
+      per pair of workers the larger of what its two sides reported, and what went to clients);
     - workers (registered), workers_reported, silent_workers (registered, reported nothing),
       unregistered_workers (reported, not registered);
     - data_failures: events that the consumer could not parse;
@@ -57,12 +57,12 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
         _scheduler(frames["dask.task_transition"]),
         _worker_transitions(frames["dask.worker_transition"]),
         _transfers(frames["dask.transfer"]),
-        _moved(frames["dask.transfer"]),
+        _movements(frames["dask.transfer"]),
         _workers(frames),
         _log(frames["dask.log_event"]),
         _clients(frames),
         _graphs(frames["dask.graph_task"]),
-        _erred(frames),
+        _errors(frames),
         _job(frames),
     ):
         frame = frame.join(piece, on="run", how="left")
@@ -148,7 +148,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
         .explode("keys")
         .select("run", key=pl.col("keys").struct.field("key"))
     )
-    told = {
+    records = {
         "scheduler": frames["dask.task_transition"],
         "worker": frames["dask.worker_transition"],
         "graph": frames["dask.graph_task"],
@@ -162,7 +162,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
                 by=pl.lit(by),
                 prefix=pl.col("prefix") if by == "scheduler" else nameless,
             ).unique()
-            for by, frame in told.items()
+            for by, frame in records.items()
         ]
     ).filter(pl.col("key").is_not_null())
     return (
@@ -219,7 +219,7 @@ def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _moved(transfers: pl.LazyFrame) -> pl.LazyFrame:
+def _movements(transfers: pl.LazyFrame) -> pl.LazyFrame:
     incoming = pl.col("direction") == "incoming"
     return (
         transfers.with_columns(bytes=moved_bytes())
@@ -268,12 +268,12 @@ def _graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
     return sent.group_by("run").agg(graphs=_rows())
 
 
-def _erred(frames: Frames) -> pl.LazyFrame:
-    told = [
+def _errors(frames: Frames) -> pl.LazyFrame:
+    errors = [
         frames[name].filter(pl.col("finish_state") == state).select("run", "key")
         for name, state in (("dask.task_transition", "erred"), ("dask.worker_transition", "error"))
     ]
-    return pl.concat(told).unique().group_by("run").agg(erred_tasks=_rows())
+    return pl.concat(errors).unique().group_by("run").agg(erred_tasks=_rows())
 
 
 def _job(frames: Frames) -> pl.LazyFrame:

@@ -42,7 +42,7 @@ def tasks(
       last that ended in memory, else of the last.  Times and duration are those of the
       scheduler's processing -> memory, else of the worker's own transitions;
     - bytes_sent, bytes_received, transfers: the task's share of the transfers that carried it.
-      A movement told by both sides counts once as sent and once as received;
+      A movement reported by both sides counts once as sent and once as received;
     - scheduler_states, worker_states: time in each state, in order of first entry.  A state lasts
       from the transition into it to the next one; the last state stays open and counts nothing.
       Null where no state was left;

@@ -1,4 +1,4 @@
-"""The view ``dask.workers``: what each worker did, and whether it told anything of itself."""
+"""The view ``dask.workers``: what each worker did, and whether it reported anything itself."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     - threads: those that ran them, as the scheduler recorded it; null where it did of none;
     - nthreads: how many threads the worker has, by the logs; null where these say nothing, or
       name several numbers, for most of their lines name no worker;
-    - transitions, transfers: rows it told itself;
-    - bytes_received, bytes_sent: as it told them;
-    - reported, first_report, last_report: whether and when it told of transitions or transfers.
+    - transitions, transfers: rows it reported itself;
+    - bytes_received, bytes_sent: as it reported them;
+    - reported, first_report, last_report: whether and when it reported transitions or transfers.
       A registered worker that reported nothing was not necessarily idle.
     """
     return worker_frame(load(dataset, DASK_TYPES, run=run))
@@ -47,13 +47,13 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 def worker_frame(frames: Frames) -> pl.LazyFrame:
     """The view, from frames that carry the column ``run``."""
     return (
-        _named(frames)
+        _names(frames)
         .join(_membership(frames), on=ONE, how="left")
         .join(_executions(executions(frames)), on=ONE, how="left")
-        .join(_scheduled(frames["dask.task_transition"]), on="run", how="left")
-        .join(_logged_threads(frames["dask.log_event"]), on="run", how="left")
-        .join(_told_transitions(frames["dask.worker_transition"]), on=ONE, how="left")
-        .join(_told_transfers(frames["dask.transfer"]), on=ONE, how="left")
+        .join(_scheduled_runs(frames["dask.task_transition"]), on="run", how="left")
+        .join(_threads_in_logs(frames["dask.log_event"]), on="run", how="left")
+        .join(_transition_reports(frames["dask.worker_transition"]), on=ONE, how="left")
+        .join(_transfer_reports(frames["dask.transfer"]), on=ONE, how="left")
         .with_columns(
             pl.col("registered").fill_null(value=False),
             pl.col("transitions", "transfers", "bytes_received", "bytes_sent").fill_null(0),
@@ -85,7 +85,7 @@ def worker_frame(frames: Frames) -> pl.LazyFrame:
     )
 
 
-def _named(frames: Frames) -> pl.LazyFrame:
+def _names(frames: Frames) -> pl.LazyFrame:
     transfers = frames["dask.transfer"]
     pieces = [
         _log_membership(frames["dask.log_event"]),
@@ -116,14 +116,14 @@ def _membership(frames: Frames) -> pl.LazyFrame:
         pl.col("action"),
         pl.when(pl.col("stimulus_id").is_null()).then(pl.lit("add")).otherwise(pl.lit("remove")),
     )
-    events = frames["dask.worker"].select(*ONE, "time", acted=acted, told=pl.lit("events"))
+    events = frames["dask.worker"].select(*ONE, "time", acted=acted, by=pl.lit("events"))
     kinds = {"registration": "add", "removal": "remove"}
     log = _log_membership(frames["dask.log_event"]).select(
-        *ONE, "time", acted=pl.col("kind").replace_strict(kinds, default=None), told=pl.lit("log")
+        *ONE, "time", acted=pl.col("kind").replace_strict(kinds, default=None), by=pl.lit("log")
     )
 
-    def when(acted: str, told: str) -> pl.Expr:
-        return pl.col("time").filter((pl.col("acted") == acted) & (pl.col("told") == told))
+    def when(acted: str, by: str) -> pl.Expr:
+        return pl.col("time").filter((pl.col("acted") == acted) & (pl.col("by") == by))
 
     return (
         pl.concat([events, log])
@@ -158,12 +158,12 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _scheduled(transitions: pl.LazyFrame) -> pl.LazyFrame:
+def _scheduled_runs(transitions: pl.LazyFrame) -> pl.LazyFrame:
     """The runs whose scheduler recorded any transition."""
     return transitions.select("run", scheduled=pl.lit(value=True)).unique()
 
 
-def _logged_threads(log: pl.LazyFrame) -> pl.LazyFrame:
+def _threads_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
     """How many threads the workers of a run have, where all lines of its logs agree."""
     named = pl.element().filter(pl.element().struct.field("key") == "threads")
     value = pl.col("fields").cast(TEXT_MAP).list.eval(named.struct.field("value")).list.first()
@@ -174,7 +174,7 @@ def _logged_threads(log: pl.LazyFrame) -> pl.LazyFrame:
     return lines.group_by("run").agg(nthreads=pl.when(numbers.len() == 1).then(numbers.first()))
 
 
-def _told_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
+def _transition_reports(transitions: pl.LazyFrame) -> pl.LazyFrame:
     return transitions.group_by(ONE).agg(
         transitions=pl.len().cast(pl.Int64),
         transitions_first=pl.col("time").min(),
@@ -182,19 +182,19 @@ def _told_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _told_transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
-    told = pl.coalesce("time", "end_time")
+def _transfer_reports(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    reported = pl.coalesce("time", "end_time")
 
     def total(direction: str) -> pl.Expr:
         return pl.col("bytes").filter(pl.col("direction") == direction).sum()
 
     return (
-        transfers.with_columns(bytes=moved_bytes(), told=told)
+        transfers.with_columns(bytes=moved_bytes(), reported=reported)
         .group_by(ONE)
         .agg(
             transfers=pl.len().cast(pl.Int64),
-            transfers_first=pl.col("told").min(),
-            transfers_last=pl.col("told").max(),
+            transfers_first=pl.col("reported").min(),
+            transfers_last=pl.col("reported").max(),
             bytes_received=total("incoming"),
             bytes_sent=total("outgoing"),
         )
