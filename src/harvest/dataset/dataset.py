@@ -112,7 +112,7 @@ class Dataset:
                 f"no installed plugin declares the record type {name!r}",
                 remedy=self._plugin_for(name) or suggestion(name, known),
             )
-        from harvest.model.evolution import as_recorded
+        from harvest.model.types import as_recorded
 
         recorded = recorded_types(self.manifest, name)
         return as_recorded(known[name], recorded) if recorded else known[name]

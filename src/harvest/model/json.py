@@ -1,6 +1,6 @@
 """Rows as JSON text, and back, column by column.
 
-The text of a row is what :func:`harvest.model.json_schema.json_schema` describes: an object with a
+The text of a row is what :func:`harvest.model.describe.json_schema` describes: an object with a
 member for every column, null for null; times in ISO 8601 with microseconds and ``Z``; bytes in
 base64; NaN and the infinities as the words "NaN", "Infinity" and "-Infinity", for JSON has no such
 numbers; a map as an object.  What is written so reads back as it was, with these limits: keys

@@ -56,7 +56,7 @@ def plain_type(hint: Any) -> Any:
         fields = attrs.fields(hint)
         return {"struct": {a.name: plain_type(without_none(hints[a.name])) for a in fields}}
     from .arrow import arrow_type
-    from .evolution import to_plain
+    from .types import to_plain
 
     return to_plain(arrow_type(hint))
 

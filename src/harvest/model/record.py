@@ -146,7 +146,7 @@ class RecordType:
 
     def json_schema(self) -> dict[str, Any]:
         """JSON Schema (2020-12) of one record as the JSONL sink writes it."""
-        from .json_schema import json_schema
+        from .describe import json_schema
 
         return json_schema(self)
 

@@ -42,7 +42,7 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
     schema = manifest.schemas.get(name)
     if schema is None:
         return None
-    from harvest.model.evolution import from_plain
+    from harvest.model.types import from_plain
 
     try:
         return {column: from_plain(kind) for column, kind in schema.columns.items()}
@@ -163,7 +163,7 @@ def _refuse_different(
 
 
 def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where: str) -> None:
-    from harvest.model.evolution import common_type, declared_types
+    from harvest.model.types import common_type, declared_types
 
     for name, declared in declared_types(kind).items():
         if name in recorded and common_type(recorded[name], declared) is None:
@@ -179,7 +179,7 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
 def _differences(
     kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
 ) -> Iterator[str]:
-    from harvest.model.evolution import declared_types
+    from harvest.model.types import declared_types
 
     declared = declared_types(kind)
     for name in [*recorded, *declared]:
@@ -192,7 +192,7 @@ def _differences(
 
 def _united(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
     """Columns of rows that were there and of rows of this record type."""
-    from harvest.model.evolution import common_type, declared_types, to_plain
+    from harvest.model.types import common_type, declared_types, to_plain
 
     types = dict(recorded)
     for name, declared in declared_types(kind).items():

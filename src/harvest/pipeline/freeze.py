@@ -14,7 +14,7 @@ from harvest.model import RecordType
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from harvest.model.evolution import Types
+    from harvest.model.types import Types
 
 __all__ = ["FrozenColumns"]
 
@@ -36,7 +36,7 @@ class FrozenColumns:
         if name not in self._frozen:
             return record_type, table
         if name not in self._shapes:
-            from harvest.model.evolution import from_plain
+            from harvest.model.types import from_plain
 
             types = {column: from_plain(kind) for column, kind in self._frozen[name].items()}
             self._shapes[name] = _Shape(record_type, types)
@@ -51,7 +51,7 @@ class _Shape:
     """
 
     def __init__(self, record_type: RecordType, types: Types):
-        from harvest.model.evolution import declared_types, holds, with_types
+        from harvest.model.types import declared_types, holds, with_types
 
         declared = declared_types(record_type)
         kept = {name for name, kind in declared.items() if name in types}

@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 
 from harvest.model import Record, RecordTypeError, field, record, record_type
 from harvest.model.arrow import arrow_type
-from harvest.model.evolution import (
-    common_type,
-    declared_types,
-    from_plain,
-    holds,
-    to_plain,
-    with_types,
-)
 from harvest.model.plain import declared_columns, plain_type
 from harvest.model.record import Int32, UInt32, UInt64
+from harvest.model.types import common_type, declared_types, from_plain, holds, to_plain, with_types
 from harvest.plugins.registry import manager
 
 INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
