@@ -13,10 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.model import Record, RecordTypeError, field, record, record_type
-from harvest.model.arrow import arrow_type
-from harvest.model.plain import declared_columns, plain_type
 from harvest.model.record import Int32, UInt32, UInt64
-from harvest.model.types import common_type, declared_types, from_plain, holds, to_plain, with_types
+from harvest.model.types import (
+    arrow_type,
+    common_type,
+    declared_columns,
+    declared_types,
+    from_plain,
+    holds,
+    to_plain,
+    with_types,
+)
 from harvest.plugins.registry import manager
 
 INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -119,28 +126,34 @@ class Inner:
     counts: list[UInt32]
 
 
-HINTS = [
-    str, bytes, bool, int, float, datetime, UInt64, UInt32, Int32, Annotated[int, "int8"],
-    Annotated[float, "float32"], Annotated[float, "float"], list[str], list[float | None],
-    tuple[int, ...], Sequence[datetime], dict[str, int | None], Mapping[str, list[bytes]], Inner,
-    list[Inner],
+INNER = {"struct": {"ratio": "double", "counts": {"list": "uint32"}}}
+WORDS = [
+    (str, "string"), (bytes, "binary"), (bool, "bool"), (int, "int64"), (float, "double"),
+    (datetime, "timestamp[us, UTC]"), (UInt64, "uint64"), (UInt32, "uint32"), (Int32, "int32"),
+    (Annotated[int, "int8"], "int8"), (Annotated[float, "float32"], "float"),
+    (Annotated[float, "float"], "float"), (list[str], {"list": "string"}),
+    (list[float | None], {"list": "double"}), (tuple[int, ...], {"list": "int64"}),
+    (Sequence[datetime], {"list": "timestamp[us, UTC]"}),
+    (dict[str, int | None], {"map": ["string", "int64"]}),
+    (Mapping[str, list[bytes]], {"map": ["string", {"list": "binary"}]}),
+    (Inner, INNER), (list[Inner], {"list": INNER}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("hint", HINTS, ids=str)
-def test_a_column_s_words_are_those_of_its_arrow_type(hint: object) -> None:
-    assert plain_type(hint) == to_plain(arrow_type(hint))
+@pytest.mark.parametrize(("hint", "words"), WORDS, ids=str)
+def test_a_manifest_records_an_annotation_in_these_words(hint: object, words: object) -> None:
+    assert to_plain(arrow_type(hint)) == words
 
 
-def test_the_words_of_all_record_types_are_those_of_their_arrow_types() -> None:
+def test_the_words_of_all_record_types_give_their_arrow_types_back() -> None:
     kinds = manager().record_types()
 
     assert len(kinds) > 20
     for kind in kinds.values():
-        arrow = {name: to_plain(each) for name, each in declared_types(kind).items()}
-        assert list(declared_columns(kind).items()) == list(arrow.items())
+        types_back = {name: from_plain(word) for name, word in declared_columns(kind).items()}
+        assert list(types_back.items()) == list(declared_types(kind).items())
 
 
 def test_an_annotation_that_no_column_can_have_is_an_error() -> None:
     with pytest.raises(RecordTypeError, match="has no Arrow type here"):
-        plain_type(complex)
+        arrow_type(complex)

@@ -1,4 +1,4 @@
-"""From record classes to Arrow: schemas, and tables that are made to fit them.
+"""Arrow tables of record types: brought to the declared schema, cut, joined and measured.
 
 ``conform`` is the gate every batch passes before a sink sees it: whatever a source yields
 (pyarrow, polars, anything with ``__arrow_c_stream__``) leaves as a table of exactly the declared
@@ -7,19 +7,20 @@ schema, or raises :class:`BatchError` naming the column that does not fit.
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import without_pandas
-from .errors import BatchError, RecordTypeError
-from .plain import without_none
-from .record import PRIMITIVES, Column, Record, RecordType
+from .errors import BatchError
+from .types import ORIGIN, arrow_type, schema_of
+
+if TYPE_CHECKING:
+    from .record import Record, RecordType
 
 __all__ = [
     "BATCH_ROWS",
@@ -39,56 +40,6 @@ BATCH_ROWS = 65_536
 _CHEAP_BYTES = 1 << 20
 
 without_pandas.defer()
-
-TIMESTAMP = pa.timestamp("us", tz="UTC")
-ORIGIN = pa.dictionary(pa.int32(), pa.string())
-
-
-def arrow_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a column annotated ``hint`` (``None`` already removed)."""
-    if hint in PRIMITIVES:
-        return TIMESTAMP if hint is datetime else pa.type_for_alias(PRIMITIVES[hint])
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Annotated:
-        return pa.type_for_alias(args[1])
-    if origin in (list, Sequence, tuple):
-        return pa.list_(arrow_type(without_none(args[0])))
-    if origin in (dict, Mapping):
-        return pa.map_(arrow_type(args[0]), arrow_type(without_none(args[1])))
-    if attrs.has(hint):
-        hints = typing.get_type_hints(hint, include_extras=True)
-        return pa.struct(
-            [(a.name, arrow_type(without_none(hints[a.name]))) for a in attrs.fields(hint)]
-        )
-    raise RecordTypeError(
-        f"{hint!r} has no Arrow type here; use str, bytes, bool, int, float, datetime, "
-        "list[...], dict[str, ...], an attrs class, or UInt64"
-    )
-
-
-def schema_of(record_type: RecordType) -> pa.Schema:
-    """The Arrow schema of a record type, documented in its metadata."""
-    fields = []
-    for column in record_type.columns:
-        kind = ORIGIN if column.name == "origin" else arrow_type(column.python_type)
-        fields.append(
-            pa.field(column.name, kind, nullable=column.nullable, metadata=_metadata(column))
-        )
-    return pa.schema(
-        fields,
-        metadata={
-            "harvest.record_type": record_type.name,
-            "harvest.version": str(record_type.version),
-            "harvest.layer": record_type.layer,
-            "harvest.level": record_type.level,
-            "harvest.doc": record_type.doc,
-        },
-    )
-
-
-def _metadata(column: Column) -> dict[str, str]:
-    words = {"doc": column.doc, "unit": column.unit, "role": column.role}
-    return {f"harvest.{key}": word for key, word in words.items() if word}
 
 
 def conform(record_type: RecordType, data: Any, *, origin: str | None = None) -> pa.Table:

@@ -1,18 +1,21 @@
-"""JSON Schema of a record as the JSONL sink writes it."""
+"""Descriptions of record types: as JSON Schema and as Markdown."""
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from .errors import RecordTypeError
-from .record import RecordType
+from .types import arrow_type, without_none
 
-__all__ = ["json_schema"]
+if TYPE_CHECKING:
+    from .record import RecordType
+
+__all__ = ["json_schema", "markdown"]
 
 _SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -26,7 +29,7 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
 
 
 def json_schema(record_type: RecordType) -> dict[str, Any]:
-    """The schema of one record: an object with a property for every column."""
+    """The JSON Schema of one record as the JSONL sink writes it: a property for every column."""
     properties = {}
     for column in record_type.columns:
         schema = _of(column.python_type)
@@ -63,27 +66,51 @@ def _of(hint: Any) -> dict[str, Any]:
     if origin in (list, Sequence, tuple):
         return {"type": "array", "items": _item(args[0])}
     if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _nullable(_of(_strip(args[1])))}
+        return {"type": "object", "additionalProperties": _nullable(_of(without_none(args[1])))}
     if attrs.has(hint):
         hints = typing.get_type_hints(hint, include_extras=True)
         return {
             "type": "object",
             "properties": {
-                a.name: _nullable(_of(_strip(hints[a.name]))) for a in attrs.fields(hint)
+                a.name: _nullable(_of(without_none(hints[a.name]))) for a in attrs.fields(hint)
             },
         }
     raise RecordTypeError(f"{hint!r} has no JSON Schema")
 
 
 def _item(hint: Any) -> dict[str, Any]:
-    inner = _of(_strip(hint))
-    return _nullable(inner) if _strip(hint) is not hint else inner
-
-
-def _strip(hint: Any) -> Any:
-    members = [a for a in typing.get_args(hint) if a is not type(None)]
-    return members[0] if type(None) in typing.get_args(hint) else hint
+    bare = without_none(hint)
+    return _of(bare) if bare is hint else _nullable(_of(bare))
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}]}
+
+
+def markdown(record_type: RecordType) -> str:
+    """A section of documentation: description, place in the metadata map, table of columns."""
+    lines = [
+        f"## {record_type.name}",
+        "",
+        _text(record_type.doc),
+        "",
+        f"Version {record_type.version}; layer {record_type.layer}, level {record_type.level}.",
+        "",
+        "| column | type | unit | role | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    for column in record_type.columns:
+        kind = _text(str(arrow_type(column.python_type)))
+        kind += "" if column.nullable else ", required"
+        doc = _text(" ".join(column.doc.split())).replace("|", "\\|")
+        lines.append(
+            f"| `{column.name}` | {kind} | {column.unit or ''} | {column.role or ''} | {doc} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text in which ``map<string, string>`` is not HTML, except where it is code already."""
+    pieces = text.split("`")  # odd ones are code
+    pieces[::2] = [piece.replace("<", "&lt;") for piece in pieces[::2]]
+    return "`".join(pieces)

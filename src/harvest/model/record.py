@@ -18,12 +18,12 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, dataclass_transform
 
 import attrs
 
+from .column import TAIL, Column
 from .errors import RecordTypeError
 from .vocabulary import LAYERS, LEVELS, ROLES, Layer, Level, Role
 
@@ -46,17 +46,14 @@ __all__ = [
 T = TypeVar("T")
 
 UInt64: TypeAlias = Annotated[int, "uint64"]
-
-_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
-LONGEST_NAME: Final = 100
-"""Characters of a record type's name, which is a directory's name too."""
 """Annotation of a column of ids that do not fit a signed 64-bit integer."""
 UInt32: TypeAlias = Annotated[int, "uint32"]
 Int32: TypeAlias = Annotated[int, "int32"]
 
-TAIL: Final = ("extra", "origin", "position")
-"""The columns that end every table, in this order."""
+LONGEST_NAME: Final = 100
+"""Characters of a record type's name, which is a directory's name too."""
 
+_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _ATTRIBUTE: Final = "__harvest_record_type__"
 
 
@@ -81,7 +78,7 @@ def field(
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
 class _Declared:
-    """Tells type checkers that subclasses have their annotations as keyword arguments."""
+    """For type checkers: subclasses have their annotations as keyword arguments."""
 
     __slots__ = ()
 
@@ -102,21 +99,6 @@ class Record(_Declared):
     )
 
 
-@attrs.frozen
-class Column:
-    """One column of a record type.
-
-    python_type is the annotation with ``None`` removed; nullable says whether it was there.
-    """
-
-    name: str
-    python_type: Any
-    nullable: bool
-    role: Role | None = None
-    unit: str | None = None
-    doc: str = ""
-
-
 @attrs.frozen(eq=False)
 class RecordType:
     """A named, versioned schema derived from a record class."""
@@ -135,7 +117,7 @@ class RecordType:
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The Arrow schema, with units, roles and descriptions as field metadata."""
-        from .arrow import schema_of
+        from .types import schema_of  # late: declaring record types does not need Arrow
 
         return schema_of(self)
 
@@ -146,13 +128,13 @@ class RecordType:
 
     def json_schema(self) -> dict[str, Any]:
         """JSON Schema (2020-12) of one record as the JSONL sink writes it."""
-        from .describe import json_schema
+        from .describe import json_schema  # late: as above
 
         return json_schema(self)
 
     def markdown(self) -> str:
         """A documentation section: description and a table of columns."""
-        from .markdown import markdown
+        from .describe import markdown  # late: as above
 
         return markdown(self)
 
@@ -264,18 +246,7 @@ def record_type(cls: type[Record] | RecordType) -> RecordType:
     derived = cls.__dict__.get(_ATTRIBUTE) if isinstance(cls, type) else None
     if derived is None:
         raise RecordTypeError(
-            f"{cls!r} is no record class; decorate a subclass of harvest.Record with "
+            f"{cls!r} is not a record class; decorate a subclass of harvest.Record with "
             "@harvest.record('family.type', ...)"
         )
     return typing.cast("RecordType", derived)
-
-
-PRIMITIVES: Final[Mapping[Any, str]] = {
-    str: "string",
-    bytes: "binary",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    datetime: "timestamp",
-}
-"""Python types that a column may have, and the word for each."""

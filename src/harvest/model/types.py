@@ -1,52 +1,129 @@
-"""How the columns of a record type may change from one version to the next.
+"""Types of columns: from annotations to Arrow, as a manifest records them, and which go together.
 
 A dataset records the Arrow type of each column that its rows have.  Two types go together when one
 of them has every value of the other: integers and fractions with wider ones, structs with fields
-more or less, and lists and maps of such.  An integer and a fraction never do: an int64 may be
-larger than what a float64 tells apart.
+more or less, and lists and maps of such.  An integer and a fraction never do: a float64 cannot
+distinguish all large int64 values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import typing
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import attrs
 import pyarrow as pa
 
-from .arrow import TIMESTAMP
+from .column import TAIL, Column
 from .errors import RecordTypeError
-from .plain import TIME
-from .record import TAIL, Column, RecordType
+
+if TYPE_CHECKING:
+    from .record import RecordType
 
 __all__ = [
+    "ORIGIN",
+    "TIMESTAMP",
     "Types",
+    "arrow_type",
     "as_recorded",
     "common_type",
+    "declared_columns",
     "declared_types",
     "from_plain",
     "holds",
+    "schema_of",
     "to_plain",
     "with_types",
+    "without_none",
 ]
 
 Types: TypeAlias = Mapping[str, pa.DataType]
 """Arrow types of columns by name, in order, without the columns that end every table."""
 
-_HINTS: Final[dict[pa.DataType, Any]] = {
-    pa.string(): str,
-    pa.binary(): bytes,
-    pa.bool_(): bool,
-    pa.int64(): int,
-    pa.float64(): float,
-    TIMESTAMP: datetime,
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+ORIGIN: Final = pa.dictionary(pa.int32(), pa.string())
+
+_TIME: Final = "timestamp[us, UTC]"
+"""The word by which a manifest records ``TIMESTAMP``."""
+
+_SIMPLE: Final[Mapping[Any, pa.DataType]] = {
+    str: pa.string(),
+    bytes: pa.binary(),
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    datetime: TIMESTAMP,
 }
+"""Annotations that stand for an Arrow type by themselves."""
+
+_HINTS: Final = {kind: hint for hint, kind in _SIMPLE.items()}
+
+
+def arrow_type(hint: Any) -> pa.DataType:
+    """The Arrow type of a column annotated ``hint`` (``None`` already removed)."""
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return pa.type_for_alias(args[1])
+    if origin in (list, Sequence, tuple):
+        return pa.list_(arrow_type(without_none(args[0])))
+    if origin in (dict, Mapping):
+        return pa.map_(arrow_type(args[0]), arrow_type(without_none(args[1])))
+    if attrs.has(hint):
+        hints = typing.get_type_hints(hint, include_extras=True)
+        return pa.struct(
+            [(a.name, arrow_type(without_none(hints[a.name]))) for a in attrs.fields(hint)]
+        )
+    raise RecordTypeError(
+        f"{hint!r} has no Arrow type here; use str, bytes, bool, int, float, datetime, "
+        "list[...], dict[str, ...], an attrs class, or UInt64"
+    )
+
+
+def schema_of(record_type: RecordType) -> pa.Schema:
+    """The Arrow schema of a record type, documented in its metadata."""
+    fields = []
+    for column in record_type.columns:
+        kind = ORIGIN if column.name == "origin" else arrow_type(column.python_type)
+        fields.append(
+            pa.field(column.name, kind, nullable=column.nullable, metadata=_metadata(column))
+        )
+    return pa.schema(
+        fields,
+        metadata={
+            "harvest.record_type": record_type.name,
+            "harvest.version": str(record_type.version),
+            "harvest.layer": record_type.layer,
+            "harvest.level": record_type.level,
+            "harvest.doc": record_type.doc,
+        },
+    )
+
+
+def _metadata(column: Column) -> dict[str, str]:
+    words = {"doc": column.doc, "unit": column.unit, "role": column.role}
+    return {f"harvest.{key}": word for key, word in words.items() if word}
+
+
+def without_none(hint: Any) -> Any:
+    """An annotation without its ``| None``."""
+    args = [a for a in typing.get_args(hint) if a is not type(None)]
+    if type(None) in typing.get_args(hint) and len(args) == 1:
+        return args[0]
+    return hint
 
 
 def declared_types(record_type: RecordType) -> dict[str, pa.DataType]:
     """The Arrow types of a record type's own columns, in order; those of the tail never change."""
     return {field.name: field.type for field in record_type.arrow_schema if field.name not in TAIL}
+
+
+def declared_columns(record_type: RecordType) -> dict[str, Any]:
+    """The types of a record type's own columns, in order, as a manifest records them."""
+    return {name: to_plain(kind) for name, kind in declared_types(record_type).items()}
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
@@ -104,7 +181,7 @@ def to_plain(kind: pa.DataType) -> Any:
         return {"map": [to_plain(kind.key_type), to_plain(kind.item_type)]}
     if pa.types.is_struct(kind):
         return {"struct": {field.name: to_plain(field.type) for field in kind}}
-    word = TIME if kind == TIMESTAMP else str(kind)
+    word = _TIME if kind == TIMESTAMP else str(kind)
     if from_plain(word) != kind:
         raise RecordTypeError(f"{kind} is not the type of a record type's column")
     return word
@@ -112,7 +189,7 @@ def to_plain(kind: pa.DataType) -> Any:
 
 def from_plain(plain: Any) -> pa.DataType:
     """The inverse of :func:`to_plain`; raises RecordTypeError for anything else."""
-    if plain == TIME:
+    if plain == _TIME:
         return TIMESTAMP
     try:
         if isinstance(plain, str):

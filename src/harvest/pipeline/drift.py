@@ -16,7 +16,7 @@ import orjson
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.plain import declared_columns
+from harvest.model.types import declared_columns
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest, Part, Schema
 

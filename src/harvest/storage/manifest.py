@@ -116,7 +116,7 @@ class Schema:
     """What the rows of a record type have in a dataset.
 
     version: of the record type, when rows of it were last written.
-    columns: type of each column, as :mod:`harvest.model.plain` has it, without
+    columns: type of each column, as :mod:`harvest.model.types` has it, without
         those that end every table.
     """
 
