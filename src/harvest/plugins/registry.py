@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,12 +34,15 @@ from harvest.api.spec import (
 )
 from harvest.api.view import View
 from harvest.errors import PluginError, UsageError, suggestion
-from harvest.model import Record, RecordType, record_type
+from harvest.model import RecordType, record_type
 
 __all__ = ["DISABLE_VARIABLE", "BrokenPlugin", "Plugin", "PluginManager", "manager"]
 
 DISABLE_VARIABLE = "HARVEST_DISABLE_PLUGINS"
 """Environment variable with names of plugins to leave out, separated by commas."""
+
+HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
+"""Names of the hooks that a plugin may implement."""
 
 S = TypeVar("S", SourceSpec, SinkSpec, EngineSpec, ReportSpec, CommandGroup, View)
 
@@ -91,67 +95,62 @@ class PluginManager:
     def _register(self, point: EntryPoint) -> None:
         distribution = point.dist.name if point.dist is not None else "(unknown)"
         version = point.dist.version if point.dist is not None else "(unknown)"
-
-        def broken(cause: str, remedy: str, error: BaseException | None = None) -> None:
+        try:
+            plugin = _import(point, distribution)
+            _check_api(plugin, distribution)
+            self._check_marks(plugin, distribution)
+            self._call_hooks(point.name, plugin, distribution)
+        except PluginError as problem:
             self.broken[point.name] = BrokenPlugin(
-                point.name, distribution, version, cause, remedy, error
+                point.name,
+                distribution,
+                version,
+                problem.message,
+                problem.remedy or f"update {distribution}",
+                problem.__cause__,
             )
+        else:
+            self.plugins[point.name] = Plugin(point.name, distribution, version, point.value)
 
+    def _check_marks(self, plugin: Any, distribution: str) -> None:
+        """Raise PluginError for a hook without its mark, which pluggy would pass over."""
+        for hook in HOOKS:
+            function = getattr(plugin, hook, None)
+            if callable(function) and self._pluggy.parse_hookimpl_opts(plugin, hook) is None:
+                raise PluginError(
+                    f"{hook} is not marked as a hook",
+                    remedy=f"ask the author of {distribution} to write @harvest.hookimpl above it",
+                )
+
+    def _call_hooks(self, name: str, plugin: Any, distribution: str) -> None:
         try:
-            loaded = point.load()
-        # whatever a stranger's module raises at import must not take the program down
-        except Exception as error:  # noqa: BLE001
-            broken(
-                f"importing {point.value} failed: {type(error).__name__}: {error}",
-                f"reinstall or update {distribution}, or set {DISABLE_VARIABLE}={point.name}",
-                error,
-            )
-            return
-        plugin = _as_plugin(loaded)
-        if plugin is None:
-            broken(
-                f"{point.value} is neither a module with hooks nor a Source or Sink class",
-                f"ask the author of {distribution} to correct its entry point",
-            )
-            return
-        api = getattr(plugin, "harvest_api", 1)
-        if api != API_VERSION:
-            broken(
-                f"it is written for plugin API {api!r}; this harvest offers {API_VERSION}",
-                f"install a version of {distribution} for plugin API {API_VERSION}"
-                if not isinstance(api, int) or api < API_VERSION
-                else "update hpc-harvest",
-            )
-            return
-        try:
-            self._pluggy.register(plugin, name=point.name)
+            self._pluggy.register(plugin, name=name)
             self._pluggy.check_pending()
-            self._take_declarations(point.name, plugin)
-        except Exception as error:  # noqa: BLE001 - as above: a hook is a stranger's code too
-            if self._pluggy.has_plugin(point.name):
-                self._pluggy.unregister(name=point.name)
-            broken(
+            self._take_declarations(name, plugin)
+        except Exception as error:  # a hook is a stranger's code
+            if self._pluggy.has_plugin(name):
+                self._pluggy.unregister(name=name)
+            raise PluginError(
                 f"registering it failed: {type(error).__name__}: {error}",
-                f"update {distribution}, or set {DISABLE_VARIABLE}={point.name}",
-                error,
-            )
-            return
-        self.plugins[point.name] = Plugin(point.name, distribution, version, point.value)
+                remedy=f"update {distribution}, or set {DISABLE_VARIABLE}={name}",
+            ) from error
 
     def _take_declarations(self, plugin_name: str, plugin: Any) -> None:
         taken: list[tuple[str, str, Any]] = []
-        for hook in ("sources", "sinks", "views", "reports", "engines", "commands"):
-            function = getattr(plugin, f"harvest_{hook}", None)
-            for spec in function() if function is not None else ():
-                known = self._declared.get(hook, {}).get(spec.name)
+        others = [other for other in self._pluggy.get_plugins() if other is not plugin]
+        for hook in HOOKS:
+            kind = hook.removeprefix("harvest_")
+            # each plugin by itself: what one raises harms no other
+            for spec in chain(*self._pluggy.subset_hook_caller(hook, others)()):
+                known = self._declared.get(kind, {}).get(spec.name)
                 if known is not None:
                     raise PluginError(
-                        f"{hook[:-1]} {spec.name!r} is already declared by plugin "
+                        f"{kind[:-1]} {spec.name!r} is already declared by plugin "
                         f"{self._owner[id(known)]!r}"
                     )
-                taken.append((hook, spec.name, spec))
-        for hook, name, spec in taken:
-            self._declared.setdefault(hook, {})[name] = spec
+                taken.append((kind, spec.name, spec))
+        for kind, name, spec in taken:
+            self._declared.setdefault(kind, {})[name] = spec
             self._owner[id(spec)] = plugin_name
 
     def owner(self, spec: Any) -> Plugin:
@@ -193,23 +192,23 @@ class PluginManager:
 
     def source(self, name: str) -> type[Source]:
         """The source class of this name; raises UsageError or PluginError."""
-        return self._load(self._named("source", self.sources, name))  # type: ignore[no-any-return]
+        return self._load(self._by_name("source", self.sources, name))  # type: ignore[no-any-return]
 
     def sink(self, name: str) -> type[Sink]:
         """The sink class of this name; raises UsageError or PluginError."""
-        return self._load(self._named("sink", self.sinks, name))  # type: ignore[no-any-return]
+        return self._load(self._by_name("sink", self.sinks, name))  # type: ignore[no-any-return]
 
     def engine(self, name: str) -> Any:
         """The engine class of this name; raises UsageError or PluginError."""
-        return self._load(self._named("engine", self.engines, name))
+        return self._load(self._by_name("engine", self.engines, name))
 
     def view(self, name: str) -> View:
         """The view of this name; raises UsageError or PluginError."""
-        return self._named("view", self.views, name)
+        return self._by_name("view", self.views, name)
 
     def report(self, name: str) -> ReportSpec:
         """The report of this name; raises UsageError or PluginError."""
-        return self._named("report", self.reports, name)
+        return self._by_name("report", self.reports, name)
 
     def version_of(self, spec: SourceSpec | SinkSpec) -> str:
         """``distribution version`` of the plugin that declared ``spec``."""
@@ -244,7 +243,7 @@ class PluginManager:
             error,
         )
 
-    def _named(self, kind: str, known: Mapping[str, S], name: str) -> S:
+    def _by_name(self, kind: str, known: Mapping[str, S], name: str) -> S:
         if name in known:
             return known[name]
         if name in self.broken:
@@ -298,17 +297,45 @@ def resolve(target: Any) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
+def _import(point: EntryPoint, distribution: str) -> Any:
+    """What to register for an entry point; raises PluginError."""
+    try:
+        loaded = point.load()
+    # whatever a stranger's module raises at import must not take the program down
+    except Exception as error:
+        raise PluginError(
+            f"importing {point.value} failed: {type(error).__name__}: {error}",
+            remedy=f"reinstall or update {distribution}, or set {DISABLE_VARIABLE}={point.name}",
+        ) from error
+    plugin = _as_plugin(loaded)
+    if plugin is None:
+        raise PluginError(
+            f"{point.value} is neither a module with hooks nor a Source or Sink class",
+            remedy=f"ask the author of {distribution} to correct its entry point",
+        )
+    return plugin
+
+
+def _check_api(plugin: Any, distribution: str) -> None:
+    """Raise PluginError for a plugin that is written for another plugin API."""
+    api = getattr(plugin, "harvest_api", 1)
+    if api != API_VERSION:
+        older = not isinstance(api, int) or api < API_VERSION
+        raise PluginError(
+            f"it is written for plugin API {api!r}; this harvest offers {API_VERSION}",
+            remedy=f"install a version of {distribution} for plugin API {API_VERSION}"
+            if older
+            else "update hpc-harvest",
+        )
+
+
 def _as_plugin(loaded: Any) -> Any | None:
-    """What to register for an entry point: its module, or a wrapper round a bare class."""
-    if isinstance(loaded, type):
-        if issubclass(loaded, Source):
-            return _OneSource(loaded)
-        if issubclass(loaded, Sink):
-            return _OneSink(loaded)
-        if issubclass(loaded, Record):
-            return None
-        return None
-    return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
+    """A module with hooks, or a wrapper round a bare class; None for anything else."""
+    if not isinstance(loaded, type):
+        return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
+    if issubclass(loaded, Source):
+        return _OneSource(loaded)
+    return _OneSink(loaded) if issubclass(loaded, Sink) else None
 
 
 class _OneSource:

@@ -1,0 +1,76 @@
+"""How the hooks of plugins are called: by pluggy, each plugin by itself."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from harvest.plugins.registry import PluginManager
+
+VIEW = """
+from harvest import View, hookimpl
+
+@hookimpl
+def harvest_views():
+    return [View(name="{name}", doc="A view.", build="{name}:build")]
+"""
+
+
+@pytest.fixture
+def manager_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A manager of plugins, each a module of this code."""
+
+    def manager(**codes: str) -> PluginManager:
+        for name, code in codes.items():
+            (tmp_path / f"hooks_{name}.py").write_text(code)
+            monkeypatch.delitem(sys.modules, f"hooks_{name}", raising=False)
+        monkeypatch.syspath_prepend(tmp_path)
+        points = [EntryPoint(name, f"hooks_{name}", "harvest") for name in codes]
+        return PluginManager(points, disabled="")
+
+    return manager
+
+
+def test_every_plugin_s_declarations_are_its_own(manager_of):
+    found = manager_of(one=VIEW.format(name="one.all"), two=VIEW.format(name="two.all"))
+
+    assert list(found.views) == ["one.all", "two.all"]
+    assert [found.owner(view).name for view in found.views.values()] == ["one", "two"]
+
+
+def test_a_hook_without_its_mark_is_reported_with_the_remedy(manager_of):
+    unmarked = VIEW.format(name="unmarked.all").replace("@hookimpl\n", "")
+    found = manager_of(unmarked=unmarked, sound=VIEW.format(name="sound.all"))
+
+    assert list(found.views) == ["sound.all"]
+    assert list(found.plugins) == ["sound"]
+    problem = found.broken["unmarked"]
+    assert problem.cause == "harvest_views is not marked as a hook"
+    assert problem.remedy.endswith("to write @harvest.hookimpl above it")
+
+
+def test_a_hook_that_raises_harms_no_other_plugin(manager_of):
+    raising = VIEW.format(name="raising.all").replace("return", "raise OSError(7) #")
+    found = manager_of(first=VIEW.format(name="first.all"), raising=raising)
+
+    assert list(found.views) == ["first.all"]
+    assert found.broken["raising"].cause == "registering it failed: OSError: 7"
+    assert isinstance(found.broken["raising"].error, OSError)
+
+
+def test_a_hook_that_does_not_exist_is_reported(manager_of):
+    unknown = VIEW.format(name="unknown.all").replace("harvest_views", "harvest_vistas")
+    found = manager_of(unknown=unknown)
+
+    assert not found.views
+    assert "unknown hook 'harvest_vistas'" in found.broken["unknown"].cause
+
+
+def test_two_plugins_cannot_declare_one_name(manager_of):
+    found = manager_of(first=VIEW.format(name="same.all"), second=VIEW.format(name="same.all"))
+
+    assert found.owner(found.views["same.all"]).name == "first"
+    assert "'same.all' is already declared by plugin 'first'" in found.broken["second"].cause
