@@ -1,16 +1,13 @@
-"""``harvest plugins check``, and what it says of plugins that use what is deprecated."""
+"""``harvest plugins check``: which promises plugins keep."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from harvest.api import deprecation
-from harvest.api.deprecation import HarvestDeprecationWarning, deprecated
 from harvest.cli.plugins import check
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
@@ -85,44 +82,6 @@ def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
         check([], sample=tmp_path)
     with pytest.raises(UsageError, match="no such file"):
         list(check_promises(found, "checked", sample=tmp_path / "nowhere"))
-
-
-@deprecated(since="1.4", until="2.0", remedy="call new_name()")
-def old_name(value: int) -> int:
-    """Something that the API once had."""
-    return value + 1
-
-
-def test_what_is_deprecated_works_and_warns_each_package_once(monkeypatch):
-    monkeypatch.setattr(deprecation, "_told", {})
-    user = {"__name__": "a_plugin.source", "old_name": old_name}
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for _ in range(3):
-            exec("value = old_name(1)", user)
-        exec("value = old_name(1)", {"__name__": "another", "old_name": old_name})
-
-    assert user["value"] == 2
-    assert [w.category for w in told] == [HarvestDeprecationWarning] * 2
-    message = str(told[0].message)
-    assert (
-        "old_name() is deprecated since harvest 1.4 and goes with 2.0; call new_name()" in message
-    )
-    assert deprecation.used_by("a_plugin") == [message]
-    assert deprecation.used_by("third") == []
-
-
-@pytest.mark.filterwarnings("ignore::harvest.api.deprecation.HarvestDeprecationWarning")
-def test_check_shows_what_a_plugin_uses_that_is_deprecated(plugins, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(deprecation, "_told", {})
-    old = "from harvest.api.deprecation import deprecated\n"
-    old += "@deprecated(since='1.4', until='2.0', remedy='call new_name()')\ndef old_name(): ...\n"
-    (tmp_path / "kit_old.py").write_text(old)
-    code = PLUGIN.replace("ERRORS", "'latin-1'")
-    plugins("outdated", f"from kit_old import old_name\n{code}\nold_name()\n")
-
-    assert check(["checked"]) == 0
-    assert "warning  checked: plugin: deprecated" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kit", [SourceConformance, SinkConformance], ids=lambda c: c.__name__)

@@ -177,7 +177,7 @@ def check(
         results[name] = []
         for finding in check_promises(found, name, sample=sample):
             results[name].append(finding)
-            shown = ("kept", "broken", "warned") if names else ("broken", "warned")
+            shown = ("kept", "broken") if names else ("broken",)
             if not json and finding.result in shown:
                 _tell(name, finding)
         if not json:
@@ -193,7 +193,7 @@ def check(
 def _tell(name: str, finding: Any) -> None:
     from harvest.toolkit.texts import printable_line
 
-    word = {"kept": "ok", "broken": "FAILED", "warned": "warning"}[finding.result]
+    word = {"kept": "ok", "broken": "FAILED"}[finding.result]
     print(printable_line(f"{word:<8} {name}: {finding.about}: {finding.promise}"))
     for line in finding.detail.splitlines():
         print(printable_line(f"{'':<8} {line}"))

@@ -14,7 +14,6 @@ from typing import Any
 
 import attrs
 
-from harvest.api.deprecation import used_by
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import PluginError, UsageError
@@ -29,7 +28,7 @@ class Finding:
     """What became of one promise.
 
     about: what promised it (``source greeting``); promise: in words.
-    result: ``kept``, ``broken``, ``skipped``, or ``warned`` for what is deprecated.
+    result: ``kept``, ``broken`` or ``skipped``.
     detail: what was seen, or why it was skipped.
     """
 
@@ -85,10 +84,6 @@ def check_promises(
     for spec in _owned(plugins, "sinks", name):
         for ending in ("", *spec.suffixes[:1]):
             yield from _tried(f"sink {spec.name}:out{ending}", plugins, spec, _sink_kit, ending)
-
-    package = plugins.plugins[name].module.partition(":")[0].partition(".")[0]
-    for use in used_by(package):
-        yield Finding(about="plugin", promise="deprecated", result="warned", detail=use)
 
 
 def _tried(
