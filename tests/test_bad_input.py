@@ -246,7 +246,7 @@ def test_what_is_no_dataset_is_said_to_be_none(tmp_path):
     for command in ("verify", "runs", "rejects"):
         done = harvest(command, tmp_path)
         assert done.returncode == 1
-        assert "this is no dataset" in done.stderr
+        assert "this is not a dataset" in done.stderr
 
 
 def test_ctrl_c_ends_with_130_and_commits_nothing(run_directory, tmp_path):

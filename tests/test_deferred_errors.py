@@ -13,7 +13,7 @@ import pytest
 from datasets import Small, dump
 
 import harvest
-from harvest.errors import told_within
+from harvest.errors import error_within
 
 COMMANDS = {
     "view": ("view", "events"),
@@ -48,7 +48,7 @@ def test_a_damaged_file_is_a_plain_error(tmp_path: Path, form: str, command: str
 
 
 def test_an_error_that_repeats_none_of_ours_stays_what_it_is() -> None:
-    assert told_within(ValueError("ComputeError: no such column: x")) is None
-    told = told_within(ValueError("caught, exception: UsageError: a: b; c"))
+    assert error_within(ValueError("ComputeError: no such column: x")) is None
+    told = error_within(ValueError("caught, exception: UsageError: a: b; c"))
     assert isinstance(told, harvest.UsageError)
     assert str(told) == "a: b; c"

@@ -145,7 +145,7 @@ def test_a_damaged_manifest_stops_everything_and_is_restored_from_its_copy(
 def test_a_manifest_without_a_whole_copy_is_said_to_be_lost(small: Small) -> None:
     for path in (small.state / "manifest.json", *(small.state / "history").iterdir()):
         flip(path)
-    with pytest.raises(DatasetError, match="there is no copy of it that is whole"):
+    with pytest.raises(DatasetError, match="it has no intact copy"):
         repair(small.location)
 
 
@@ -193,7 +193,7 @@ def test_a_file_that_does_not_belong_is_named(tmp_path: Path) -> None:
 
     (problem,) = small.open().verify()
     assert str(path.with_name("copy.parquet")) in problem
-    assert "is no part of the dataset" in problem
+    assert "does not belong to the dataset" in problem
 
 
 def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import version  # late: few ask, and it takes long to import
 
         return version("hpc-harvest")
     home = _HOME_OF.get(name)

@@ -21,8 +21,8 @@ __all__ = [
     "TooManyRejects",
     "UnknownTypeError",
     "UsageError",
+    "error_within",
     "suggestion",
-    "told_within",
 ]
 
 
@@ -38,7 +38,7 @@ class ExitCode(enum.IntEnum):
 
 
 class HarvestError(Exception):
-    """Something that stops the work, told to a person.
+    """Something that stops the work, reported to a person.
 
     message: what was found.
     where: file, record or setting it was found in.
@@ -67,18 +67,18 @@ def _rebuild(
     return cls(message, where=where, remedy=remedy)
 
 
-_TOLD = re.compile(r"\b([A-Z]\w*): ")
+_NAMED = re.compile(r"\b([A-Z]\w*): ")
 
 
-def told_within(error: Exception) -> HarvestError | None:
+def error_within(error: Exception) -> HarvestError | None:
     """The HarvestError whose text another library's error repeats; None where it does not.
 
     Rows are read while a query runs.  What stops the reading passes through polars and DuckDB,
-    which some versions of theirs tell as an error of their own, with this one's name and text.
+    which some of their versions report as an error of their own, with this one's name and text.
     """
     text = str(error)
     known = _subclasses(HarvestError)
-    for found in _TOLD.finditer(text):
+    for found in _NAMED.finditer(text):
         if found[1] in known:
             return known[found[1]](text[found.end() :].strip())
     return None
@@ -118,7 +118,7 @@ class PluginError(HarvestError):
 
 
 class TooManyRejects(HarvestError):
-    """A run met more rejects than it was told to accept."""
+    """A run met more rejects than it may accept."""
 
     exit_code = ExitCode.TOO_MANY_REJECTS
 

@@ -1,4 +1,4 @@
-"""What a source tells the core while it reads a partition.
+"""What a source reports to the core while it reads a partition.
 
 A source yields rows; everything else that happens to its input goes through the context: units
 that could not be read, units left out on purpose, units merged into others.  With the rows they

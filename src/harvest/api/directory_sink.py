@@ -35,7 +35,7 @@ Only files of such names are ever removed without being named by a manifest.
 """
 
 _TAG: Final = 12
-"""Digits of the checksum that tell apart two contents of one part."""
+"""Digits of the checksum that distinguish two contents of one part."""
 
 
 class DirectorySink(Sink):
@@ -109,7 +109,7 @@ class DirectorySink(Sink):
         self, file: PartFile, directory: Path, held: set[str], touched: set[Path]
     ) -> PartFile:
         staged = self._within(directory, file.path)
-        for path in (file.path, self._tagged(file)):
+        for path in (file.path, self._path_with_tag(file)):
             place = self._within(self.root, path)
             moved = attrs.evolve(file, path=path)
             if _is_content(place, file):
@@ -133,7 +133,7 @@ class DirectorySink(Sink):
             remedy="run again; its input will be read anew",
         )
 
-    def _tagged(self, file: PartFile) -> str:
+    def _path_with_tag(self, file: PartFile) -> str:
         path = PurePosixPath(file.path)
         stem = path.name.removesuffix(self.suffix)
         return str(path.with_name(f"{stem}-{file.sha256[:_TAG]}{self.suffix}"))

@@ -53,13 +53,13 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
             found[name] = value
     made: dict[str, Any] = {}
     for name, value in found.items():
-        with _told(plugin, fields[name], value):
+        with _naming_setting(plugin, fields[name], value):
             made[name] = _converter().structure(value, hints[name])
     # validators may compare a setting with others
     whole = SimpleNamespace(**{name: made.get(name, _default(fields[name])) for name in fields})
     for name, value in found.items():
         if (check := fields[name].validator) is not None:
-            with _told(plugin, fields[name], value):
+            with _naming_setting(plugin, fields[name], value):
                 check(whole, fields[name], made[name])
     try:
         return cls(**made)
@@ -68,8 +68,8 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
 
 
 @contextlib.contextmanager
-def _told(plugin: str, field: attrs.Attribute[Any], value: Any) -> Iterator[None]:
-    """Tell of a value that does not fit with the name of its setting."""
+def _naming_setting(plugin: str, field: attrs.Attribute[Any], value: Any) -> Iterator[None]:
+    """Report a value that does not fit with the name of its setting."""
     try:
         yield
     except (ValueError, TypeError, cattrs.BaseValidationError) as error:

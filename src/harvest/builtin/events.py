@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from harvest.model.events import EVENTS_SCHEMA, project_lazy
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from harvest.dataset.dataset import Dataset
 
 __all__ = ["events"]
@@ -16,8 +16,6 @@ __all__ = ["events"]
 
 def events(dataset: Dataset) -> pl.LazyFrame:
     """All rows of the dataset as events, type by type, each in the dataset's order."""
-    import polars as pl
-
     frames = [project_lazy(dataset.record_type(name), dataset[name]) for name in dataset]
     if not frames:
         empty: pl.DataFrame = pl.from_arrow(EVENTS_SCHEMA.empty_table())  # type: ignore[assignment]

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from harvest.model.vocabulary import LAYERS, LEVELS
-from harvest.report.model import Column, Notes, Report, Table
+from harvest.report import Column, Notes, Report, Table
 
 from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
 from .run_map_plot import map_plot
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from harvest.dataset import Dataset
 
 __all__ = ["run_map"]
@@ -39,7 +39,7 @@ def run_map(dataset: Dataset) -> Report:
             map_plot(_cells(kinds), STEPS),
             _places(kinds),
             _steps(kinds),
-            _held(held),
+            _held_types(held),
             _missing(missing, read),
             _sources(dataset),
             _notes(kinds, broken),
@@ -102,7 +102,7 @@ def _places(kinds: Sequence[Kind]) -> Table:
                 "records": sum(kind.rows for kind in held),
                 "harvested": ", ".join(f"{kind.name} ({kind.rows:,})" for kind in held) or None,
                 "sources": ", ".join(sorted({s for kind in held for s in kind.used})) or None,
-                "missing": _brought(gone) or None,
+                "missing": _names_by_source(gone) or None,
             }
         )
     return Table(
@@ -111,7 +111,7 @@ def _places(kinds: Sequence[Kind]) -> Table:
         (
             Column("layer"),
             Column("level"),
-            Column("steps", doc="of the run's life that the place tells of"),
+            Column("steps", doc="of the run's life that the place covers"),
             Column("records"),
             Column("harvested", doc="record types, with their records"),
             Column("sources", "from", doc="sources that brought them"),
@@ -122,7 +122,7 @@ def _places(kinds: Sequence[Kind]) -> Table:
     )
 
 
-def _brought(gone: Sequence[Kind]) -> str:
+def _names_by_source(gone: Sequence[Kind]) -> str:
     """``darshan: darshan.h5d, darshan.h5f; slurm: slurm.job``."""
     by_source: dict[str, list[str]] = {}
     for kind in gone:
@@ -162,11 +162,11 @@ def _steps(kinds: Sequence[Kind]) -> Table:
             Column("last_time", "last time"),
         ),
         title="Steps of the run's life",
-        note="Client, scheduler and workers tell of steps 3 and 4: their records count in both.",
+        note="Client, scheduler and workers cover steps 3 and 4: their records count in both.",
     )
 
 
-def _held(held: Sequence[Kind]) -> Table:
+def _held_types(held: Sequence[Kind]) -> Table:
     rows = [
         {
             "record_type": kind.name,
@@ -283,8 +283,8 @@ def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
     bare = [level for level in LEVELS if not any(kind.level == level for kind in kinds)]
     items = [
         "A record type states its layer and level itself. Its steps follow from these: level job "
-        "tells of step 1, config of 2, client, scheduler and worker of 3 and 4; process, thread "
-        "and coroutine of 4, and of 5 in the layer system.",
+        "covers step 1, config 2, client, scheduler and worker 3 and 4; process, thread "
+        "and coroutine 4, and 5 in the layer system.",
         "A place without known types is one for which no installed source declares any.",
         *broken,
     ]
@@ -308,8 +308,6 @@ def _frame(
     numbers: Sequence[str],
     times: Sequence[str] = (),
 ) -> pl.DataFrame:
-    import polars as pl
-
     schema: dict[str, Any] = dict.fromkeys(texts, pl.String)
     schema |= dict.fromkeys(numbers, pl.Int64)
     schema |= dict.fromkeys(times, pl.Datetime("us", "UTC"))

@@ -1,15 +1,15 @@
 """Record types as the metadata map sees them: their place, their steps, and what there is of them.
 
-A run's life has five steps.  A record type's place says of which steps it tells (``steps_of``):
+A run's life has five steps.  A record type's place says which steps it covers (``steps_of``):
 
-1. job start: what the batch system knows and was told, the nodes, the mounted file systems;
+1. job start: what the batch system knows and was asked for, the nodes, the mounted file systems;
 2. configuration: settings and software;
 3. set-up: client, scheduler and workers come up and find each other;
 4. execution: tasks are scheduled and run, data moves, code is profiled;
-5. I/O and end: what processes and threads did to files, as the system saw it, told as they end.
+5. I/O and end: what processes and threads did to files, as the system saw it, reported as they end.
 
-Client, scheduler and workers tell of their set-up and of the execution in one breath, so that
-their types count in both steps.
+Client, scheduler and workers report their set-up and the execution together, so that their types
+count in both steps.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+import polars as pl
 
 from harvest.errors import PluginError
 from harvest.model import RecordType, record_type
@@ -40,7 +41,7 @@ STEPS: Final[Mapping[int, str]] = {
 
 
 def steps_of(layer: str, level: str) -> tuple[int, ...]:
-    """The steps of a run's life that a record type of this place tells of."""
+    """The steps of a run's life that a record type of this place covers."""
     if level == "job":
         return (1,)
     if level == "config":
@@ -143,8 +144,6 @@ def kinds_of(dataset: Dataset, bringers: Mapping[str, Sequence[str]]) -> list[Ki
 
 def _spans(dataset: Dataset, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
     """The first and the last time in the rows of each record type that has times."""
-    import polars as pl
-
     timed, queries = [], []
     for name in names:
         roles = dataset.record_type(name).roles

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from harvest.model.vocabulary import LAYERS, LEVELS
+from harvest.report import Plot
 from harvest.report.draw import COLOURS
-from harvest.report.model import Plot
 
 __all__ = ["map_plot"]
 
@@ -39,14 +39,14 @@ def map_plot(cells: Cells, steps: Mapping[int, str]) -> Plot:
         "Levels (rows) by layers and by steps of the run's life (columns). A filled box holds "
         "records: their number, and how many of the known record types of that place were "
         "harvested. A dashed box is empty, although an installed source declares types for it; "
-        "where there is no box, none does. "
+        "where the box is missing, none does. "
         + (f"Filled: {', '.join(sorted(held))}." if held else "No box is filled."),
         size=(9.4, 4.6),
     )
 
 
 def _grid(axes: Any, cells: Cells, columns: Mapping[Any, str], title: str) -> None:
-    from matplotlib.patches import FancyBboxPatch
+    from matplotlib.patches import FancyBboxPatch  # of the extra `report`
 
     for x, column in enumerate(columns):
         for y, level in enumerate(LEVELS):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
-from harvest.errors import ExitCode, HarvestError, told_within
+from harvest.errors import ExitCode, HarvestError, error_within
 
 __all__ = ["main"]
 
@@ -63,7 +63,7 @@ def _outcome(error: BaseException) -> _End:
         return ExitCode.FAILED, f"{where}{error.strerror or error}"
     if not isinstance(error, Exception):
         raise error
-    told = told_within(error) if type(error).__module__.startswith("polars") else None
+    told = error_within(error) if type(error).__module__.startswith("polars") else None
     if told is not None:
         return told.exit_code, str(told)
     return _unexpected(error)

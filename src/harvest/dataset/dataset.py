@@ -11,16 +11,22 @@ from harvest.api.settings import structure
 from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError, UnknownTypeError, suggestion
 from harvest.model import RecordType
+from harvest.model.types import as_recorded
 from harvest.pipeline.drift import recorded_types
 from harvest.plugins.building import build
 from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager
+from harvest.report import Report
+from harvest.report.build import build_report
 from harvest.storage.inside import link_on_the_way
 from harvest.storage.manifest import Manifest
+from harvest.storage.rejects import read_rejects
+
+from .history import read_runs, settings_used
+from .sql import query as run_query
+from .verify import verify
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from harvest.report import Report
 
 __all__ = ["Dataset", "open"]
 
@@ -47,7 +53,7 @@ def open(  # noqa: A001 - harvest.open(...) reads well
     if not path.exists():
         raise DatasetError("no such dataset", where=str(path), remedy="check the path")
     raise DatasetError(
-        "this is no dataset: it has no _harvest manifest",
+        "this is not a dataset: it has no _harvest manifest",
         where=str(path),
         remedy="name the directory or file that `harvest run --sink` wrote",
     )
@@ -112,13 +118,11 @@ class Dataset:
                 f"no installed plugin declares the record type {name!r}",
                 remedy=self._plugin_for(name) or suggestion(name, known),
             )
-        from harvest.model.types import as_recorded
-
         recorded = recorded_types(self.manifest, name)
         return as_recorded(known[name], recorded) if recorded else known[name]
 
     def _plugin_for(self, name: str) -> str:
-        """What brings a record type that this dataset holds; empty where it holds none of it."""
+        """What brings a record type of this dataset; empty where it has no rows of it."""
         writers = {part.plugin.rpartition(" ")[0] for part in self.manifest if part.rows.get(name)}
         if not writers:
             return ""
@@ -162,8 +166,6 @@ class Dataset:
         Raises UsageError for an unknown report, or a setting that it does not have or take;
         DatasetError when the dataset lacks what the report reads.
         """
-        from harvest.report.build import build_report
-
         return build_report(self, name, settings)
 
     def sql(self, query: str) -> pl.DataFrame:
@@ -172,8 +174,6 @@ class Dataset:
         Names hold a dot, so write them in quotes or as ``schema.table``: ``"dask.transfer"`` or
         ``dask.transfer``.  Needs the extra ``sql`` (duckdb).
         """
-        from .sql import query as run_query
-
         return run_query(self, query)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
@@ -183,8 +183,6 @@ class Dataset:
 
     def rejects_of(self, part: Any) -> Iterator[dict[str, Any]]:
         """The rejects of one of its parts."""
-        from harvest.storage.rejects import read_rejects
-
         if part.rejects is not None:
             link = link_on_the_way(self.sink.state, part.rejects.path)
             if link is not None:
@@ -197,8 +195,6 @@ class Dataset:
 
     def runs(self) -> list[dict[str, Any]]:
         """The records of the runs that wrote it, oldest first, and whether their state is kept."""
-        from .history import read_runs
-
         return read_runs(self.sink, self.manifest)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
@@ -207,13 +203,9 @@ class Dataset:
         Each value once; that of the earliest run first.  A setting that was not given has its
         default.  Raises DatasetError when the record of a run is missing or damaged.
         """
-        from .history import settings_used
-
         config = self.plugins.source(source).Config
         return settings_used(self.sink, self.manifest, source, setting, config)
 
     def verify(self) -> list[str]:
         """What is wrong with its files; empty when all is well."""
-        from .verify import verify
-
         return verify(self)

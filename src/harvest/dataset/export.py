@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from harvest.errors import UsageError
 from harvest.model.csv import CSV_TIME, csv_columns
+from harvest.model.json import encode_frame
 from harvest.plugins.registry import resolve
 from harvest.toolkit.files import replacing
+from harvest.toolkit.texts import printable_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,8 +47,6 @@ def _parquet(table: pl.DataFrame, path: Path, _: Any) -> None:
 
 
 def _jsonl(table: pl.DataFrame, path: Path, _: Any) -> None:
-    from harvest.model.json import encode_frame
-
     with path.open("w", encoding="utf-8") as file:
         for start in range(0, table.height, 65_536):
             lines = encode_frame(table.slice(start, 65_536))
@@ -59,20 +59,18 @@ def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
 
 def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:
     """Each row as lines of name and value, nulls left out; nested values as JSON."""
-    from harvest.toolkit.texts import printable_line
-
     plain = csv_columns(table, defuse=False)
     indent = max(map(len, plain.columns), default=0) + 2
     for row in plain.iter_rows(named=True):
         lines = [
-            f"{name:<{indent}}{printable_line(_shown(value))}"
+            f"{name:<{indent}}{printable_line(_cell_text(value))}"
             for name, value in row.items()
             if value is not None
         ]
         yield "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return str(value)

@@ -28,7 +28,7 @@ class Repair:
 
     found: problems before; left: problems that remain; restored: whether the manifest was.
     result: of the run that read damaged parts again, if one did.
-    gone: inputs of damaged parts that are no longer there, with the reason.
+    gone: inputs of damaged parts that do not exist any more, with the reason.
     """
 
     found: list[str]
@@ -50,7 +50,7 @@ def repair(
 
     settings: plugin name -> key -> value, for what is not kept with the dataset (secrets).
     deleted: ``drop`` takes damaged parts whose input is gone out of the dataset.
-    Raises DatasetError when there is no copy of a damaged manifest, or a run's record is missing.
+    Raises DatasetError when a damaged manifest has no copy, or a run's record is missing.
     """
     plugins = plugins or manager()
     path = location.expanduser().absolute()
@@ -94,7 +94,7 @@ def _restore_manifest(path: Path, wait_s: float) -> list[str]:
                 copy = _newest_copy(state)
                 if copy is None:
                     raise DatasetError(
-                        f"{error.message}, and there is no copy of it that is whole",
+                        f"{error.message}, and it has no intact copy",
                         where=error.where,
                         remedy="restore it from a backup, or harvest into a new directory",
                     ) from error

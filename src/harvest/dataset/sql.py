@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harvest.errors import HarvestError, UsageError, told_within
+from harvest.errors import HarvestError, UsageError, error_within
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
     Raises UsageError for wrong SQL, HarvestError when duckdb is not installed.
     """
     try:
-        import duckdb
+        import duckdb  # of the extra `sql`
     except ImportError as error:
         raise HarvestError(
             "SQL needs duckdb, which is not installed",
@@ -39,7 +39,7 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
                 remedy="ask each query in a command of its own",
             )
         connection.execute("SET TimeZone = 'UTC'")
-        for name in _named(dataset, text):
+        for name in _tables_in(dataset, text):
             _register(connection, dataset, name)
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
@@ -51,10 +51,10 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
         return result
     except duckdb.Error as error:
         # rows are read while the query runs
-        told = told_within(error) if isinstance(error, duckdb.InvalidInputException) else None
-        if told is not None:
-            raise told from error
-        for name in _undeclared(dataset, text):
+        within = error_within(error) if isinstance(error, duckdb.InvalidInputException) else None
+        if within is not None:
+            raise within from error
+        for name in _undeclared_types(dataset, text):
             dataset.record_type(name)  # its error says what to install
         raise UsageError(
             f"the query failed: {error}",
@@ -64,14 +64,14 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
         connection.close()
 
 
-def _named(dataset: Dataset, text: str) -> list[str]:
+def _tables_in(dataset: Dataset, text: str) -> list[str]:
     """Record types and views whose names occur in the query."""
     plain = text.replace('"', "").lower()
     names = [*dataset.plugins.record_types(), *dataset.plugins.views]
     return [name for name in names if name.lower() in plain]
 
 
-def _undeclared(dataset: Dataset, text: str) -> list[str]:
+def _undeclared_types(dataset: Dataset, text: str) -> list[str]:
     """Record types of the dataset that the query names and no installed plugin declares."""
     plain = text.replace('"', "").lower()
     known = dataset.plugins.record_types()

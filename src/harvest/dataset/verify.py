@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+import polars as pl
 
 from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
@@ -44,15 +45,15 @@ def verify(dataset: Dataset) -> list[str]:
 
 def inspect(dataset: Dataset) -> list[Problem]:
     """What is wrong with a dataset; empty when all is well."""
-    problems = list(_damaged(dataset))
+    problems = list(_byte_problems(dataset))
     bad = {key for problem in problems for key in problem.parts}
-    problems += _rows(dataset, [part for part in dataset.manifest if part.key not in bad])
-    problems += _strangers(dataset)
-    problems += _history(dataset)
+    problems += _row_problems(dataset, [part for part in dataset.manifest if part.key not in bad])
+    problems += _stray_files(dataset)
+    problems += _history_problems(dataset)
     return problems
 
 
-def _damaged(dataset: Dataset) -> Iterator[Problem]:
+def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
     """Files whose bytes are not those that were written."""
     owners: dict[tuple[Path, str, PartFile], list[str]] = {}
     for part in dataset.manifest:
@@ -93,7 +94,7 @@ def _check_range(path: Path, offset: int, file: PartFile) -> str | None:
     return None
 
 
-def _rows(dataset: Dataset, sound: list[Part]) -> Iterator[Problem]:
+def _row_problems(dataset: Dataset, sound: list[Part]) -> Iterator[Problem]:
     """Record types whose files cannot be read as declared, or give another number of rows."""
     expected: Counter[str] = Counter()
     for part in sound:
@@ -113,14 +114,12 @@ def _rows(dataset: Dataset, sound: list[Part]) -> Iterator[Problem]:
 
 def _count(dataset: Dataset, name: str, parts: list[Part], rows: int) -> str | None:
     """What is wrong with the rows of a record type in these parts."""
-    import polars as pl
-
     files = [file for part in parts if part.rows.get(name) for file in _files(part, name)]
     try:
         kind = dataset.record_type(name)
         frame = dataset.sink.scan(files, kind)
         found = frame.select(pl.len()).collect().item()
-        # row counts are told by the files' ends; the columns must be read to be known
+        # the files' ends state the row counts; the columns must be read to be known
         frame.head(1).collect()
     except UnknownTypeError as error:
         return str(error)
@@ -133,7 +132,7 @@ def _files(part: Part, name: str) -> list[PartFile]:
     return [file for file in part.files if file.record_type in (name, "events")]
 
 
-def _strangers(dataset: Dataset) -> Iterator[Problem]:
+def _stray_files(dataset: Dataset) -> Iterator[Problem]:
     """Files whose rows readers of the directories would take for the dataset's."""
     root = dataset.sink.root
     named = {
@@ -146,12 +145,12 @@ def _strangers(dataset: Dataset) -> Iterator[Problem]:
         for path in sorted(folder.glob(f"*{suffix}")):
             if path not in named:
                 yield Problem(
-                    f"{path}: is no part of the dataset: left by a run that was cut short, or put "
-                    "there by somebody"
+                    f"{path}: does not belong to the dataset: left by a run that was cut short, or "
+                    "put there by somebody"
                 )
 
 
-def _history(dataset: Dataset) -> Iterator[Problem]:
+def _history_problems(dataset: Dataset) -> Iterator[Problem]:
     """Records of runs and kept states that are missing or damaged."""
     manifest, state = dataset.manifest, dataset.sink.state
     for run in manifest.runs:

@@ -35,12 +35,12 @@ def csv_columns(table: pl.DataFrame, *, defuse: bool = True) -> pl.DataFrame:
         if column.dtype == pl.Binary:
             column = column.bin.encode("base64")
         if defuse and column.dtype == pl.String:
-            column = _defused(column)
+            column = _defuse(column)
         columns.append(column.alias(name))
     return pl.DataFrame(columns)
 
 
-def _defused(column: pl.Series) -> pl.Series:
+def _defuse(column: pl.Series) -> pl.Series:
     frame = column.to_frame("c")
     risky = pl.any_horizontal(pl.col("c").str.starts_with(s) for s in FORMULA_STARTS)
     defused = pl.when(risky).then(pl.lit("'") + pl.col("c")).otherwise(pl.col("c"))

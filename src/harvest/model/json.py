@@ -151,7 +151,7 @@ def _members_text(
             close()
             members.append(_member(name) + _text(kind, pl.col(name)))
     close()
-    pieces = _separated(members)
+    pieces = _join_by_comma(members)
     if sparse is not None:
         lead = "," if members else ""
         member = pl.lit(lead) + _member(sparse) + _text(kinds[sparse], pl.col(sparse))
@@ -163,7 +163,7 @@ def _member(name: str) -> pl.Expr:
     return pl.lit(json.dumps(name, ensure_ascii=False) + ":")
 
 
-def _separated(pieces: Sequence[pl.Expr]) -> list[pl.Expr]:
+def _join_by_comma(pieces: Sequence[pl.Expr]) -> list[pl.Expr]:
     return [part for piece in pieces for part in (pl.lit(","), piece)][1:]
 
 
@@ -221,7 +221,7 @@ def _text(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
         items = value.list.eval(_text(kind.value_type, pl.element()))
         text = pl.lit("[") + items.list.join(",") + pl.lit("]")
     else:
-        pieces = _separated(
+        pieces = _join_by_comma(
             [_member(f.name) + _text(f.type, value.struct.field(f.name)) for f in kind]
         )
         whole = pl.concat_str(pl.lit("{"), *pieces, pl.lit("}"))
@@ -252,7 +252,7 @@ def decode(
     columns: those wanted, at least one; by default all.
     inside: member of each line that holds all columns but origin and position, if not the line.
 
-    Raises polars.exceptions.PolarsError when a line is no JSON or a value not of its type.
+    Raises polars.exceptions.PolarsError when a line is not JSON or a value not of its type.
     """
     kinds = {field.name: field.type for field in record_type.arrow_schema}
     wanted = list(kinds) if columns is None else list(columns)
@@ -288,7 +288,7 @@ def _read_type(kind: pa.DataType) -> pl.DataType:
     if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)):
         return polars_type(kind)
     if pa.types.is_map(kind):
-        return pl.Struct({"": pl.String()})  # tells only which are null; see _read_maps
+        return pl.Struct({"": pl.String()})  # shows only which are null; see _read_maps
     if _holds_map(kind):
         return pl.String()
     if pa.types.is_list(kind):
@@ -338,13 +338,13 @@ def _read_maps(
             take(convert((inner if is_inner else line).get(name)))
     columns = []
     for name, kind in kinds.items():
-        values = _spread(without_maps(pa.array(found[name], kind)), rows, frame.height)
+        values = _scatter(without_maps(pa.array(found[name], kind)), rows, frame.height)
         column: pl.Series = pl.from_arrow(values)  # type: ignore[assignment]
         columns.append(column.cast(polars_type(kind)).alias(name))
     return frame.with_columns(columns)
 
 
-def _spread(values: pa.Array, rows: pl.Series, height: int) -> pa.Array:
+def _scatter(values: pa.Array, rows: pl.Series, height: int) -> pa.Array:
     """``values`` at the given rows of a column of ``height`` rows, nulls elsewhere."""
     if len(values) == height:
         return values

@@ -1,4 +1,4 @@
-"""Beginning a plugin: a complete project that installs and passes its own tests untouched."""
+"""A new plugin: a complete project that installs and passes its own tests untouched."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def scaffold(name: str, kind: str, parent: Path) -> list[Path]:
     Raises UsageError for an unusable name or kind, or when the directory already exists.
     """
     if kind not in KINDS:
-        raise UsageError(f"there is no kind {kind!r}", remedy="use " + ", ".join(KINDS))
+        raise UsageError(f"{kind!r} is not a kind of plugin", remedy="use " + ", ".join(KINDS))
     word = name.replace("-", "_")
     if not word.isidentifier() or not word.isascii() or word != word.lower():
         raise UsageError(
-            f"{name!r} is no plugin name",
+            f"{name!r} is not a valid plugin name",
             remedy="use lower-case letters, digits and dashes, beginning with a letter",
         )
     if keyword.iskeyword(word):

@@ -14,6 +14,7 @@ Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra
 
 from __future__ import annotations
 
-from .model import Column, Notes, Plot, Report, Section, Table
+from .model import Column, Notes, Plot, Section, Table
+from .report import Report
 
 __all__ = ["Column", "Notes", "Plot", "Report", "Section", "Table"]

@@ -1,4 +1,4 @@
-"""Making a report of a dataset: the request is checked, the plugin builds."""
+"""Building a report of a dataset: the request is checked, the plugin builds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from harvest.model import record_type as declared
 from harvest.plugins.building import build, check_settings
 from harvest.plugins.registry import PluginManager
 
-from .model import Notes, Report
+from .model import Notes
+from .report import Report
 
 if TYPE_CHECKING:
     from harvest.dataset import Dataset
@@ -24,7 +25,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
     """The report of this name over a dataset.
 
     Raises UsageError for an unknown report or setting, DatasetError when the dataset holds none
-    of the record types that it reads.  Where some are absent, the report tells so in a note.
+    of the record types that it reads.  Where some are absent, a note of the report says so.
     """
     spec = dataset.plugins.report(name)
     check_settings("report", spec, settings)
@@ -57,7 +58,7 @@ def _gap(record_type: str, plugins: PluginManager) -> str:
         try:
             kinds = {declared(cls).name for cls in plugins.load(spec).record_types}
         except PluginError:
-            continue  # `harvest plugins` tells what is wrong with it
+            continue  # `harvest plugins` says what is wrong with it
         if record_type in kinds:
             bringing.append(source)
     if bringing:

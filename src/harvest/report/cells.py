@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["DURATION", "MISSING", "group_starts", "numeric", "rows_of_text"]
 
 MISSING = "–"
-"""Shown where there is no value."""
+"""Shown where a value is missing."""
 
 DURATION = "duration"
 """The format of seconds that are shown as days-hours:minutes:seconds."""

@@ -6,6 +6,7 @@ so that a plot inside it follows the reader's choice of a light or dark page.
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 import warnings
@@ -13,20 +14,20 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from .extra import need
+from harvest.errors import HarvestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .model import Plot
 
-__all__ = ["COLOURS", "to_inline_svg", "to_png", "to_svg"]
+__all__ = ["COLOURS", "need", "to_inline_svg", "to_png", "to_svg"]
 
 COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
     "soft": ("#5c6470", "#a7afbd"),
     "grid": ("#dde1e7", "#363c48"),
-    # Okabe and Ito's series, told apart by colour-blind readers; lighter on dark
+    # Okabe and Ito's series, which colour-blind readers can distinguish; lighter on dark
     "series-0": ("#0072b2", "#56b4e9"),
     "series-1": ("#d55e00", "#f28e4b"),
     "series-2": ("#009e73", "#2fc79a"),
@@ -39,20 +40,34 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 PNG_DPI = 144
-# of a user's matplotlibrc nothing may change a report; these are no matter of style
+# of a user's matplotlibrc nothing may change a report; these do not concern style
 _NOT_STYLE = frozenset(
     ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "tk.window_focus")
 )
 
 
+def need(module: str, purpose: str) -> Any:
+    """Import a module of the extra ``report``; raises HarvestError saying what to install."""
+    library = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if error.name is not None and error.name.partition(".")[0] != library:
+            raise
+        raise HarvestError(
+            f"{purpose} needs {library}, which is not installed",
+            remedy="install hpc-harvest with the extra 'report'",
+        ) from error
+
+
 def to_svg(plot: Plot) -> bytes:
     """The plot as an SVG file on white ground."""
-    return _drawn(plot, "svg")
+    return _picture(plot, "svg")
 
 
 def to_png(plot: Plot) -> bytes:
     """The plot as a PNG file on white ground, 144 dots per inch."""
-    return _drawn(plot, "png")
+    return _picture(plot, "png")
 
 
 def to_inline_svg(plot: Plot, caption: str) -> str:
@@ -101,15 +116,15 @@ def _variable(found: re.Match[str]) -> str:
     return f"var(--plot-{_NAMES[colour]}, {colour})" if colour in _NAMES else found[0]
 
 
-def _drawn(plot: Plot, file_format: str) -> bytes:
+def _picture(plot: Plot, file_format: str) -> bytes:
     """The file; drawn once, since a page and a directory hold the same pictures."""
-    drawn = _DRAWN.setdefault(plot, {})
+    drawn = _PICTURES.setdefault(plot, {})
     if file_format not in drawn:
         drawn[file_format] = _draw(plot, file_format)
     return drawn[file_format]
 
 
-_DRAWN: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
+_PICTURES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
 
 
 def _draw(plot: Plot, file_format: str) -> bytes:
@@ -133,7 +148,7 @@ def _draw(plot: Plot, file_format: str) -> bytes:
 
 
 def _style(matplotlib: Any) -> dict[str, Any]:
-    from cycler import cycler
+    from cycler import cycler  # matplotlib's, of the extra
 
     light = {name: value for name, (value, _) in COLOURS.items()}
     series = [value for name, value in light.items() if name.startswith("series-")]
@@ -143,7 +158,7 @@ def _style(matplotlib: Any) -> dict[str, Any]:
         "font.family": "DejaVu Sans",
         "font.size": 9.0,
         "text.color": light["ink"],
-        # names from data may hold dollar signs: they are no formulas
+        # names from data may hold dollar signs, which do not begin a formula
         "text.parse_math": False,
         "axes.prop_cycle": cycler(color=series),
         "axes.facecolor": "none",
@@ -174,7 +189,7 @@ def _style(matplotlib: Any) -> dict[str, Any]:
 
 def _plain_tick_labels(figure: Any) -> None:
     """Labels that matplotlib would write as formulas (10 to a power) become plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogFormatter
+    from matplotlib.ticker import FuncFormatter, LogFormatter  # of the extra
 
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from harvest.toolkit.texts import printable_line
 
 from .cells import MISSING, group_starts, numeric, rows_of_text
-from .model import Notes, Report, Table
+from .model import Notes, Table
+
+if TYPE_CHECKING:
+    from .report import Report
 
 __all__ = ["escape", "to_latex"]
 

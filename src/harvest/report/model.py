@@ -1,20 +1,17 @@
-"""What a report is made of: tables, plots and notes, each with a name."""
+"""The parts of a report: tables, plots and notes, each with a name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from harvest.errors import UsageError
-
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Column", "Notes", "Plot", "Report", "Section", "Table"]
+__all__ = ["Column", "Notes", "Plot", "Section", "Table", "texts"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -26,15 +23,12 @@ def _name(_: Any, attribute: Any, value: str) -> None:
 
 
 # written out, since a type checker cannot see through `converter=tuple`
-def _texts(values: Iterable[str]) -> tuple[str, ...]:
+def texts(values: Iterable[str]) -> tuple[str, ...]:
+    """Paragraphs or notes, given as any iterable."""
     return tuple(values)
 
 
 def _columns(values: Iterable[Column]) -> tuple[Column, ...]:
-    return tuple(values)
-
-
-def _sections(values: Iterable[Section]) -> tuple[Section, ...]:
     return tuple(values)
 
 
@@ -117,87 +111,8 @@ class Notes:
     """Sentences under a title: definitions, what was left out, what to beware of."""
 
     name: str = attrs.field(validator=_name)
-    items: tuple[str, ...] = attrs.field(converter=_texts)
+    items: tuple[str, ...] = attrs.field(converter=texts)
     title: str = "Notes"
 
 
 Section: TypeAlias = Table | Plot | Notes
-
-
-@attrs.frozen(eq=False)
-class Report:
-    """A title, opening paragraphs, and sections in the order of reading.
-
-    The first table is the main one: it is what a single ``.csv`` holds.
-    name, facts: the report's name, and what it was made from; set by ``Dataset.report``.
-    """
-
-    title: str
-    intro: tuple[str, ...] = attrs.field(converter=_texts, default=())
-    sections: tuple[Section, ...] = attrs.field(converter=_sections, default=())
-    name: str = "report"
-    facts: tuple[tuple[str, str], ...] = ()
-
-    @sections.validator
-    def _distinct(self, _: Any, value: tuple[Section, ...]) -> None:
-        seen: set[str] = set()
-        for section in value:
-            if section.name in seen:
-                raise ValueError(f"two sections are named {section.name!r}")
-            seen.add(section.name)
-
-    @property
-    def tables(self) -> list[Table]:
-        """Its tables, the main one first."""
-        return [s for s in self.sections if isinstance(s, Table)]
-
-    @property
-    def plots(self) -> list[Plot]:
-        """Its plots."""
-        return [s for s in self.sections if isinstance(s, Plot)]
-
-    def only(self, name: str) -> Report:
-        """The report with one section alone; raises UsageError when it has none of this name."""
-        for section in self.sections:
-            if section.name == name:
-                return attrs.evolve(self, sections=(section,))
-        from harvest.errors import suggestion
-
-        raise UsageError(
-            f"report {self.name!r} has no section {name!r}",
-            remedy=suggestion(name, (s.name for s in self.sections)),
-        )
-
-    def write(self, target: str | Path) -> list[Path]:
-        """Write it to a file whose ending says how, or all of it to a directory.
-
-        Gives the files written.  Raises UsageError for an unknown ending, HarvestError where a
-        needed library is not installed.
-        """
-        from .write import write
-
-        return write(self, target)
-
-    def text(self, width: int = 80) -> str:
-        """As the terminal shows it."""
-        from .terminal import to_text
-
-        return to_text(self, width)
-
-    def html(self) -> str:
-        """One page that needs nothing else; raises HarvestError without the extra ``report``."""
-        from .page import to_html
-
-        return to_html(self)
-
-    def latex(self) -> str:
-        """Its tables for a document that uses the package booktabs."""
-        from .latex import to_latex
-
-        return to_latex(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Its content as plain values, for JSON."""
-        from .plain import to_dict
-
-        return to_dict(self)

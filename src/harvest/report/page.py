@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
-from .draw import COLOURS, to_inline_svg, to_png
-from .extra import need
-from .model import Notes, Plot, Report, Section, Table
-from .plain import to_csv
+from .draw import COLOURS, need, to_inline_svg, to_png
+from .model import Notes, Plot, Section, Table
+from .write import to_csv
+
+if TYPE_CHECKING:
+    from .report import Report
 
 __all__ = ["to_html"]
 
@@ -69,7 +71,7 @@ def _section(section: Section, report: Report) -> dict[str, Any]:
             "data": "data:text/csv;charset=utf-8," + quote(to_csv(section)),
         }
     if isinstance(section, Plot):
-        from markupsafe import Markup
+        from markupsafe import Markup  # jinja2's, of the extra
 
         # markup that draw.py built element by element, with every attribute escaped
         svg = Markup(to_inline_svg(section, f"{section.name}--caption"))  # noqa: S704
@@ -82,4 +84,4 @@ def _section(section: Section, report: Report) -> dict[str, Any]:
         }
     if isinstance(section, Notes):
         return shown | {"kind": "notes", "items": list(section.items)}
-    raise TypeError(f"{section!r} is no section of a report")
+    raise TypeError(f"{section!r} is not a section of a report")

@@ -6,23 +6,26 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.align import Align
+from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
-from .model import Column, Notes, Plot, Report, Table
+from .model import Column, Notes, Plot, Table
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from .report import Report
 
 __all__ = ["show", "to_text"]
 
 
 def to_text(report: Report, width: int = 80) -> str:
     """The report as plain text, lines no longer than ``width``."""
-    from rich.console import Console
-
     buffer = io.StringIO()
     show(report, Console(file=buffer, width=width, color_system=None, legacy_windows=False))
     lines = (line.rstrip() for line in buffer.getvalue().splitlines())
@@ -30,9 +33,7 @@ def to_text(report: Report, width: int = 80) -> str:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report: tables in full, plots as a line that tells how to get them."""
-    from rich.text import Text
-
+    """Print the report: tables in full, plots as a line that says how to get them."""
     console.print(Text(printable_line(report.title), style="bold underline"))
     for paragraph in report.intro:
         console.print()
@@ -46,11 +47,6 @@ def show(report: Report, console: Console) -> None:
 
 
 def _table(table: Table, console: Console) -> None:
-    from rich.align import Align
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     console.print()
     console.print(Text(printable_line(table.title), style="bold"))
     texts = list(rows_of_text(table))
@@ -104,9 +100,6 @@ def _headings(columns: Sequence[Column], widths: list[int]) -> list[str]:
 
 
 def _notes(notes: Notes, console: Console) -> None:
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     console.print()
     console.print(Text(printable_line(notes.title), style="bold"))
     grid = RichTable.grid(padding=(0, 1))
@@ -118,8 +111,6 @@ def _notes(notes: Notes, console: Console) -> None:
 
 
 def _plots(plots: list[Plot], console: Console) -> None:
-    from rich.text import Text
-
     if not plots:
         return
     console.print()

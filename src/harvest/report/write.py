@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from harvest.errors import UsageError
+from harvest.model.csv import CSV_TIME, csv_columns
 from harvest.toolkit.files import write_atomically
 
-from .model import Plot, Report
+from .draw import to_png, to_svg
+from .model import Notes, Plot, Section, Table
 
-__all__ = ["SUFFIXES", "write"]
+if TYPE_CHECKING:
+    from .report import Report
+
+__all__ = ["SUFFIXES", "to_csv", "to_dict", "write"]
 
 
 def write(report: Report, target: str | Path) -> list[Path]:
@@ -63,6 +71,55 @@ def _directory(report: Report, folder: Path) -> list[Path]:
     return list(files)
 
 
+def to_csv(table: Table) -> str:
+    """The table with the names of its columns and all digits of its values.
+
+    Cells that a spreadsheet would run as formulas are defused by an apostrophe.
+    """
+    return csv_columns(table.data).write_csv(datetime_format=CSV_TIME)
+
+
+def to_dict(report: Report) -> dict[str, Any]:
+    """Name, title, paragraphs, what it was made from, and the sections in their order."""
+    return {
+        "report": report.name,
+        "title": report.title,
+        "intro": list(report.intro),
+        "made_from": dict(report.facts),
+        "sections": [_section(section) for section in report.sections],
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    if isinstance(section, Table):
+        return {
+            "kind": "table",
+            "name": section.name,
+            "title": section.title,
+            "columns": [
+                {"name": c.name, "label": c.label, "unit": c.unit, "doc": c.doc}
+                for c in section.columns
+            ],
+            "rows": section.data.to_dicts(),
+            "note": section.note,
+        }
+    if isinstance(section, Plot):
+        return {
+            "kind": "plot",
+            "name": section.name,
+            "title": section.title,
+            "alt": section.alt,
+        }
+    if isinstance(section, Notes):
+        return {
+            "kind": "notes",
+            "name": section.name,
+            "title": section.title,
+            "items": list(section.items),
+        }
+    raise TypeError(f"{section!r} is not a section of a report")
+
+
 def _html(report: Report, _: Path) -> bytes:
     return report.html().encode()
 
@@ -76,29 +133,21 @@ def _latex(report: Report, _: Path) -> bytes:
 
 
 def _json(report: Report, _: Path) -> bytes:
-    import orjson
-
     option = orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(report.to_dict(), option=option, default=str)
 
 
 def _csv(report: Report, path: Path) -> bytes:
-    from .plain import to_csv
-
     if not report.tables:
         raise UsageError("it has no table", where=str(path), remedy="write .html")
     return to_csv(report.tables[0]).encode()
 
 
 def _png(report: Report, path: Path) -> bytes:
-    from .draw import to_png
-
     return to_png(_one_plot(report, path))
 
 
 def _svg(report: Report, path: Path) -> bytes:
-    from .draw import to_svg
-
     return to_svg(_one_plot(report, path))
 
 

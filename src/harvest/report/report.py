@@ -1,0 +1,91 @@
+"""A report: its sections, and the forms in which people pass it on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from harvest.errors import UsageError, suggestion
+
+from .latex import to_latex
+from .model import Plot, Section, Table, texts
+from .page import to_html
+from .terminal import to_text
+from .write import to_dict, write
+
+__all__ = ["Report"]
+
+
+# written out, since a type checker cannot see through `converter=tuple`
+def _sections(values: Iterable[Section]) -> tuple[Section, ...]:
+    return tuple(values)
+
+
+@attrs.frozen(eq=False)
+class Report:
+    """A title, opening paragraphs, and sections in the order of reading.
+
+    The first table is the main one: it is what a single ``.csv`` holds.
+    name, facts: the report's name, and what it was made from; set by ``Dataset.report``.
+    """
+
+    title: str
+    intro: tuple[str, ...] = attrs.field(converter=texts, default=())
+    sections: tuple[Section, ...] = attrs.field(converter=_sections, default=())
+    name: str = "report"
+    facts: tuple[tuple[str, str], ...] = ()
+
+    @sections.validator
+    def _distinct(self, _: Any, value: tuple[Section, ...]) -> None:
+        seen: set[str] = set()
+        for section in value:
+            if section.name in seen:
+                raise ValueError(f"two sections are named {section.name!r}")
+            seen.add(section.name)
+
+    @property
+    def tables(self) -> list[Table]:
+        """Its tables, the main one first."""
+        return [s for s in self.sections if isinstance(s, Table)]
+
+    @property
+    def plots(self) -> list[Plot]:
+        """Its plots."""
+        return [s for s in self.sections if isinstance(s, Plot)]
+
+    def only(self, name: str) -> Report:
+        """The report with one section alone; raises UsageError when it has none of this name."""
+        for section in self.sections:
+            if section.name == name:
+                return attrs.evolve(self, sections=(section,))
+        raise UsageError(
+            f"report {self.name!r} has no section {name!r}",
+            remedy=suggestion(name, (s.name for s in self.sections)),
+        )
+
+    def write(self, target: str | Path) -> list[Path]:
+        """Write it to a file whose ending says how, or all of it to a directory.
+
+        Gives the files written.  Raises UsageError for an unknown ending, HarvestError where a
+        needed library is not installed.
+        """
+        return write(self, target)
+
+    def text(self, width: int = 80) -> str:
+        """As the terminal shows it."""
+        return to_text(self, width)
+
+    def html(self) -> str:
+        """One page that needs nothing else; raises HarvestError without the extra ``report``."""
+        return to_html(self)
+
+    def latex(self) -> str:
+        """Its tables for a document that uses the package booktabs."""
+        return to_latex(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its content as plain values, for JSON."""
+        return to_dict(self)
