@@ -14,6 +14,7 @@ from harvest.plugins.registry import PluginManager
 ROOT = Path(__file__).resolve().parent
 SUPPORT = ROOT / "tests" / "support"
 
+sys.path.append(str(ROOT))  # for docs_reference
 # worker processes import the demo plugin too
 sys.path.insert(0, str(SUPPORT))
 os.environ["PYTHONPATH"] = os.pathsep.join(

@@ -10,12 +10,12 @@ from pathlib import Path
 import attrs
 import pytest
 
+from docs_reference import PAGES
+from docs_reference.commands import commands
+from docs_reference.exits import ENVIRONMENT, MEANING
+from docs_reference.python import MODULES
 from harvest.api.settings import describe
 from harvest.api.spec import Hooks
-from harvest.cli.reference import PAGES
-from harvest.cli.reference.commands import commands
-from harvest.cli.reference.exits import ENVIRONMENT, MEANING
-from harvest.cli.reference.python import MODULES
 from harvest.errors import ExitCode
 from harvest.fault import VARIABLE
 from harvest.model import record_type
@@ -36,7 +36,7 @@ def test_every_command_and_option_says_what_it_does(command):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_reference_is_up_to_date(page):
-    """Mend with: python -m harvest.cli.reference PAGE > docs/reference/PAGE.md."""
+    """Mend with: python -m docs_reference PAGE > docs/reference/PAGE.md."""
     assert (DOCS / "reference" / f"{page}.md").read_text() == PAGES[page]()
 
 

@@ -1,6 +1,6 @@
 """Pages of the reference, as Markdown, from the program and its installed plugins themselves.
 
-python -m harvest.cli.reference PAGE > docs/reference/PAGE.md
+python -m docs_reference PAGE > docs/reference/PAGE.md
 """
 
 from __future__ import annotations
