@@ -41,7 +41,7 @@ def hooks() -> str:
     lines = [
         "# Hooks",
         "",
-        "Generated from `harvest.api.spec`. [Writing a plugin](../plugins.md) tells how they "
+        "Generated from `harvest.api.spec`. [Writing a plugin](../plugins.md) shows how they "
         "are used.",
         "",
         f"A plugin is an entry point in the group `{spec.GROUP}`. Its module implements any of "
@@ -57,31 +57,31 @@ def hooks() -> str:
     lines += ["## Declarations", ""]
     for cls in _DECLARATIONS:
         lines += [f"### harvest.{cls.__name__}", "", paragraph(cls), ""]
-        told = {**_COMMON, **_documented(cls)}
+        meanings = {**_COMMON, **_field_meanings(cls)}
         lines += table(
             ("field", "default", "meaning"),
             [
-                (f"`{a.name}`", _default(a.default), told[a.name].rstrip("."))
+                (f"`{a.name}`", _default(a.default), meanings[a.name].rstrip("."))
                 for a in attrs.fields(cls)
             ],
         )
     return "\n".join(lines)
 
 
-def _documented(cls: type) -> dict[str, str]:
+def _field_meanings(cls: type) -> dict[str, str]:
     """Fields that a docstring explains, as ``name: meaning`` with further lines indented."""
-    told: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     name = ""
     for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
         word, colon, rest = line.partition(": ")
         if colon and word.isidentifier():
             name = word
-            told[name] = rest.replace("``", "`")
+            meanings[name] = rest.replace("``", "`")
         elif name and line.startswith("    "):
-            told[name] += " " + line.strip().replace("``", "`")
+            meanings[name] += " " + line.strip().replace("``", "`")
         else:
             name = ""
-    return told
+    return meanings
 
 
 def _default(value: Any) -> str:
@@ -111,11 +111,11 @@ def views_and_reports() -> str:
     for title, declared in (("Views", manager().views), ("Reports", manager().reports)):
         lines += [f"## {title}", ""]
         for name in sorted(declared):
-            lines += _declared(name, declared[name])
+            lines += _section(name, declared[name])
     return "\n".join(lines)
 
 
-def _declared(name: str, what: Any) -> list[str]:
+def _section(name: str, what: Any) -> list[str]:
     needs = ", ".join(f"`{kind}`" for kind in what.requires)
     settings: Mapping[str, str] = what.settings
     return [

@@ -20,7 +20,7 @@ MEANING = {
     ExitCode.TOO_MANY_REJECTS: "more rejects than `--max-rejects`, nothing was committed",
     ExitCode.INTERRUPTED: "interrupted (Ctrl-C or SIGTERM); what was committed before stays",
 }
-"""What each exit code tells a script."""
+"""What each exit code means."""
 
 ENVIRONMENT = {
     DISABLE_VARIABLE: "names of plugins that are left out, separated by commas",
@@ -42,7 +42,7 @@ ENVIRONMENT = {
     "beside their modules or, where that cannot be written, in the user's cache directory",
     "XDG_CACHE_HOME": "the user's cache directory, `~/.cache` without it",
     "HOME": "the user's directory, for the same",
-    "COLUMNS": "width of tables, where the output is no terminal",
+    "COLUMNS": "width of tables, where the output is not a terminal",
 }
 """Environment variables that the program or its plugins read, and why."""
 

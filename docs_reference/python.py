@@ -47,7 +47,7 @@ def page() -> str:
         "# Python",
         "",
         "Generated from `__all__` of the public modules and their docstrings, whose rest "
-        "`help(name)` shows. What may be relied on, and for how long, is told in "
+        "`help(name)` shows. What may be relied on, and for how long, stands in "
         "[compatibility](../compatibility.md).",
         "",
     ]
@@ -68,10 +68,10 @@ def _order(name: str) -> tuple[str, str]:
 
 
 def _entry(name: str, value: Any) -> list[str]:
-    return [f"### {name}", "", *_said(name, value), ""]
+    return [f"### {name}", "", *_description(name, value), ""]
 
 
-def _said(name: str, value: Any) -> list[str]:
+def _description(name: str, value: Any) -> list[str]:
     if get_origin(value) is Annotated:
         return [f"An annotation of columns: `{get_args(value)[0].__name__}`, kept as `{name}`."]
     if get_origin(value) is Literal or isinstance(value, tuple):

@@ -19,7 +19,7 @@ _INTRODUCTION = """# Settings
 
 Generated from the program and its installed plugins.
 
-A run is told what to do on the command line, in a recipe (TOML), or both; the command line
+What a run does stands on the command line, in a recipe (TOML), or in both; the command line
 prevails. `harvest run ... --print-config` prints the recipe of a command line, and
 `harvest plugins show NAME` the settings of one plugin.
 
