@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli.plugins import check
+from harvest.cli.commands.plugins import check
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
 from harvest.testing import SinkConformance, SourceConformance

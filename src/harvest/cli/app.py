@@ -82,10 +82,10 @@ def harvest(
 
 
 def _add_commands() -> None:
-    from . import plugins, query, report, run, schedule, schema, view, watch
-    from . import preview as inspect
-    from . import runs as history
-    from . import verify as dataset
+    from .commands import plugins, query, report, run, schedule, schema, view, watch
+    from .commands import preview as inspect
+    from .commands import runs as history
+    from .commands import verify as dataset
 
     app.command("run")(run.run)
     app.command("watch")(watch.watch)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import complete
+from harvest.cli import complete
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,12 +52,11 @@ def view(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """List the views, or show or export one of a dataset."""
+    from harvest.cli.records import how_many, print_records
+    from harvest.cli.settings import key_values, print_declared
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError
     from harvest.plugins.registry import manager
-
-    from .records import how_many, print_records
-    from .settings import key_values, print_declared
 
     if name is None:
         print_declared("view", list(manager().views.values()), json=json)

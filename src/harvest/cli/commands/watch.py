@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .options import (
+from harvest.cli.options import (
     Deleted,
     EngineName,
     KeepRuns,
@@ -78,14 +78,13 @@ def watch(
     Exit codes: 0 done; 1 the last round failed; 2 wrong usage; 3 rejects were committed;
     4 the last round had more rejects than --max-rejects; 130 a round was interrupted.
     """
+    from harvest.cli.outcome import result_document
+    from harvest.cli.tables import print_json_line
     from harvest.pipeline.runner import RunResult
     from harvest.plugins.registry import manager
     from harvest.toolkit.texts import printable_line
     from harvest.watch import Options, Reporter
     from harvest.watch import watch as keep_watching
-
-    from .outcome import result_document
-    from .tables import print_json_line
 
     class Lines(Reporter):
         """A line for each round that committed something; remarks on standard error."""

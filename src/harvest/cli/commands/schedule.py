@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from .options import (
+from harvest.cli.options import (
     Deleted,
     EngineName,
     KeepRuns,
@@ -61,6 +61,7 @@ def schedule(
 
     Nothing is installed. The paths are those of this installation and of this directory.
     """
+    from harvest.cli.outcome import say
     from harvest.errors import UsageError
     from harvest.pipeline.choose import name_sources
     from harvest.pipeline.prepare import prepare_sinks, prepare_sources
@@ -68,8 +69,6 @@ def schedule(
     from harvest.plugins.registry import manager
     from harvest.schedule import FORMS, Entry
     from harvest.schedule.times import Times
-
-    from .outcome import say
 
     if form not in FORMS:
         raise UsageError(f"there is no form {form!r}", remedy=f"use {', '.join(FORMS)}")

@@ -51,11 +51,10 @@ def verify(
 
     Ends with 1 when there is a problem, or one is left after --repair.
     """
+    from harvest.cli.settings import refuse_without
+    from harvest.cli.tables import print_json
     from harvest.dataset import open as open_dataset
     from harvest.dataset.repair import problem_of_manifest
-
-    from .settings import refuse_without
-    from .tables import print_json
 
     if repair:
         return _repair(dataset, deleted, settings, wait, json=json)
@@ -76,12 +75,11 @@ def verify(
 def _repair(
     dataset: Path, deleted: str, settings: list[str] | None, wait: float, *, json: bool
 ) -> int:
+    from harvest.cli.settings import plugin_settings
+    from harvest.cli.tables import print_json
     from harvest.dataset.repair import repair
     from harvest.errors import ConfigError
     from harvest.pipeline.recipe import DELETED
-
-    from .settings import plugin_settings
-    from .tables import print_json
 
     if deleted not in DELETED:
         raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
@@ -171,11 +169,10 @@ def rejects(
 
     import orjson
 
+    from harvest.cli.records import how_many
+    from harvest.cli.settings import refuse_without
+    from harvest.cli.tables import harmless, print_table
     from harvest.dataset import open as open_dataset
-
-    from .records import how_many
-    from .settings import refuse_without
-    from .tables import harmless, print_table
 
     opened = open_dataset(dataset)
     if replay:
@@ -223,11 +220,10 @@ def _replay(
     *,
     json: bool,
 ) -> int:
+    from harvest.cli.settings import plugin_settings
+    from harvest.cli.tables import print_json
     from harvest.dataset import open as open_dataset
     from harvest.dataset.repair import replay
-
-    from .settings import plugin_settings
-    from .tables import print_json
 
     before = sum(part.rejected for part in opened.manifest)
     done = replay(

@@ -26,10 +26,9 @@ def query(
     """
     import sys
 
+    from harvest.cli.records import how_many, print_records
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError
-
-    from .records import how_many, print_records
 
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")

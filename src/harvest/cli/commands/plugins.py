@@ -29,9 +29,8 @@ def plugins(ctx: typer.Context, json: JsonOption = False) -> int | None:
 @app.command("list")
 def list_plugins(json: JsonOption = False) -> int:
     """List the plugins and what each offers, and those that cannot be used, with the remedy."""
+    from harvest.cli.tables import print_json, print_table
     from harvest.plugins.registry import manager
-
-    from .tables import print_json, print_table
 
     found = manager()
     offers = _offers(found)
@@ -96,11 +95,10 @@ def show(
 ) -> int:
     """Show a source or sink: its settings, and the record types it yields."""
     from harvest.api.settings import describe
+    from harvest.cli.tables import print_json, print_table
     from harvest.errors import UsageError, suggestion
     from harvest.model import record_type
     from harvest.plugins.registry import manager
-
-    from .tables import print_json, print_table
 
     found = manager()
     if name not in found.sources and name not in found.sinks:
@@ -159,11 +157,10 @@ def check(
 
     It is the quick part of the conformance kit for plugins' own tests, harvest.testing.
     """
+    from harvest.cli.tables import print_json
     from harvest.errors import UsageError, suggestion
     from harvest.plugins.registry import manager
     from harvest.testing.check import check_promises
-
-    from .tables import print_json
 
     found = manager()
     known = [*found.plugins, *found.broken]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from . import complete
+from harvest.cli import complete
 
 __all__ = ["detect", "preview"]
 
@@ -21,11 +21,10 @@ def detect(
 
     Ends with 1 when a path is recognised by none.
     """
+    from harvest.cli.tables import print_json, print_table
     from harvest.errors import SourceError, UsageError
     from harvest.plugins.detect import best
     from harvest.plugins.registry import manager
-
-    from .tables import print_json, print_table
 
     rows: list[tuple[str, str | None, float | None, str]] = []
     unknown = False
@@ -71,15 +70,14 @@ def preview(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """Show the first rows of a source; nothing is written."""
+    from harvest.cli.outcome import say
+    from harvest.cli.records import print_records
+    from harvest.cli.settings import plugin_settings
     from harvest.pipeline.choose import name_sources
     from harvest.pipeline.prepare import prepare_sources
     from harvest.pipeline.preview import first_rows
     from harvest.pipeline.recipe import Endpoint, Recipe
     from harvest.plugins.registry import manager, split_location
-
-    from .outcome import say
-    from .records import print_records
-    from .settings import plugin_settings
 
     plugins = manager()
     endpoint = Endpoint(*split_location(source, plugins.sources))

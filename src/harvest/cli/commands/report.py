@@ -39,12 +39,11 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
     """List the reports, or show one over a dataset, or write it to a file or directory."""
+    from harvest.cli.settings import key_values, print_declared
+    from harvest.cli.tables import print_json
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError
     from harvest.plugins.registry import manager
-
-    from .settings import key_values, print_declared
-    from .tables import print_json
 
     if name is None:
         print_declared("report", list(manager().reports.values()), json=json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import complete
+from harvest.cli import complete
 
 __all__ = ["schema"]
 
@@ -28,10 +28,9 @@ def schema(
     json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
 ) -> int:
     """Show the record types, or the columns of one."""
+    from harvest.cli.tables import print_json, print_table
     from harvest.errors import UsageError, suggestion
     from harvest.plugins.registry import manager
-
-    from .tables import print_json, print_table
 
     chosen = "json-schema" if json else format
     if chosen not in FORMATS:

@@ -28,12 +28,11 @@ def runs(
     json: JsonOption = False,
 ) -> int:
     """List the runs that wrote a dataset, and which of their states are kept."""
+    from harvest.cli.tables import print_json
     from harvest.dataset import open as open_dataset
     from harvest.errors import UsageError, suggestion
     from harvest.pipeline.rollback import keep_runs as keep
     from harvest.storage.history import kept_bytes
-
-    from .tables import print_json
 
     opened = open_dataset(dataset)
     if keep_runs is not None:
@@ -97,7 +96,7 @@ def _what(record: dict[str, Any]) -> str:
 
 
 def _print_runs(records: list[dict[str, Any]]) -> None:
-    from .tables import print_table
+    from harvest.cli.tables import print_table
 
     columns = ("run", "started", "user", "action", "sources", "partitions", "written", "rejected")
     print_table(
@@ -124,7 +123,7 @@ def _print_runs(records: list[dict[str, Any]]) -> None:
 
 
 def _print_run(record: dict[str, Any]) -> None:
-    from .tables import print_table
+    from harvest.cli.tables import print_table
 
     if record["problem"] is not None:
         print(record["problem"])

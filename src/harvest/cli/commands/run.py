@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import (
+from harvest.cli.options import (
     Deleted,
     EngineName,
     KeepRuns,
@@ -59,11 +59,10 @@ def run(
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
+    from harvest.cli.outcome import print_plan, print_result, say
+    from harvest.cli.progress import display
     from harvest.pipeline.runner import execute
     from harvest.plugins.registry import manager
-
-    from .outcome import print_plan, print_result, say
-    from .progress import display
 
     plugins = manager()
     whole = recipe_from(

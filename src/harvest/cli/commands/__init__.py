@@ -1,0 +1,1 @@
+"""The commands as users see them: arguments, options, help."""
