@@ -40,7 +40,7 @@ def plugins(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(code)
         monkeypatch.syspath_prepend(tmp_path)
         found = PluginManager([EntryPoint("checked", f"{name}:LineSource", "harvest")], disabled="")
-        monkeypatch.setattr("harvest.plugins.registry.manager", lambda: found)
+        monkeypatch.setattr("harvest.cli.actions.check.manager", lambda: found)
         return found
 
     return made

@@ -14,7 +14,6 @@ import harvest
 from harvest import PluginError, ReportSpec, UsageError
 from harvest.cli import main
 from harvest.errors import DatasetError
-from harvest.plugins import registry as managers
 from harvest.plugins.registry import PluginManager
 from harvest.report import Notes, Report, Table
 
@@ -60,8 +59,8 @@ def plugins(monkeypatch):
         disabled="",
     )
     assert not found.broken
-    monkeypatch.setattr(managers, "manager", lambda: found)
-    monkeypatch.setattr("harvest.dataset.dataset.manager", lambda: found)
+    for user in ("cli.actions.report", "dataset.dataset"):
+        monkeypatch.setattr(f"harvest.{user}.manager", lambda: found)
     return found
 
 

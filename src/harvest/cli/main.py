@@ -9,6 +9,7 @@ from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, error_within
+from harvest.toolkit.texts import printable
 
 __all__ = ["main"]
 
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _run(argv: list[str]) -> int:
     """Call a command; its exit code."""
-    from .app import app  # late: the command line's library is a large one
+    from .app import app  # late: a signal during this long import ends as one line
 
     code = app(args=argv, standalone_mode=False)
     sys.stdout.flush()
@@ -63,9 +64,9 @@ def _outcome(error: BaseException) -> _End:
         return ExitCode.FAILED, f"{where}{error.strerror or error}"
     if not isinstance(error, Exception):
         raise error
-    told = error_within(error) if type(error).__module__.startswith("polars") else None
-    if told is not None:
-        return told.exit_code, str(told)
+    cause = error_within(error) if type(error).__module__.startswith("polars") else None
+    if cause is not None:
+        return cause.exit_code, str(cause)
     return _unexpected(error)
 
 
@@ -83,8 +84,6 @@ def _unexpected(error: Exception) -> _End:
 
 
 def _say(text: str) -> None:
-    from harvest.toolkit.texts import printable
-
     lines = printable(text).splitlines() or [""]
     shown = "\n".join(
         "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

@@ -1,36 +1,34 @@
-"""The options that commands share which make runs, and the recipe that they add up to."""
+"""The arguments and options that several commands share."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from . import complete
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from harvest.pipeline.recipe import Recipe
-    from harvest.plugins.registry import PluginManager
-
 __all__ = [
+    "DatasetPath",
     "Deleted",
     "EngineName",
+    "Json",
     "KeepRuns",
     "MaxRejects",
     "OnError",
     "RecipeFile",
+    "RunOptions",
     "SchemaDrift",
     "Settings",
     "Sinks",
     "Sources",
     "Wait",
     "Workers",
-    "recipe_from",
 ]
 
+DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RecipeFile = Annotated[
     Path | None,
     typer.Argument(metavar="RECIPE.toml", help="Recipe; options go on top of it."),
@@ -102,28 +100,26 @@ Wait = Annotated[
 ]
 
 
-def recipe_from(
-    file: Path | None,
-    plugins: PluginManager,
-    *,
-    sources: Iterable[str] | None,
-    sinks: Iterable[str] | None,
-    settings: Iterable[str] | None,
-    **options: Any,
-) -> Recipe:
-    """A recipe file, or an empty one, with the options on top.
+class RunOptions(NamedTuple):
+    """A recipe file and what the command line says on top of it."""
 
-    Raises UsageError for options that are none.
-    """
-    from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe
-    from harvest.plugins.registry import split_location
+    file: Path | None
+    sources: list[str] | None
+    sinks: list[str] | None
+    settings: list[str] | None
+    engine: str | None
+    workers: int | None
+    on_error: str | None
+    max_rejects: int | None
+    deleted: str | None
+    keep_runs: int | None
+    schema_drift: str | None
+    limit: int | None = None
+    wait_s: float = 0.0
 
-    from .settings import plugin_settings
-
-    base = load_recipe(file) if file is not None else Recipe()
-    return base.merged(
-        sources=tuple(Endpoint(*split_location(s, plugins.sources)) for s in sources or ()),
-        sinks=tuple(Endpoint(*split_location(k, plugins.sinks)) for k in sinks or ()),
-        settings=plugin_settings(settings),
-        **options,
-    )
+    def keys(self) -> dict[str, Any]:
+        """The options that are keys of a recipe, with None where one was not given."""
+        given = self._asdict()
+        for name in ("file", "sources", "sinks", "settings", "wait_s"):
+            del given[name]
+        return given

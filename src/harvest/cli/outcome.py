@@ -48,7 +48,7 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
 
 
 def result_document(result: RunResult) -> dict[str, Any]:
-    """The account of a run as JSON tells it."""
+    """The account of a run as JSON shows it."""
     return {
         "run": result.run,
         "exit_code": int(result.exit_code),

@@ -9,6 +9,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bar
+
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.runner import Observer
 from harvest.pipeline.task import Progress, TaskResult
@@ -24,16 +34,6 @@ def display() -> Iterator[Observer]:
     if not sys.stderr.isatty():
         yield PlainLines()
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
-
     columns: list[Any] = [
         TextColumn("{task.fields[parts]} parts"),
         BarColumn(bar_width=None),

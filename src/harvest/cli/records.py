@@ -1,7 +1,7 @@
 """Rows of records on a terminal: as a table that fits, or as JSON lines.
 
 Records have more columns than a terminal has room for.  A few rows are therefore shown one below
-the other, column by column; many rows as a table, with columns of a single value told once above
+the other, column by column; many rows as a table, with columns of a single value shown once above
 it and those that do not fit named below it.
 """
 
@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from datetime import datetime
 from typing import Any
 
+import orjson
+import polars as pl
+
 from harvest.toolkit.texts import printable_line
 
-from .tables import print_table
+from .tables import harmless, how_many, print_table
 
-__all__ = ["how_many", "print_records"]
+__all__ = ["print_records"]
 
 CELL_WIDTH = 40
 FEW_ROWS = 3
@@ -49,20 +53,7 @@ def print_records(
     print()
 
 
-def how_many(shown: int, word: str, total: int | None = None, *, more: bool = False) -> str:
-    """``20 rows``, ``20 of 124 rows`` or ``5 of at least 24 rows``.
-
-    total: how many there are, if these are not all; more: or at least so many.
-    """
-    counted = shown if total is None else total
-    least = "at least " if more else ""
-    of = f" of {least}{counted:,}" if more or counted != shown else ""
-    return f"{shown:,}{of} {word}{'' if counted == 1 and not more else 's'}"
-
-
 def _frame(table: Any) -> Any:
-    import polars as pl
-
     return table if isinstance(table, pl.DataFrame) else pl.from_arrow(table)
 
 
@@ -113,8 +104,6 @@ def _squeezed(frame: Any, names: list[str], room: int) -> None:
 
 
 def _names(what: str, names: list[str], room: int) -> None:
-    import textwrap
-
     if names:
         print(textwrap.fill(f"{what}: {', '.join(names)}", room, subsequent_indent="  "))
 
@@ -133,13 +122,9 @@ def _text(value: Any) -> str:
 
 
 def _json_text(value: Any) -> str:
-    import orjson
-
     def plain(item: Any) -> Any:
         if isinstance(item, bytes):
             return item.decode("utf-8", "backslashreplace")
         return str(item)
-
-    from .tables import harmless
 
     return harmless(orjson.dumps(value, default=plain, option=orjson.OPT_UTC_Z))

@@ -1,16 +1,31 @@
-"""What several commands do alike: reading settings, and listing what plugins declare."""
+"""What options add up to: settings of plugins, and a recipe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harvest.errors import UsageError
-from harvest.pipeline.recipe import parse_setting
+from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe, parse_setting
+from harvest.plugins.registry import PluginManager, split_location
 
-from .tables import print_json, print_table
+from .options import RunOptions
 
-__all__ = ["key_values", "plugin_settings", "print_declared", "refuse_without"]
+__all__ = ["key_values", "plugin_settings", "recipe_of", "refuse_without"]
+
+
+def recipe_of(options: RunOptions, plugins: PluginManager) -> Recipe:
+    """A recipe file, or an empty one, with the options on top.
+
+    Raises UsageError or ConfigError for options that do not fit.
+    """
+    base = load_recipe(options.file) if options.file is not None else Recipe()
+    return base.merged(
+        sources=tuple(Endpoint(*split_location(s, plugins.sources)) for s in options.sources or ()),
+        sinks=tuple(Endpoint(*split_location(k, plugins.sinks)) for k in options.sinks or ()),
+        settings=plugin_settings(options.settings),
+        **options.keys(),
+    )
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
@@ -28,7 +43,7 @@ def key_values(texts: Iterable[str] | None) -> dict[str, str]:
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{text!r} is no setting", remedy="write --set KEY=VALUE")
+            raise UsageError(f"{text!r} is not a setting", remedy="write --set KEY=VALUE")
         _take(given, key, value, key)
     return given
 
@@ -47,14 +62,3 @@ def refuse_without(switch: str, options: Mapping[str, Any]) -> None:
     for option, value in options.items():
         if value:
             raise UsageError(f"{option} is for {switch}, which is not given")
-
-
-def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
-    """Views or reports with what they show and the settings they take."""
-    if json:
-        print_json([{"name": s.name, "doc": s.doc, "settings": dict(s.settings)} for s in specs])
-    else:
-        print_table(
-            (kind, "description", "settings"),
-            [(s.name, s.doc, ", ".join(s.settings)) for s in specs],
-        )

@@ -7,25 +7,34 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["harmless", "print_json", "print_json_line", "print_table"]
+__all__ = [
+    "harmless",
+    "how_many",
+    "print_declared",
+    "print_json",
+    "print_json_line",
+    "print_lines",
+    "print_table",
+]
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    import orjson
-
     data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=_plain)
     sys.stdout.write(harmless(data) + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """One JSON document in one line, for output that goes on."""
-    import orjson
-
     sys.stdout.write(harmless(orjson.dumps(value, default=_plain)) + "\n")
 
 
@@ -40,6 +49,12 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines of text, in which nothing stands that a terminal obeys."""
+    for line in lines:
+        print(printable_line(line))
+
+
 def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
@@ -52,10 +67,6 @@ def print_table(
     upright: where the terminal is too narrow, print each row as lines of name and value instead
         of folding its cells.
     """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     console = Console(soft_wrap=False)
     # Text, not markup: names may hold brackets; escape codes are made visible
     cells = [[printable_line(_shown(cell)) for cell in row] for row in rows]
@@ -75,6 +86,28 @@ def print_table(
     for row in cells:
         table.add_row(*map(Text, row))
     console.print(table)
+
+
+def how_many(shown: int, word: str, total: int | None = None, *, more: bool = False) -> str:
+    """``20 rows``, ``20 of 124 rows`` or ``5 of at least 24 rows``.
+
+    total: how many there are, if these are not all; more: or at least so many.
+    """
+    counted = shown if total is None else total
+    least = "at least " if more else ""
+    of = f" of {least}{counted:,}" if more or counted != shown else ""
+    return f"{shown:,}{of} {word}{'' if counted == 1 and not more else 's'}"
+
+
+def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
+    """Views or reports with what they show and the settings they take."""
+    if json:
+        print_json([{"name": s.name, "doc": s.doc, "settings": dict(s.settings)} for s in specs])
+    else:
+        print_table(
+            (kind, "description", "settings"),
+            [(s.name, s.doc, ", ".join(s.settings)) for s in specs],
+        )
 
 
 def _shown(cell: Any) -> str:

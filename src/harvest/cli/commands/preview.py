@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -21,34 +20,9 @@ def detect(
 
     Ends with 1 when a path is recognised by none.
     """
-    from harvest.cli.tables import print_json, print_table
-    from harvest.errors import SourceError, UsageError
-    from harvest.plugins.detect import best
-    from harvest.plugins.registry import manager
+    from harvest.cli.actions.preview import print_sources  # late: help needs none of it
 
-    rows: list[tuple[str, str | None, float | None, str]] = []
-    unknown = False
-    for path in paths:
-        if "://" in str(path) or ":/" in str(path):
-            # it may hold a password, and is no path
-            raise UsageError(
-                "an address is no path, and is not detected",
-                remedy="name its source: harvest preview -s NAME:ADDRESS",
-            )
-        if not path.exists():
-            raise SourceError("no such file or directory", where=str(path), remedy="check the path")
-        found = best(path, manager())
-        unknown = unknown or not found
-        rows += [(str(path), c.source, c.confidence, c.reason) for c in found]
-        if not found:
-            rows.append((str(path), None, None, "no source recognises it"))
-    if json:
-        keys = ("path", "source", "confidence", "reason")
-        print_json([dict(zip(keys, row, strict=True)) for row in rows])
-    else:
-        table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
-        print_table(("path", "source", "sure", "because"), table)
-    return 1 if unknown else 0
+    return print_sources(paths, json=json)
 
 
 def preview(
@@ -70,24 +44,6 @@ def preview(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """Show the first rows of a source; nothing is written."""
-    from harvest.cli.outcome import say
-    from harvest.cli.records import print_records
-    from harvest.cli.settings import plugin_settings
-    from harvest.pipeline.choose import name_sources
-    from harvest.pipeline.prepare import prepare_sources
-    from harvest.pipeline.preview import first_rows
-    from harvest.pipeline.recipe import Endpoint, Recipe
-    from harvest.plugins.registry import manager, split_location
+    from harvest.cli.actions.preview import print_first_rows  # late: help needs none of it
 
-    plugins = manager()
-    endpoint = Endpoint(*split_location(source, plugins.sources))
-    recipe = Recipe(sources=(endpoint,), settings=plugin_settings(settings))
-    recipe, choices = name_sources(recipe, plugins)
-    say(choices)
-    for use in prepare_sources(recipe, plugins):
-        found = first_rows(use.source, rows)
-        for name, first in found.tables.items():
-            print_records(name, first.rows, json=json, total=first.seen, more=not found.complete)
-        for note in found.remarks:
-            print(note, file=sys.stderr)
-    return 0
+    return print_first_rows(source, rows, settings, json=json)

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from harvest.cli.options import DatasetPath
+
 __all__ = ["query"]
 
 
 def query(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    dataset: DatasetPath,
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One SQL query, or - to read it.")],
     output: Annotated[
         Path | None,
@@ -24,21 +26,6 @@ def query(
     Record types and views are tables. Example:
     harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
-    import sys
+    from harvest.cli.actions.query import print_query  # late: help needs none of it
 
-    from harvest.cli.records import how_many, print_records
-    from harvest.dataset import open as open_dataset
-    from harvest.errors import UsageError
-
-    if output is not None and json:
-        raise UsageError("--json prints and --output writes", remedy="give one of them")
-    text = sys.stdin.read() if sql == "-" else sql
-    frame = open_dataset(dataset).sql(text)
-    if output is not None:
-        from harvest.dataset.export import export
-
-        export(frame.lazy(), output)
-        print(f"{how_many(frame.height, 'row')} written to {output}")
-    else:
-        print_records("result", frame, json=json)
-    return 0
+    return print_query(dataset, sql, output, json=json)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .verify import DatasetArgument, JsonOption, WaitOption
+from harvest.cli.options import DatasetPath, Json, Wait
 
 __all__ = ["rollback", "runs"]
 
 
 def runs(
-    dataset: DatasetArgument,
+    dataset: DatasetPath,
     run: Annotated[
         str | None, typer.Argument(metavar="RUN", help="Show all that is known of this run.")
     ] = None,
@@ -24,131 +24,27 @@ def runs(
             help="Keep N states before the present one from now on; remove older ones at once.",
         ),
     ] = None,
-    wait: WaitOption = 0.0,
-    json: JsonOption = False,
+    wait: Wait = 0.0,
+    json: Json = False,
 ) -> int:
     """List the runs that wrote a dataset, and which of their states are kept."""
-    from harvest.cli.tables import print_json
-    from harvest.dataset import open as open_dataset
-    from harvest.errors import UsageError, suggestion
-    from harvest.pipeline.rollback import keep_runs as keep
-    from harvest.storage.history import kept_bytes
+    from harvest.cli.actions.runs import show_runs  # late: help needs none of it
 
-    opened = open_dataset(dataset)
-    if keep_runs is not None:
-        keep(opened.sink, keep_runs, wait_s=wait)
-        opened = open_dataset(dataset)
-    records = opened.runs()
-    if run is not None:
-        chosen = [record for record in records if record["run"] == run]
-        if not chosen:
-            raise UsageError(
-                f"no run {run!r} was committed here",
-                where=str(dataset),
-                remedy=suggestion(run, [record["run"] for record in records]),
-            )
-        print_json(chosen[0]) if json else _print_run(chosen[0])
-        return 0
-    if json:
-        print_json(records)
-        return 0
-    _print_runs(records)
-    kept = len(opened.manifest.kept)
-    if kept:
-        size = kept_bytes(opened.sink.state)
-        states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
-        print(f"\n{states} kept, in {size:,} bytes beside the present one")
-    return 0
+    return show_runs(dataset, run, keep_runs, wait, json=json)
 
 
 def rollback(
-    dataset: DatasetArgument,
+    dataset: DatasetPath,
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="The run whose result is to be restored.")
     ],
-    wait: WaitOption = 0.0,
+    wait: Wait = 0.0,
 ) -> int:
     """Bring a dataset back to the state that an earlier run left.
 
     This is recorded as a run, and can itself be rolled back. The next `harvest run` reads again
     what has changed since that state.
     """
-    from harvest.dataset import open as open_dataset
-    from harvest.pipeline.rollback import roll_back
+    from harvest.cli.actions.runs import restore  # late: help needs none of it
 
-    made = roll_back(open_dataset(dataset).sink, run, wait_s=wait)
-    if made is None:
-        print(f"the state of run {run} is in force already")
-        return 0
-    rows = sum(open_dataset(dataset).record_types.values())
-    print(f"back at the state of run {run}: {rows:,} rows; recorded as run {made}")
-    return 0
-
-
-def _total(record: dict[str, Any], key: str) -> int:
-    return sum(account[key] for account in record["account"])
-
-
-def _what(record: dict[str, Any]) -> str:
-    if record["action"] == "rollback":
-        return f"rollback to {record['to']}"
-    return ", ".join(f"{s['name']}:{s['location']}" for s in record["sources"])
-
-
-def _print_runs(records: list[dict[str, Any]]) -> None:
-    from harvest.cli.tables import print_table
-
-    columns = ("run", "started", "user", "action", "sources", "partitions", "written", "rejected")
-    print_table(
-        (*columns, "state"),
-        [
-            (
-                r["run"],
-                r["started"][:19].replace("T", " "),
-                f"{r['user']}@{r['host']}",
-                r["action"],
-                _what(r),
-                r["partitions"],
-                _total(r, "written"),
-                _total(r, "rejected"),
-                r["state"],
-            )
-            if r["problem"] is None
-            else (r["run"], *[""] * 3, r["problem"], *[""] * 3, r["state"])
-            for r in records
-        ],
-        right=("partitions", "written", "rejected"),
-        upright=True,
-    )
-
-
-def _print_run(record: dict[str, Any]) -> None:
-    from harvest.cli.tables import print_table
-
-    if record["problem"] is not None:
-        print(record["problem"])
-        return
-    rows: list[tuple[str, Any]] = []
-    for key, value in record.items():
-        if key in ("account", "problem") or value in (None, [], {}):
-            continue
-        if key == "sources":
-            value = [f"{s['name']}:{s['location']}" for s in value]
-        elif key == "sink":
-            value = f"{value['name']}:{value['location']}"
-        elif key == "source_plugins":
-            value = [f"{name}: {version}" for name, version in value.items()]
-        elif key == "settings":
-            value = [f"{name}.{k}={v}" for name, values in value.items() for k, v in values.items()]
-        items = value if isinstance(value, list) else [value]
-        rows += [(key if number == 0 else "", item) for number, item in enumerate(items)]
-    print_table(("", ""), rows)
-    columns = ("partitions", "read", "written", "filtered", "folded", "rejected")
-    if record["account"]:
-        print()
-        print_table(
-            ("source", *columns),
-            [(a["source"], *(a[column] for column in columns)) for a in record["account"]],
-            right=columns,
-            upright=True,
-        )
+    return restore(dataset, run, wait)

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from harvest.cli import complete
 
-if TYPE_CHECKING:
-    import polars as pl
-
 __all__ = ["view"]
-
-ROWS_SHOWN = 20
-"""Rows of a table on a terminal where none are asked for."""
 
 
 def view(
@@ -52,38 +46,10 @@ def view(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """List the views, or show or export one of a dataset."""
-    from harvest.cli.records import how_many, print_records
-    from harvest.cli.settings import key_values, print_declared
-    from harvest.dataset import open as open_dataset
-    from harvest.errors import UsageError
-    from harvest.plugins.registry import manager
-
     if name is None:
-        print_declared("view", list(manager().views.values()), json=json)
-        return 0
-    spec = manager().view(name)
-    if dataset is None:
-        raise UsageError("which dataset?", remedy=f"write: harvest view {name} DATASET")
-    if output is not None and json:
-        raise UsageError("--json prints and --output writes", remedy="give one of them")
-    frame = open_dataset(dataset).view(name, **key_values(settings))
-    if output is not None:
-        from harvest.dataset.export import export
+        from harvest.cli.actions.views import list_views  # late: as below, and needs no polars
 
-        count = export(frame if rows is None else frame.head(rows), output, text=spec.text)
-        print(f"{how_many(count, 'row')} of {name} written to {output}")
-        return 0
-    if json:
-        print_records(name, (frame if rows is None else frame.head(rows)).collect(), json=True)
-        return 0
-    room = rows or ROWS_SHOWN
-    first = frame.head(room + 1).collect()
-    total = first.height if first.height <= room else _height(frame)
-    print_records(name, first.head(room), total=total)
-    return 0
+        return list_views(json=json)
+    from harvest.cli.actions.view import show_view  # late: help needs none of it
 
-
-def _height(frame: pl.LazyFrame) -> int:
-    import polars as pl
-
-    return int(frame.select(pl.len()).collect().item())
+    return show_view(name, dataset, output, settings, rows, json=json)

@@ -1,0 +1,61 @@
+"""``harvest plugins check``: which promises of plugins are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from harvest.cli.tables import print_json
+from harvest.errors import UsageError, suggestion
+from harvest.plugins.registry import manager
+from harvest.testing.check import Finding, check_promises
+from harvest.toolkit.texts import printable_line
+
+__all__ = ["check_plugins"]
+
+
+def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> int:
+    """Try what plugins promise, and print what became of it; 1 on a problem."""
+    found = manager()
+    known = [*found.plugins, *found.broken]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown plugin {name!r}", remedy=suggestion(name, known))
+    if sample is not None and len(names) != 1:
+        raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
+    results: dict[str, list[Finding]] = {}
+    for name in sorted(names or known):
+        results[name] = []
+        for finding in check_promises(found, name, sample=sample):
+            results[name].append(finding)
+            shown = ("kept", "broken") if names else ("broken",)
+            if not json and finding.result in shown:
+                _print_finding(name, finding)
+        if not json:
+            _sum_up(name, results[name], reasons=bool(names))
+    if json:
+        keys = ("about", "promise", "result", "detail")
+        print_json(
+            {n: [{k: getattr(f, k) for k in keys} for f in all_] for n, all_ in results.items()}
+        )
+    return 1 if any(f.result == "broken" for all_ in results.values() for f in all_) else 0
+
+
+def _print_finding(name: str, finding: Finding) -> None:
+    word = {"kept": "ok", "broken": "FAILED"}[finding.result]
+    print(printable_line(f"{word:<8} {name}: {finding.about}: {finding.promise}"))
+    for line in finding.detail.splitlines():
+        print(printable_line(f"{'':<8} {line}"))
+
+
+def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
+    count = Counter(finding.result for finding in findings)
+    if reasons:
+        untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")
+        for (about, why), times in untried.items():
+            print(printable_line(f"{'skipped':<8} {name}: {about}: {times} promises: {why}"))
+    print(
+        f"{name}: {count['kept']} promises kept, {count['broken']} broken, "
+        f"{count['skipped']} not tried"
+    )

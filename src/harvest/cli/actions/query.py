@@ -1,0 +1,28 @@
+"""``harvest query``: the rows that SQL gives, printed or written to a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from harvest.cli.records import print_records
+from harvest.cli.tables import how_many
+from harvest.dataset import open as open_dataset
+from harvest.dataset.export import export
+from harvest.errors import UsageError
+
+__all__ = ["print_query"]
+
+
+def print_query(dataset: Path, sql: str, output: Path | None, *, json: bool) -> int:
+    """Run SQL over a dataset."""
+    if output is not None and json:
+        raise UsageError("--json prints and --output writes", remedy="give one of them")
+    text = sys.stdin.read() if sql == "-" else sql
+    frame = open_dataset(dataset).sql(text)
+    if output is not None:
+        export(frame.lazy(), output)
+        print(f"{how_many(frame.height, 'row')} written to {output}")
+    else:
+        print_records("result", frame, json=json)
+    return 0

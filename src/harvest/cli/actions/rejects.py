@@ -1,0 +1,95 @@
+"""``harvest rejects``: what could not be read, and reading it again."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harvest.cli.settings import plugin_settings, refuse_without
+from harvest.cli.tables import harmless, how_many, print_json, print_lines, print_table
+from harvest.dataset import open as open_dataset
+from harvest.dataset.repair import replay
+
+__all__ = ["read_again", "show_rejects"]
+
+
+def show_rejects(
+    dataset: Path,
+    rows: int,
+    source: str | None,
+    reason: str | None,
+    options: Mapping[str, Any],
+    *,
+    json: bool,
+) -> int:
+    """Print the first rejects of a dataset, or all of them as JSON lines.
+
+    options: those that were given and mean nothing here.
+    """
+    opened = open_dataset(dataset)
+    refuse_without("--replay", options)
+    found = (
+        row
+        for row in opened.rejects()
+        if source in (None, row["source"]) and (reason is None or reason in row["reason"])
+    )
+    if json:
+        for row in found:
+            row["raw"] = row["raw"].decode("utf-8", "backslashreplace")
+            sys.stdout.write(harmless(orjson.dumps(row)) + "\n")
+        return 0
+    shown = list(itertools.islice(found, rows))
+    total = len(shown) + sum(1 for _ in found)
+    if not total:
+        print("no rejects")
+        return 0
+    print_table(
+        ("origin", "position", "reason", "raw"),
+        [
+            (
+                r["origin"],
+                r["position"],
+                r["reason"],
+                r["raw"][:60].decode("utf-8", "backslashreplace"),
+            )
+            for r in shown
+        ],
+        right=("position",),
+    )
+    if total > rows:
+        print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
+    return 0
+
+
+def read_again(
+    dataset: Path,
+    source: str | None,
+    reason: str | None,
+    settings: list[str] | None,
+    wait: float,
+    *,
+    json: bool,
+) -> int:
+    """Read the partitions that have rejects again; 3 when rejects remain."""
+    opened = open_dataset(dataset)
+    before = sum(part.rejected for part in opened.manifest)
+    done = replay(
+        opened, source=source, reason=reason, settings=plugin_settings(settings), wait_s=wait
+    )
+    left = sum(part.rejected for part in open_dataset(opened.sink.location).manifest)
+    read = done.result.parts if done.result else ()
+    if json:
+        gone = [{"origin": part.origin, "reason": why} for part, why in done.gone]
+        run = done.result.run if done.result else None
+        answer = {"run": run, "read_again": [part.origin for part in read], "gone": gone}
+        print_json({**answer, "rejects_before": before, "rejects": left})
+    else:
+        print(f"{len(read)} partition{'s' * (len(read) != 1)} read again")
+        print_lines(f"{part.origin} cannot be read again: {why}" for part, why in done.gone)
+        print(f"{before:,} reject{'s' * (before != 1)} before, {left:,} now")
+    return 3 if left else 0

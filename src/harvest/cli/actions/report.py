@@ -1,0 +1,53 @@
+"""``harvest report``: a report over a dataset, shown or written to files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from harvest.cli.settings import key_values
+from harvest.cli.tables import print_declared, print_json
+from harvest.dataset import open as open_dataset
+from harvest.errors import UsageError
+from harvest.plugins.registry import manager
+from harvest.report.terminal import show
+
+__all__ = ["list_reports", "show_report"]
+
+
+def list_reports(*, json: bool) -> int:
+    """Print the reports of all plugins."""
+    print_declared("report", list(manager().reports.values()), json=json)
+    return 0
+
+
+def show_report(
+    name: str,
+    dataset: Path | None,
+    output: str | None,
+    settings: list[str] | None,
+    only: str | None,
+    *,
+    json: bool,
+) -> int:
+    """Print a report over a dataset, or write it to a file or directory."""
+    manager().report(name)
+    if dataset is None:
+        raise UsageError("which dataset?", remedy=f"write: harvest report {name} DATASET")
+    made = open_dataset(dataset).report(name, **key_values(settings))
+    if only is not None:
+        made = made.only(only)
+    if output is not None:
+        for path in made.write(output):
+            print(f"{name} written to {path}")
+    if json:
+        print_json(made.to_dict())
+    elif output is None:
+        console = Console(highlight=False)
+        if console.is_terminal:
+            show(made, console)
+        else:
+            sys.stdout.write(made.text(console.width))
+    return 0

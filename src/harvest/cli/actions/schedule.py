@@ -1,0 +1,80 @@
+"""``harvest schedule``: the entry that has a run made at set times."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from harvest.cli.options import RunOptions
+from harvest.cli.outcome import say
+from harvest.cli.settings import recipe_of
+from harvest.errors import UsageError
+from harvest.pipeline.choose import name_sources
+from harvest.pipeline.prepare import prepare_sinks, prepare_sources
+from harvest.pipeline.record import without_secrets
+from harvest.plugins.registry import PluginManager, manager
+from harvest.schedule import FORMS, Entry
+from harvest.schedule.times import Times
+
+__all__ = ["print_entry"]
+
+
+def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int:
+    """Print what makes cron, systemd or Slurm run a harvest at set times."""
+    if form not in FORMS:
+        raise UsageError(f"unknown form {form!r}", remedy=f"use {', '.join(FORMS)}")
+    _check(options, manager())
+    entry = Entry(
+        name=name,
+        times=Times.parse(every),
+        program=_program(),
+        arguments=tuple(_arguments(options)),
+        directory=str(Path.cwd()),
+    )
+    print(FORMS[form](entry), end="")
+    return 0
+
+
+def _check(options: RunOptions, plugins: PluginManager) -> None:
+    """Raise HarvestError for what would fail: better now than by a mail at night."""
+    recipe = recipe_of(options, plugins)
+    named, choices = name_sources(recipe, plugins)
+    say(choices)
+    prepare_sources(named, plugins)
+    prepare_sinks(recipe, plugins)
+    plugins.engine(recipe.engine)
+    own = recipe_of(options._replace(file=None), plugins)
+    if without_secrets(own, plugins) != own:
+        raise UsageError(
+            "the options hold a password or another secret, which others could read there",
+            remedy="keep it in a file that only you can read: a recipe or a password file",
+        )
+
+
+def _arguments(options: RunOptions) -> Iterator[str]:
+    """The words of ``harvest run`` with these options."""
+    yield "run"
+    if options.file is not None:
+        yield os.path.abspath(options.file)  # noqa: PTH100 - no link is followed
+    repeated = (
+        ("--source", options.sources),
+        ("--sink", options.sinks),
+        ("--set", options.settings),
+    )
+    for option, values in repeated:
+        for value in values or ():
+            yield f"{option}={value}"
+    for key, given in options.keys().items():
+        if given is not None:
+            yield f"--{key.replace('_', '-')}={given}"
+    if options.wait_s:
+        yield f"--wait={options.wait_s:g}"
+
+
+def _program() -> tuple[str, ...]:
+    """The words that start this installation's harvest."""
+    python = os.path.abspath(sys.executable)  # noqa: PTH100 - an environment is a link
+    command = Path(python).with_name("harvest")
+    return (str(command),) if command.is_file() else (python, "-m", "harvest")

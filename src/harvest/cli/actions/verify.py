@@ -1,0 +1,90 @@
+"""``harvest verify``: is a dataset whole, and mending what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harvest.cli.settings import plugin_settings, refuse_without
+from harvest.cli.tables import print_json, print_lines
+from harvest.dataset import open as open_dataset
+from harvest.dataset.repair import Repair, problem_of_manifest, repair
+from harvest.errors import ConfigError
+from harvest.pipeline.recipe import DELETED
+
+__all__ = ["check", "mend"]
+
+
+def check(dataset: Path, options: Mapping[str, Any], *, json: bool) -> int:
+    """Print the problems of a dataset; 1 when there are some.
+
+    options: those that were given and mean nothing here.
+    """
+    refuse_without("--repair", options)
+    problem = problem_of_manifest(dataset)
+    problems = [problem] if problem else open_dataset(dataset).verify()
+    if json:
+        print_json({"dataset": str(dataset), "problems": problems})
+        return 1 if problems else 0
+    print_lines(problems)
+    if problems:
+        print(f"{_problems(len(problems))}; harvest verify --repair mends what can be mended")
+        return 1
+    _print_all_well(dataset)
+    return 0
+
+
+def mend(
+    dataset: Path, deleted: str, settings: list[str] | None, wait: float, *, json: bool
+) -> int:
+    """Read damaged partitions again, and print what came of it; 1 when a problem is left."""
+    if deleted not in DELETED:
+        raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
+    done = repair(dataset, settings=plugin_settings(settings), deleted=deleted, wait_s=wait)
+    if json:
+        print_json(
+            {
+                "dataset": str(dataset),
+                "found": done.found,
+                "manifest_restored": done.restored,
+                "read_again": [part.origin for part in done.result.parts] if done.result else [],
+                "gone": [{"origin": origin, "reason": reason} for origin, reason in done.gone],
+                "problems": done.left,
+            }
+        )
+    else:
+        _print_repair(dataset, done, deleted)
+    return 1 if done.left else 0
+
+
+def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
+    if not done.found:
+        _print_all_well(dataset)
+        return
+    print("found")
+    print_lines(f"  {problem}" for problem in done.found)
+    if done.restored:
+        print("the manifest was restored from its copy")
+    if done.result is not None:
+        count = len(done.result.parts)
+        print(f"{count} partition{'s' * (count != 1)} read again, as run {done.result.run}")
+    for origin, reason in done.gone:
+        what = "its rows were dropped" if deleted == "drop" else "--deleted drop takes its rows out"
+        print_lines([f"{origin} cannot be read again: {reason}; {what}"])
+    if done.left:
+        print(f"{_problems(len(done.left))} left")
+        print_lines(f"  {problem}" for problem in done.left)
+    else:
+        _print_all_well(dataset)
+
+
+def _problems(count: int) -> str:
+    return f"{count} problem{'s' * (count != 1)}"
+
+
+def _print_all_well(dataset: Path) -> None:
+    opened = open_dataset(dataset)
+    files = len({(f.path, f.offset) for part in opened.manifest for f in part.files})
+    rows = sum(opened.record_types.values())
+    print(f"all well: {files:,} files, {rows:,} rows")

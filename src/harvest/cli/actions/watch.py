@@ -1,0 +1,77 @@
+"""``harvest watch``: rounds as files arrive, with a line for each that committed."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+
+from harvest.cli.options import RunOptions
+from harvest.cli.outcome import result_document
+from harvest.cli.settings import recipe_of
+from harvest.cli.tables import print_json_line
+from harvest.pipeline.runner import RunResult
+from harvest.plugins.registry import manager
+from harvest.toolkit.texts import printable_line
+from harvest.watch import Options, Reporter, watch
+
+__all__ = ["keep_watching"]
+
+
+class _Lines(Reporter):
+    """A line for each round that committed something; remarks on standard error."""
+
+    def __init__(self, *, json: bool) -> None:
+        self.json = json
+        self.parts = self.rows = self.rejects = 0
+
+    def committed(self, result: RunResult) -> None:
+        now = datetime.now().astimezone()
+        account = result.account
+        parts, rows, rejects = len(result.parts), account.written, account.rejected
+        self.parts, self.rows = self.parts + parts, self.rows + rows
+        self.rejects += rejects
+        if self.json:
+            print_json_line({"time": now.isoformat(), **result_document(result)})
+        else:
+            dropped = f", {len(result.dropped)} dropped" if result.dropped else ""
+            print(f"{now:%Y-%m-%d %H:%M:%S}  {_sum(parts, rows, rejects)}{dropped}")
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        print(f"harvest: {printable_line(text)}", file=sys.stderr, flush=True)
+
+    def stopped(self, rounds: int) -> None:
+        total = _sum(self.parts, self.rows, self.rejects)
+        self.note(f"stopped after {_count(rounds, 'round')}: {total}")
+
+
+def keep_watching(
+    options: RunOptions,
+    *,
+    every: float,
+    settle: float,
+    poll: bool,
+    rounds: int | None,
+    idle: float | None,
+    json: bool,
+) -> int:
+    """Watch until it is to stop; the exit code of the last round."""
+    plugins = manager()
+    recipe = recipe_of(options, plugins)
+    watching = Options(
+        every_s=every,
+        settle_s=settle,
+        poll=poll,
+        rounds=rounds,
+        until_idle_s=idle,
+        wait_s=options.wait_s,
+    )
+    return int(watch(recipe, plugins, watching, _Lines(json=json)))
+
+
+def _sum(parts: int, rows: int, rejects: int) -> str:
+    return f"{_count(parts, 'part')}, {_count(rows, 'row')}, {_count(rejects, 'reject')}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
