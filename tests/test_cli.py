@@ -31,9 +31,10 @@ def dataset(tmp_path_factory):
     return out
 
 
-def test_help_imports_nothing_heavy():
+@pytest.mark.parametrize("command", ["", "run", "view", "verify", "plugins check"])
+def test_help_imports_nothing_heavy(command):
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "harvest", "--help"],
+        [sys.executable, "-X", "importtime", "-m", "harvest", *command.split(), "--help"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     imported = {

@@ -15,7 +15,7 @@ import pytest
 import harvest
 from harvest import Record, Source, SourceError, field
 from harvest.testing import BrokenPromise, SourceConformance
-from harvest.testing.quick import keep
+from harvest.testing.check import try_quick_promises
 
 SOUND = '''
 from pathlib import Path
@@ -337,7 +337,7 @@ def test_undocumented_columns_and_settings_are_named(tmp_path):
 
 def test_without_pytest_the_quick_promises_can_be_kept(module):
     kit = type("Kit", (LinesKit,), {"source": module.LineSource})()
-    results = list(keep(kit))
+    findings = list(try_quick_promises(kit, "source kit-lines"))
 
-    assert {result for _, result, _ in results} == {"kept", "skipped"}
-    assert sum(result == "kept" for _, result, _ in results) > 15
+    assert {finding.result for finding in findings} == {"kept", "skipped"}
+    assert sum(finding.result == "kept" for finding in findings) > 15

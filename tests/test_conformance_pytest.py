@@ -67,10 +67,18 @@ def run_pytest(project, *arguments):
     )  # fmt: skip
 
 
+def test_the_plugin_imports_nothing_large():
+    """Every pytest run where harvest is installed imports it."""
+    code = "import sys, harvest.testing.pytest_plugin; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert not {"pyarrow", "numpy", "polars", "cattrs"} & set(done.stdout.split())
+
+
 def test_golden_files_are_written_compared_and_differ_readably(project):
     wanted = ["-k", "test_rows"]
     absent = run_pytest(project, *wanted)
-    assert "there is no golden file" in absent.stdout
+    assert "missing golden file" in absent.stdout
     assert "--harvest-update-golden" in absent.stdout
 
     assert run_pytest(project, *wanted, "--harvest-update-golden").returncode == 0

@@ -13,7 +13,8 @@ import pytest
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
 from harvest.plugins.scaffold import KINDS, scaffold
-from harvest.testing.check import check_plugin, check_promises
+from harvest.testing.check import check_promises
+from harvest.testing.declarations import check_plugin
 
 
 @pytest.mark.parametrize("kind", KINDS)

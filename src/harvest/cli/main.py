@@ -67,10 +67,10 @@ def _outcome(error: BaseException) -> _End:
     cause = error_within(error) if type(error).__module__.startswith("polars") else None
     if cause is not None:
         return cause.exit_code, str(cause)
-    return _unexpected(error)
+    return _other_outcome(error)
 
 
-def _unexpected(error: Exception) -> _End:
+def _other_outcome(error: Exception) -> _End:
     """Usage errors of the argument parser have texts of their own; the rest is a defect."""
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):

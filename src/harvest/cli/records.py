@@ -47,7 +47,7 @@ def print_records(
     elif frame.height <= FEW_ROWS:
         _one_below_the_other(frame, filled, room)
     else:
-        _squeezed(frame, filled, room)
+        _as_narrow_table(frame, filled, room)
     if empty and frame.height:
         _names("empty", empty, room)
     print()
@@ -88,7 +88,7 @@ def _one_below_the_other(frame: Any, names: list[str], room: int) -> None:
                 print(f"{name if index == 0 else '':<{indent}}{piece}")
 
 
-def _squeezed(frame: Any, names: list[str], room: int) -> None:
+def _as_narrow_table(frame: Any, names: list[str], room: int) -> None:
     single = [n for n in names if not frame[n].dtype.is_nested() and frame[n].n_unique() == 1]
     for name in single:
         print(f"{name}: {printable_line(_text(frame[name][0]))}")

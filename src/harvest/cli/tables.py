@@ -69,7 +69,7 @@ def print_table(
     """
     console = Console(soft_wrap=False)
     # Text, not markup: names may hold brackets; escape codes are made visible
-    cells = [[printable_line(_shown(cell)) for cell in row] for row in rows]
+    cells = [[printable_line(_text(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     if upright and sum(widths) + 2 * (len(widths) - 1) > console.width:
         indent = max(map(len, columns)) + 2
@@ -110,7 +110,7 @@ def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
         )
 
 
-def _shown(cell: Any) -> str:
+def _text(cell: Any) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):

@@ -43,7 +43,7 @@ def check_golden(
     kinds: the record classes of the source.
     root: where the sample lies; it is shown as ``<sample>``, so that the file holds anywhere.
 
-    Raises BrokenPromise with a unified diff where they differ, or where there is no file.
+    Raises BrokenPromise with a unified diff where they differ, or where the file is missing.
     """
     lines = [
         _line({"record_type": kind.name, **json.loads(text)}, root)
@@ -102,7 +102,7 @@ def _compare(path: Path, lines: list[str]) -> None:
 def _read(path: Path) -> str:
     if not path.is_file():
         broken(
-            f"there is no golden file {path}",
+            f"missing golden file {path}",
             "run pytest with --harvest-update-golden, and look at what it writes",
         )
     return path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Promises: what a plugin is held to, told so that its author knows what to do when one is broken.
+"""Promises: what a plugin is held to, said so that its author knows what to do when one is broken.
 
 A test of the kit is a method marked with :func:`promise`.  It needs no pytest: a broken promise is
 an AssertionError, one that does not apply is unittest's SkipTest, and pytest knows both.
@@ -24,7 +24,7 @@ class Conformance:
         return {}
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Tell pytest of them."""
+        """Give pytest one test for each of them."""
         for parameter, values in self.choices().items():
             if parameter in metafunc.fixturenames:
                 metafunc.parametrize(parameter, values)
@@ -43,10 +43,10 @@ class BrokenPromise(AssertionError):
         self.promise = promise
 
     def __str__(self) -> str:
-        return f"promise: {self.promise}\nseen:    {_indented(self.seen)}\nremedy:  {self.remedy}"
+        return f"promise: {self.promise}\nseen:    {_indent(self.seen)}\nremedy:  {self.remedy}"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.replace("\n", "\n         ")
 
 

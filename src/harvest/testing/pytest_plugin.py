@@ -1,4 +1,7 @@
-"""The kit in pytest: fixtures, an option, and failures told in words.
+"""The kit in pytest: fixtures, an option, and failures in words.
+
+Every pytest run with this package installed imports it, so it imports neither pyarrow nor numpy;
+``harvest.testing`` brings what a fixture needs when it is used.
 
 ``harvest_collect`` reads a location with a source, checks that the account adds up and gives what
 was found.  ``harvest_golden`` compares what was found with a file, which
@@ -15,6 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+
+from harvest import testing
+from harvest.errors import HarvestError
+
+from .promise import BrokenPromise, require
 
 if TYPE_CHECKING:
     from harvest.api.source import Source
@@ -36,9 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the golden files of the option, for tests that use no fixture."""
+    """Take up the option for golden files, for tests that use no fixture."""
     if config.getoption("--harvest-update-golden"):
-        from .golden import updating
+        from .golden import updating  # late: it brings pyarrow
 
         updating(True)
 
@@ -48,13 +56,10 @@ def harvest_collect() -> Collect:
     """``harvest_collect(Source, location, **settings)``: all that is found there."""
 
     def read(cls: type[Source], location: str | os.PathLike[str], **settings: Any) -> Collected:
-        from harvest.api.settings import structure
-        from harvest.pipeline.collect import collect
-
-        from .promise import require
+        from harvest.api.settings import structure  # late: most projects use no fixture of ours
 
         config = structure(cls.Config, settings, plugin=cls.name)
-        found = collect(cls(os.fspath(location), config))
+        found = testing.collect(cls(os.fspath(location), config))
         require(
             found.units is None or found.units == found.accounted,
             f"{found.units} units read, {found.accounted} accounted for",
@@ -72,11 +77,9 @@ def harvest_golden(request: pytest.FixtureRequest) -> Golden:
     def compare(
         found: Collected, cls: type[Source], *, root: Path | None = None, path: Path | None = None
     ) -> None:
-        from .golden import check_golden
-
         name = "".join(c if c.isalnum() or c in "-_." else "_" for c in request.node.name)
         target = path or request.path.parent / "golden" / f"{name}.jsonl"
-        check_golden(target, found, cls.record_types, root=root)
+        testing.check_golden(target, found, cls.record_types, root=root)
 
     return compare
 
@@ -86,10 +89,6 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show a broken promise as its text, and below it what the plugin raised, if anything."""
-    from harvest.errors import HarvestError
-
-    from .promise import BrokenPromise
-
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, BrokenPromise) and report.failed:

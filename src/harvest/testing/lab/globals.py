@@ -70,7 +70,7 @@ def snapshot(*, later: bool = False) -> dict[str, Any]:
 
 
 def changes(before: dict[str, Any]) -> list[str]:
-    """Names of what is no longer as it was."""
+    """Names of what has changed since a snapshot."""
     now = snapshot(later=any(name in before for name in _LATER))
     return [name for name, value in before.items() if now[name] != value]
 

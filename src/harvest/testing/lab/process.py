@@ -69,7 +69,7 @@ def forked(function: Callable[[int], None]) -> tuple[int, str]:
         os.close(reading)
         try:
             function(writing)
-        except BaseException:  # noqa: BLE001 - told to the parent, whatever it is
+        except BaseException:  # noqa: BLE001 - reported to the parent, whatever it is
             os.write(writing, b"\0" + traceback.format_exc().encode("utf-8", "replace"))
         os._exit(0)
     os.close(writing)
@@ -91,7 +91,7 @@ def peak_memory() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    raise NotImplementedError("this system does not tell a process's peak memory in /proc")
+    raise NotImplementedError("this system does not report a process's peak memory in /proc")
 
 
 def _main(task: str, answer: str) -> None:

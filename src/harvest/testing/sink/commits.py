@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from harvest.testing.lab.process import in_process
 from harvest.testing.promise import BrokenPromise, promise, require
-from harvest.testing.source.compare import difference
+from harvest.testing.source.reading import difference
 
 from .kills import Kill, kill_runs, read_back, run_into
-from .kit import TOLD, SinkKit, files_below, no_space_beyond
+from .kit import REPORTED, SinkKit, files_below, no_space_beyond
 from .steps import Switch
 from .values import LINE, OTHER, lines
 
@@ -138,18 +138,18 @@ class CommitPromises(SinkKit):
         old, _ = read_back(self.sink, self.location(base))
         (inputs / "a").write_text("a\nchanged\n")
         (inputs / "d").write_text("d\nnew\n")
-        outs = [_copied(base, tmp_path / f"killed {n}") for n in range(KILLS)]
-        undisturbed, *kills = self._killed(inputs, [_copied(base, whole), *outs], tmp_path)
+        outs = [_copy(base, tmp_path / f"killed {n}") for n in range(KILLS)]
+        undisturbed, *kills = self._kills(inputs, [_copy(base, whole), *outs], tmp_path)
         require(not undisturbed.errors, undisturbed.errors[-2000:], "see what the run says")
         new, _ = read_back(self.sink, self.location(whole))
-        expected = self._published(whole)
+        expected = self._contents(whole)
         for out, kill in zip(outs, kills, strict=True):
             require(kill.killed, f"{kill.when}: {kill.errors[-2000:]}", "see what the run says")
             self._require_same(out, new if kill.published else old, kill.when)
             self._run(out, inputs)
             after = f"{kill.when}, and run again"
             self._require_same(out, new, after, verified=True)
-            found = self._published(out)
+            found = self._contents(out)
             require(
                 found == expected,
                 f"{after}, these files differ: "
@@ -161,7 +161,7 @@ class CommitPromises(SinkKit):
     def _run(self, directory: Path, inputs: Path) -> None:
         run_into(self.sink, self.location(directory), self.settings, inputs)
 
-    def _killed(self, inputs: Path, outs: list[Path], scratch: Path) -> list[Kill]:
+    def _kills(self, inputs: Path, outs: list[Path], scratch: Path) -> list[Kill]:
         """How runs into these directories ended: the first undisturbed, the others killed."""
         whole, *others = (str(self.location(out)) for out in outs)
         task = (self.sink, dict(self.settings), inputs, whole, others)
@@ -170,7 +170,7 @@ class CommitPromises(SinkKit):
         kills: list[Kill] = ended.result
         return kills
 
-    def _published(self, directory: Path) -> dict[str, bytes | None]:
+    def _contents(self, directory: Path) -> dict[str, bytes | None]:
         """All files but the state; their contents where these are the same each time."""
         found = files_below(directory, but=self.configured(self.location(directory)).state)
         return {name: data if self.deterministic else None for name, data in found.items()}
@@ -193,7 +193,7 @@ class CommitPromises(SinkKit):
             "give files their final path, size and checksum in what publish() returns",
         )
 
-    @promise("a full disk is told, and costs nothing but the commit")
+    @promise("a full disk is reported, and costs nothing but the commit")
     def test_a_full_disk_is_told(self, tmp_path: Path) -> None:
         driver = self.driver(tmp_path)
         old, new = lines(LINE, 1), _incompressible()
@@ -211,17 +211,17 @@ class CommitPromises(SinkKit):
         self.require_rows(driver, LINE, old, new, after="after there was space again")
 
     def _without_space(self, task: Callable[[], T], doing: str) -> T | None:
-        """What the task gives on a full disk; None where it says that there is no space."""
+        """What the task gives on a full disk; None where it reports that."""
         try:
             with no_space_beyond(NO_SPACE):
                 return task()
-        except TOLD:
+        except REPORTED:
             return None
         # a sink under test may raise anything
         except Exception as error:
             raise BrokenPromise(
                 f"without space, {doing} raises {type(error).__name__}: {error}",
-                "raise OSError or harvest.HarvestError, which the core tells the user",
+                "raise OSError or harvest.HarvestError, which the core reports to the user",
             ) from error
 
 
@@ -234,5 +234,5 @@ def _incompressible() -> pa.Table:
     return table.set_column(index, table.schema.field(index), pa.array(texts))
 
 
-def _copied(base: Path, target: Path) -> Path:
+def _copy(base: Path, target: Path) -> Path:
     return Path(shutil.copytree(base, target))

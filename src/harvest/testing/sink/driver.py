@@ -138,10 +138,10 @@ def _stage_files(
     except BaseException:
         writer.abort()
         raise
-    return tuple(_described(directory, path, name, rows) for path, name, rows in written)
+    return tuple(_description(directory, path, name, rows) for path, name, rows in written)
 
 
-def _described(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
+def _description(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
     data = (directory / path).read_bytes()
     return PartFile(
         path=path,

@@ -116,14 +116,14 @@ def _one(
             if number == at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        run_into(_watched(sink, Switch(before)), location, settings, inputs)
+        run_into(_watch(sink, Switch(before)), location, settings, inputs)
 
-    status, told = forked(run)
-    steps, _, errors = told.partition("\0")
+    status, output = forked(run)
+    steps, _, errors = output.partition("\0")
     return Kill(killed(status), tuple(steps.splitlines()), errors)
 
 
-def _watched(cls: type[Sink], switch: Switch) -> type[Sink]:
+def _watch(cls: type[Sink], switch: Switch) -> type[Sink]:
     """The sink, with every step of publishing and finishing known to a switch."""
 
     class Watched(cls):  # type: ignore[misc, valid-type]

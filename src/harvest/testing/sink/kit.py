@@ -1,4 +1,4 @@
-"""What an author tells the kit about a sink, and what its tests are made of."""
+"""What an author declares to the kit about a sink, and what its tests are made of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+from polars.testing import assert_frame_equal
 
 from harvest.api.settings import structure
 from harvest.api.sink import PartFile, Sink
@@ -23,9 +26,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["TOLD", "SinkKit", "files_below", "no_space_beyond"]
+__all__ = ["REPORTED", "SinkKit", "files_below", "no_space_beyond"]
 
-TOLD = (HarvestError, OSError)
+REPORTED = (HarvestError, OSError)
 """Errors that the core passes on to the user; any other looks like a defect."""
 
 
@@ -96,9 +99,6 @@ class SinkKit(Conformance):
         after: str,
     ) -> None:
         """What ``scan`` gives for the files of a manifest is what the tables hold."""
-        import polars as pl
-        from polars.testing import assert_frame_equal
-
         named = [
             file
             for of_part in files.values()

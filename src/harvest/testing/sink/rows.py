@@ -14,13 +14,14 @@ import pyarrow as pa
 from harvest.api.sink import PartFile, Publication, Sink
 from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
 from harvest.model.arrow import BATCH_ROWS, table_of
+from harvest.testing.declarations import class_problems
 from harvest.testing.lab.globals import changes, elsewhere, snapshot
 from harvest.testing.lab.names import odd_names
 from harvest.testing.lab.process import in_process, peak_memory
 from harvest.testing.promise import BrokenPromise, promise, require
 
 from .driver import SinkDriver
-from .kit import TOLD, SinkKit, files_below
+from .kit import REPORTED, SinkKit, files_below
 from .values import KINDS, LINE, OTHER, lines, table_with
 
 __all__ = ["RowPromises"]
@@ -35,8 +36,6 @@ class RowPromises(SinkKit):
 
     @promise("settings are declared and documented", quick=True)
     def test_settings_are_declared(self) -> None:
-        from harvest.testing.check import class_problems
-
         problems = class_problems(self.sink)
         require(not problems, "\n".join(problems), "declare and document it")
 
@@ -55,15 +54,15 @@ class RowPromises(SinkKit):
         self.require_rows(driver, LINE, one, two, third, after="after a commit")
         self.require_rows(driver, OTHER, other, after="after a commit")
         for key, rows in (("a", 6), ("b", 3)):
-            told = sum(file.rows for file in driver.files[key])
+            stated = sum(file.rows for file in driver.files[key])
             require(
-                told == rows,
-                f"the files of a partition of {rows} rows say that they hold {told}",
+                stated == rows,
+                f"the files of a partition of {rows} rows say that they hold {stated}",
                 "let close() give the number of rows of each file",
             )
         self.require_scan(driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part")
 
-    @promise("nothing to write is no error, and an absent type is an empty frame", quick=True)
+    @promise("nothing to write is not an error, and an absent type is an empty frame", quick=True)
     def test_nothing_to_write(self, tmp_path: Path) -> None:
         driver = self.driver(tmp_path)
         driver.commit({"a": [], "b": [(LINE, lines(LINE))], "c": [(LINE, lines(LINE, 1))]})
@@ -144,7 +143,7 @@ class RowPromises(SinkKit):
             sink = self.configured(self.location(tmp_path / odd))
             try:
                 sink.check()
-            except TOLD:
+            except REPORTED:
                 continue  # refused in words, before anything is written
             driver = SinkDriver(sink)
             driver.commit({"a": [(LINE, lines(LINE, 1, 2))]})
@@ -172,7 +171,7 @@ class RowPromises(SinkKit):
         place = Path(str(self.location(tmp_path / "at")))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text("precious\n")
-        with contextlib.suppress(*TOLD):
+        with contextlib.suppress(*REPORTED):
             SinkDriver(self.configured(place)).commit({"a": [(LINE, lines(LINE, 1))]})
         require(
             place.read_text() == "precious\n",
@@ -185,14 +184,14 @@ class RowPromises(SinkKit):
         for number, name in enumerate(NAMES):
             directory = tmp_path / f"{number}"
             driver = self.driver(directory / "within")
-            kind = _named(name)
+            kind = _type_named(name)
             if kind is None:
                 continue
             row = kind.cls(text="a", origin="/in", position=1)  # type: ignore[call-arg]
             table = table_of(kind, [row])
             try:
                 driver.commit({"a": [(kind, table)]})
-            except TOLD:
+            except REPORTED:
                 pass
             else:
                 self.require_rows(driver, kind, table, after=f"of the type {name!r}")
@@ -215,11 +214,11 @@ class RowPromises(SinkKit):
         staging = driver.sink.state / "staging" / "x"
         staging.mkdir(parents=True)
         token = f"commit-{driver.commits}"
-        with contextlib.suppress(*TOLD):
+        with contextlib.suppress(*REPORTED):
             driver.sink.publish(
                 Publication(parts=named, staged={"x": staging}, old=driver.files, token=token)
             )
-        with contextlib.suppress(*TOLD):
+        with contextlib.suppress(*REPORTED):
             driver.sink.finish(Publication(parts=driver.files, staged={}, old=named, token=token))
         changed = set(theirs.items()) ^ set(files_below(tmp_path / "other").items())
         require(
@@ -231,7 +230,7 @@ class RowPromises(SinkKit):
     def _reads(self, sink: Sink, files: list[PartFile]) -> bool:
         try:
             return "secret" in sink.scan(files, LINE).collect()["text"].to_list()
-        except TOLD:
+        except REPORTED:
             return False
 
     @promise("memory does not grow with the size of a partition")
@@ -249,7 +248,7 @@ class RowPromises(SinkKit):
         )
 
 
-def _named(name: str) -> RecordType | None:
+def _type_named(name: str) -> RecordType | None:
     """A record type of this name, if one may be called so."""
 
     class Named(Record):

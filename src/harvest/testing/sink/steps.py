@@ -1,4 +1,4 @@
-"""Being told of every step that a piece of work takes on the file system, before it is taken.
+"""A callback before every step that a piece of work takes on the file system, before it is taken.
 
 Python announces (PEP 578) every file that it opens for writing and every name that it makes,
 changes or removes.  A :class:`Switch` hears of what happens in this thread; the callback may look
@@ -28,7 +28,7 @@ _hooked = False
 class Switch:
     """Calls ``before`` with the number (from 1) and the name of each step.
 
-    What the callback itself does is no step.
+    What the callback itself does does not count as a step.
     """
 
     def __init__(self, before: Callable[[int, str], None]):

@@ -16,9 +16,8 @@ from harvest.testing.lab.names import odd_names
 from harvest.testing.promise import BrokenPromise, does_not_apply, promise, require
 from harvest.toolkit.texts import printable
 
-from .compare import difference
 from .kit import SourceKit, copy_of, files_of
-from .reading import Piece, all_lines, planned, read_all
+from .reading import Piece, all_lines, difference, planned, read_all
 
 __all__ = ["HostilePromises"]
 
@@ -39,7 +38,7 @@ FOREIGN = {
 
 
 class _Stop(HarvestError):
-    """What a run raises at the first reject when it was told to stop there."""
+    """What a run raises at the first reject when it was asked to stop there."""
 
 
 class HostilePromises(SourceKit):
@@ -48,14 +47,14 @@ class HostilePromises(SourceKit):
     @promise("damaged input becomes rows and rejects; nothing is lost, nothing breaks", quick=True)
     def test_corrupt_input_becomes_rejects(self, tmp_path: Path, corruption: str) -> None:
         location = self.make_files(tmp_path)
-        for path, done, damaged in self._damaged(location, corruption):
+        for path, done, damaged in self._damage_each(location, corruption):
             try:
                 self._require_told(location, path, damaged)
             except BrokenPromise as error:
                 error.seen = f"{path.name}, {done}:\n{error.seen}"
                 raise
 
-    def _damaged(self, location: Path, corruption: str) -> Iterator[tuple[Path, str, bytes]]:
+    def _damage_each(self, location: Path, corruption: str) -> Iterator[tuple[Path, str, bytes]]:
         """Each file of the sample damaged in each way, one after the other, then mended."""
         for path in files_of(location):
             data, times = path.read_bytes(), path.stat()

@@ -1,4 +1,4 @@
-"""What an author tells the kit about a source, and what its tests are made of."""
+"""What an author declares to the kit about a source, and what its tests are made of."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SourceKit(Conformance):
     source: the class under test, importable by its module's name.
     settings: key -> value of its settings, for all tests.
     units: how many input units the sample holds, counted by hand; None where that says nothing.
-    corruptions: kinds of damage by name; leave out what your format cannot tell from data.
+    corruptions: kinds of damage by name; leave out what your format cannot distinguish from data.
     blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (its default)
         -> values: sizes of your reader's blocks; with each the rows must be the same.
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
@@ -83,10 +83,10 @@ class SourceKit(Conformance):
         return self.sample(place)
 
     def make_files(self, directory: Path) -> Path:
-        """A fresh sample that is a file or directory; ends the test where it is none."""
+        """A fresh sample that is a file or directory; ends the test where it is not one."""
         location = self.make(directory)
         if not isinstance(location, Path) and not Path(location).exists():
-            does_not_apply(f"the location {location!r} is no file")
+            does_not_apply(f"the location {location!r} is not a file")
         return Path(location)
 
     def read(self, location: Path | str, **more: Any) -> list[Piece]:

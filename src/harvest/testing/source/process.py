@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
+from harvest.model import record_type
+from harvest.pipeline.rows import typed_tables
 from harvest.testing.lab.globals import changes, elsewhere, snapshot
 from harvest.testing.lab.process import in_process, peak_memory
 from harvest.testing.promise import BrokenPromise, promise, require
 
-from .compare import difference
 from .kit import SourceKit
-from .reading import all_lines, planned, read_all
+from .reading import all_lines, difference, planned, read_all
 from .runs import contents, harvest_into, kill_runs
 
 __all__ = ["ProcessPromises"]
@@ -62,7 +65,7 @@ class ProcessPromises(SourceKit):
         location = self.make(tmp_path)
         source = self.open(location)
         partitions = self.partitions(source)
-        copies = _travelled((source, partitions))
+        copies = _round_trip((source, partitions))
         require(
             copies[1] == partitions and copies[0].config == source.config,
             "partitions or settings are not equal to their copies",
@@ -148,7 +151,7 @@ def _require_unchanged(before: Mapping[str, Any]) -> None:
     require(not changed, f"reading changes {', '.join(changed)}", "leave it, or put it back")
 
 
-def _travelled(value: Any) -> Any:
+def _round_trip(value: Any) -> Any:
     try:
         return pickle.loads(pickle.dumps(value))  # noqa: S301 - made here
     # pickling asks the plugin's objects, which may raise anything
@@ -168,18 +171,11 @@ def _read_there(source: Source, partitions: list[Partition]) -> tuple[list[str],
 
 
 def _schemas(source: Source) -> list[str]:
-    from harvest.model import record_type
-
     return [record_type(cls).arrow_schema.to_string() for cls in source.record_types]
 
 
 def _measure(sources: list[Source]) -> list[int]:
     """Peak memory after reading each location, one after the other, row by row thrown away."""
-    import tempfile
-
-    from harvest.api.context import ReadContext
-    from harvest.pipeline.rows import typed_tables
-
     peaks = []
     for source in sources:
         for partition in planned(source):

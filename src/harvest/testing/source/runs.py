@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import attrs
 import polars as pl
@@ -16,16 +16,16 @@ import pyarrow as pa
 from harvest.api.directory_sink import DirectorySink
 from harvest.api.sink import PartFile, PartWriter, Publication, Sink
 from harvest.api.source import Source
+from harvest.dataset import open as open_dataset
 from harvest.model import RecordType, record_type
 from harvest.model.arrow import conform
 from harvest.model.frames import frame_of
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.runner import execute
 from harvest.plugins.registry import PluginManager
 from harvest.testing.lab.process import forked, killed
 
-from .compare import rows_as_lines
-
-if TYPE_CHECKING:
-    from harvest.dataset import Dataset
+from .reading import rows_as_lines
 
 __all__ = ["ArrowSink", "contents", "harvest_into", "kill_runs", "plugins_with"]
 
@@ -121,9 +121,6 @@ def harvest_into(
     out: Path, source: type[Source], location: str, settings: Mapping[str, Any]
 ) -> None:
     """Harvest a location into the kit's sink, in this process, as ``harvest run`` does."""
-    from harvest.pipeline.recipe import Endpoint, Recipe
-    from harvest.pipeline.runner import execute
-
     recipe = Recipe(
         sources=(Endpoint(source.name, location),),
         sinks=(Endpoint(ArrowSink.name, str(out)),),
@@ -156,9 +153,7 @@ def kill_runs(
 
 def contents(out: Path, source: type[Source]) -> list[str]:
     """Everything that a dataset of the kit's sink holds, as lines: rows, rejects and accounts."""
-    import harvest
-
-    dataset: Dataset = harvest.open(out, plugins=plugins_with(source, ArrowSink))
+    dataset = open_dataset(out, plugins=plugins_with(source, ArrowSink))
     kinds = {record_type(cls).name for cls in source.record_types}
     lines = []
     for part in dataset.parts:

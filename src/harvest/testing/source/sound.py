@@ -15,14 +15,14 @@ from unittest import mock
 from harvest.api.context import ReadContext
 from harvest.api.settings import structure
 from harvest.pipeline.rows import typed_tables
+from harvest.testing.declarations import class_problems
 from harvest.testing.golden import check_schemas
 from harvest.testing.lab.globals import open_files
 from harvest.testing.promise import does_not_apply, promise, require
 from harvest.toolkit.texts import printable
 
-from .compare import difference
 from .kit import SourceKit, copy_of, files_of
-from .reading import all_lines, planned, read_all
+from .reading import all_lines, difference, planned, read_all
 
 __all__ = ["ReadingPromises"]
 
@@ -37,8 +37,6 @@ class ReadingPromises(SourceKit):
 
     @promise("record types, columns and settings are declared and documented", quick=True)
     def test_schema_is_declared(self) -> None:
-        from harvest.testing.check import class_problems
-
         problems = class_problems(self.source)
         require(not problems, "\n".join(problems), "declare and document it")
         structure(self.source.Config, {}, plugin=self.source.name)  # every setting has a default
@@ -132,7 +130,7 @@ class ReadingPromises(SourceKit):
         sizes = [(f"{module}:{name}", (1, 3)) for name, module in names.items()]
         for target, values in [*sizes, *self.blocks.items()]:
             for value in values:
-                with _changed(target, value):
+                with _other_value(target, value):
                     found = all_lines(self.read(location))
                 require(
                     found == expected,
@@ -206,7 +204,7 @@ class ReadingPromises(SourceKit):
         )
 
 
-def _changed(target: str, value: int) -> contextlib.AbstractContextManager[Any]:
+def _other_value(target: str, value: int) -> contextlib.AbstractContextManager[Any]:
     """A constant, or the default of a function's parameter, of another value for a while."""
     module, _, name = target.partition(":")
     home = importlib.import_module(module)

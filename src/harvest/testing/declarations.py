@@ -1,0 +1,86 @@
+"""What a plugin declares, and what is missing from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from harvest.api.sink import Sink
+from harvest.api.source import Source
+from harvest.errors import PluginError
+from harvest.model import RecordTypeError, record_type
+from harvest.plugins.registry import PluginManager, resolve
+
+__all__ = ["check_plugin", "class_problems", "owned"]
+
+
+def check_plugin(plugins: PluginManager, name: str) -> list[str]:
+    """Sentences about what is wrong with a plugin's declarations; empty when all is well."""
+    if name in plugins.broken:
+        broken = plugins.broken[name]
+        return [f"{broken.cause}; {broken.remedy}"]
+    problems: list[str] = []
+    for kind, base in (("sources", Source), ("sinks", Sink)):
+        for spec in owned(plugins, kind, name):
+            try:
+                problems += _check_class(plugins.load(spec), spec, base)
+            except PluginError as error:
+                problems.append(str(error))
+    for kind, attribute in (
+        ("views", "build"),
+        ("reports", "build"),
+        ("engines", "factory"),
+        ("commands", "app"),
+    ):
+        for spec in owned(plugins, kind, name):
+            problems += _check_target(spec, attribute)
+    return problems
+
+
+def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
+    """What a source or sink class leaves undeclared or undocumented, one sentence each."""
+    problems = []
+    if not attrs.has(cls.Config):
+        problems.append(f"{cls.name}: Config is not an attrs class")
+    else:
+        problems += [
+            f"{cls.name}: setting {a.name!r} has no documentation (metadata 'doc')"
+            for a in attrs.fields(cls.Config)
+            if not a.metadata.get("doc")
+        ]
+    for record_class in getattr(cls, "record_types", ()):
+        try:
+            kind = record_type(record_class)
+            _ = kind.arrow_schema  # raises when a column has no Arrow type
+        except RecordTypeError as error:
+            problems.append(str(error))
+            continue
+        if not kind.doc:
+            problems.append(f"{kind.name}: the record class has no docstring")
+        problems += [f"{kind.name}.{c.name}: no documentation" for c in kind.columns if not c.doc]
+    return problems
+
+
+def owned(plugins: PluginManager, kind: str, name: str) -> list[Any]:
+    """What a plugin declares of a kind: ``sources``, ``views`` and so on."""
+    return [s for s in getattr(plugins, kind).values() if plugins.owner(s).name == name]
+
+
+def _check_class(cls: Any, spec: Any, base: type) -> list[str]:
+    fits: bool = isinstance(cls, type) and issubclass(cls, base)
+    if not fits:
+        return [f"{spec.name}: {cls!r} is not a subclass of harvest.{base.__name__}"]
+    problems = []
+    if cls.name != spec.name:
+        problems.append(f"{spec.name}: its class calls itself {cls.name!r}")
+    return problems + class_problems(cls)
+
+
+def _check_target(spec: Any, attribute: str) -> list[str]:
+    try:
+        resolve(getattr(spec, attribute))
+    # a stranger's module may raise anything at import
+    except Exception as error:  # noqa: BLE001
+        return [f"{spec.name}: {type(error).__name__}: {error}"]
+    return []
