@@ -11,7 +11,8 @@ from clusters import eventually
 from harvest_paced import PacedSource
 
 from harvest.pipeline import reading
-from harvest.pipeline.task import Task, harvest_partitions
+from harvest.pipeline.bundling import harvest_partitions
+from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Part, read_part
 from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree

@@ -16,8 +16,9 @@ from crash import Place
 
 import harvest
 from harvest.pipeline import reading
-from harvest.pipeline import task as work
-from harvest.pipeline.task import Task, bundles, harvest_partitions
+from harvest.pipeline import bundling as work
+from harvest.pipeline.bundling import bundles, harvest_partitions
+from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.manifest import Part, part_key, part_stem

@@ -13,7 +13,8 @@ from harvest_paced import PacedSource
 import harvest
 from harvest import Partition, PluginError, SourceError
 from harvest.engines.slurm.tasks import read_tasks, write_tasks
-from harvest.pipeline.task import Task, harvest_partitions, prepare_tasks
+from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
+from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Part
 from harvest.storage.staging import STAGING

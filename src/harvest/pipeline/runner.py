@@ -20,13 +20,14 @@ from harvest.storage.target import Target, manifest_of, new_run_id, storage_erro
 from harvest.toolkit.texts import printable
 
 from .account import Account, account_of
+from .bundling import bundles, harvest_partitions, prepare_tasks
 from .choose import name_sources
 from .drift import Drift, declared_kinds
 from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
 from .prepare import prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
-from .task import Progress, Task, TaskResult, bundles, harvest_partitions, prepare_tasks
+from .task import Progress, Task, TaskResult
 
 __all__ = ["Observer", "RunResult", "execute"]
 

@@ -24,7 +24,8 @@ from harvest.batch.batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUS
 from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
-from harvest.pipeline.task import Progress, Task, TaskResult, harvest_partitions
+from harvest.pipeline.bundling import harvest_partitions
+from harvest.pipeline.task import Progress, Task, TaskResult
 from harvest.storage.manifest import Manifest
 from harvest.storage.staging import STAGING, Staged, parts_in
 from harvest.toolkit.texts import printable

@@ -32,7 +32,7 @@ def main() -> int:
 
 def _work(folder: Path, number: int, cpus: int) -> int:
     from harvest.engines.local import LocalEngine, WorkerLost
-    from harvest.pipeline.task import bundles, harvest_partitions
+    from harvest.pipeline.bundling import bundles, harvest_partitions
     from harvest.storage.staging import staged_parts
 
     from .tasks import read_tasks, write_error
