@@ -15,8 +15,8 @@ import small_inputs
 from crash import Place
 
 import harvest
-from harvest.pipeline import reading
 from harvest.pipeline import bundling as work
+from harvest.pipeline import reading
 from harvest.pipeline.bundling import bundles, harvest_partitions
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager

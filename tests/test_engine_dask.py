@@ -17,11 +17,14 @@ from clusters import Harvest, eventually, rows_files
 from harvest_paced import PacedConfig, PacedSource
 from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
+from harvest.api.engine import Work
 from harvest.engines.dask import engine as engine_module
-from harvest.engines.dask.cluster import _binary
-from harvest.engines.dask.engine import DaskEngine
+from harvest.engines.dask.cluster import _binary, connected
+from harvest.engines.dask.engine import ClusterTasks, DaskEngine
 from harvest.engines.requirements import Absolute, Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
+from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
+from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 
@@ -29,6 +32,9 @@ for package in ("dask", "distributed", "cryptography"):
     pytest.importorskip(package, reason=f"the package {package} is not installed")
 
 SHUT = frozenset(("tls_ca", "tls_cert", "tls_key"))
+
+NOTHING = Work(bundles=(), read=harvest_partitions, prepare=prepare_tasks, recipe=Recipe())
+"""What an engine is given that is to fail before it reads anything."""
 
 # --- what is refused
 
@@ -63,13 +69,13 @@ def test_a_setting_that_does_not_fit_is_named(settings, message):
 def test_without_dask_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match=r"cannot import distributed .*hpc-harvest\[dask\]"):
-        list(DaskEngine().map(str, [1]))
+        list(DaskEngine().run(NOTHING))
 
 
 def test_a_scheduler_that_does_not_answer_is_told_of():
     engine = DaskEngine(address="tcp://127.0.0.1:9", timeout=0.5)
     with pytest.raises(HarvestError, match=r"tcp://127.0.0.1:9: no connection to the Dask sched"):
-        list(engine.map(str, [1]))
+        list(engine.run(NOTHING))
 
 
 def test_certificates_are_for_encrypted_connections_alone(tmp_path):
@@ -79,7 +85,7 @@ def test_certificates_are_for_encrypted_connections_alone(tmp_path):
     (tmp_path / "scheduler.json").write_text('{"address": "tcp://127.0.0.1:9"}')
     for where in ({"address": "tcp://h:9"}, {"scheduler_file": str(tmp_path / "scheduler.json")}):
         with pytest.raises(ConfigError, match="the address must begin with tls://"):
-            list(DaskEngine(**where, **files).map(str, [1]))
+            list(DaskEngine(**where, **files).run(NOTHING))
 
 
 @pytest.mark.parametrize("text", [None, "{", "[]", "{}"])
@@ -88,13 +94,13 @@ def test_a_scheduler_file_that_tells_no_address_is_named(tmp_path, text):
     if text is not None:
         path.write_text(text)
     with pytest.raises(ConfigError, match=r"dask.scheduler_file: .*start the scheduler with"):
-        list(DaskEngine(scheduler_file=str(path)).map(str, [1]))
+        list(DaskEngine(scheduler_file=str(path)).run(NOTHING))
 
 
 def test_certificates_that_are_not_there_are_named():
     engine = DaskEngine(address="tls://127.0.0.1:9", **dict.fromkeys(SHUT, "/no/file"))
     with pytest.raises(ConfigError, match=r"dask.tls_ca: '/no/file' does not fit; no such file"):
-        list(engine.map(str, [1]))
+        list(engine.run(NOTHING))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ def test_a_task_means_the_same_in_another_working_directory(tmp_path, monkeypatc
     absolute = Absolute()
     task = Task(source=source, partition=partition, targets=tuple((s, None) for s in sinks))
 
-    there, again = absolute(task), absolute(task)
+    (there,), (again,) = absolute((task,)), absolute((task,))
 
     assert there.source.location == str(tmp_path / "a.txt")
     assert there.source.config == source.config
@@ -195,17 +201,23 @@ def running_cluster(
             process.communicate(timeout=60)
 
 
+def applied(engine, function, tasks):
+    """Results of any function on an engine's cluster."""
+    with connected(engine.config, engine.workers, 0) as client:
+        yield from ClusterTasks(client, engine.config, Terms(), function).results(tasks)
+
+
 def test_results_come_as_they_are_done_and_few_are_given_out_at_a_time(cluster, monkeypatch):
     most = []
-    give = engine_module._Work._give
+    give = engine_module.ClusterTasks._give
 
     def counting(work, given):
         give(work, given)
         most.append(len(work.given))
 
-    monkeypatch.setattr(engine_module._Work, "_give", counting)
+    monkeypatch.setattr(engine_module.ClusterTasks, "_give", counting)
 
-    found = list(DaskEngine(address=cluster).map(doubled, range(60)))
+    found = list(applied(DaskEngine(address=cluster), doubled, range(60)))
 
     assert sorted(found) == [2 * n for n in range(60)]
     assert max(most) <= engine_module.AHEAD * 2, "for two threads"
@@ -220,7 +232,7 @@ def test_results_come_as_they_are_done_and_few_are_given_out_at_a_time(cluster, 
 )
 def test_what_a_worker_raises_is_raised_here(cluster, function, kind, told):
     with pytest.raises(kind) as caught:
-        list(DaskEngine(address=cluster).map(function, [1]))
+        list(applied(DaskEngine(address=cluster), function, [1]))
     assert type(caught.value) is kind
     assert str(caught.value) == told
 
@@ -228,7 +240,7 @@ def test_what_a_worker_raises_is_raised_here(cluster, function, kind, told):
 def test_what_was_not_begun_is_dropped_when_nobody_wants_it(cluster, tmp_path):
     import distributed
 
-    results = DaskEngine(address=cluster).map(doubled, range(1000))
+    results = applied(DaskEngine(address=cluster), doubled, range(1000))
     next(results)
     results.close()
 
@@ -238,7 +250,7 @@ def test_what_was_not_begun_is_dropped_when_nobody_wants_it(cluster, tmp_path):
 
 def test_a_worker_of_another_environment_is_told_of(cluster):
     with pytest.raises(UsageError, match="No module named 'package_of_another_environment'"):
-        list(DaskEngine(address=cluster).map(doubled, [OnlyHere()]))
+        list(applied(DaskEngine(address=cluster), doubled, [OnlyHere()]))
 
 
 def test_a_task_that_kills_every_worker_ends_the_run():
@@ -249,13 +261,13 @@ def test_a_task_that_kills_every_worker_ends_the_run():
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         pytest.raises(HarvestError, match="its workers were lost again and again") as caught,
     ):
-        list(engine.map(deadly, [1]))
+        list(applied(engine, deadly, [1]))
     assert "finished partitions are kept" in str(caught.value)
 
 
 def test_a_scheduler_that_dies_ends_the_run():
     with running_cluster() as cluster:
-        results = DaskEngine(address=cluster.address).map(doubled, range(100_000))
+        results = applied(DaskEngine(address=cluster.address), doubled, range(100_000))
         next(results)
 
         cluster.scheduler.kill()

@@ -1,4 +1,4 @@
-"""The local engine: workers of their own, whatever program uses it, which end with the run."""
+"""The engine ``local``: worker processes of its own, which end with the run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import worker_functions as work
 
-from harvest.engines.local import LocalEngine, WorkerLost
+from harvest.engines import pool
+from harvest.engines.worker_process import WorkerLost
 from harvest.errors import HarvestError, TooManyRejects
 
 NAME = "HARVEST_TEST_OF_WORKERS"
@@ -20,7 +21,7 @@ SUPPORT = str(Path(work.__file__).parent)
 
 
 def ran(function, tasks, **options):
-    return list(LocalEngine(workers=2).map(function, tasks, **options))
+    return list(pool.apply(function, tasks, workers=2, **options))
 
 
 def alive(pid: int) -> bool:
@@ -113,22 +114,22 @@ def test_what_workers_print_comes_out_on_standard_error(capfd):
     ]  # fmt: skip
 
 
-def test_tasks_are_prepared_here_once_each_in_their_order():
+def test_tasks_are_taken_here_once_each_in_their_order():
     prepared = []
 
     def prepare(number):
         prepared.append((number, os.getpid()))
         return number + 100
 
-    results = ran(work.doubled, range(50), prepare=prepare)
+    results = ran(work.doubled, map(prepare, range(50)))
 
     assert prepared == [(number, os.getpid()) for number in range(50)]
     assert sorted(results) == [2 * (number + 100) for number in range(50)]
 
 
-def test_workers_do_not_wait_until_every_task_is_prepared():
+def test_workers_do_not_wait_until_every_task_is_taken():
     prepared = []
-    results = LocalEngine(workers=2).map(work.doubled, range(1000), prepare=_noting(prepared))
+    results = pool.apply(work.doubled, map(_noting(prepared), range(1000)), workers=2)
 
     first = next(results)
     then = len(prepared)
@@ -177,7 +178,7 @@ def test_a_worker_that_dies_at_start_is_reported_with_what_it_printed(monkeypatc
 
 def test_workers_are_gone_when_the_results_are_given_up(tmp_path):
     pids = tmp_path / "pids"
-    results = LocalEngine(workers=2).map(work.endless_but_first, [str(pids)] * 3)
+    results = pool.apply(work.endless_but_first, [str(pids)] * 3, workers=2)
 
     next(results)
     eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2, "both work on")
@@ -190,9 +191,9 @@ def test_workers_are_gone_when_the_results_are_given_up(tmp_path):
 def test_workers_do_not_outlive_a_process_that_is_killed_alone(tmp_path):
     told = tmp_path / "pids"
     code = (
-        "from harvest.engines.local import LocalEngine\n"
+        "from harvest.engines import pool\n"
         "import worker_functions as work\n"
-        f"list(LocalEngine(workers=2).map(work.endless, [{str(told)!r}] * 2))\n"
+        f"list(pool.apply(work.endless, [{str(told)!r}] * 2, workers=2))\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=SUPPORT)
     try:
@@ -269,9 +270,9 @@ def test_a_notebook_may_use_it(program: str) -> None:
 
 def test_a_function_of_the_program_itself_is_refused() -> None:
     code = (
-        "from harvest.engines.local import LocalEngine\n"
+        "from harvest.engines import pool\n"
         "def function(task, report): return task\n"
-        "list(LocalEngine(workers=2).map(function, [1, 2]))\n"
+        "list(pool.apply(function, [1, 2], workers=2))\n"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -315,10 +315,10 @@ print(*sorted({name.partition(".")[0] for name in sys.modules} - sys.stdlib_modu
 def test_in_a_library_ctrl_c_stays_what_it_is_and_workers_end(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     code = f"""
-from harvest.engines.local import LocalEngine
+from harvest.engines import pool
 import worker_functions as work
 try:
-    list(LocalEngine(workers=2).map(work.endless, [{str(pids)!r}] * 2))
+    list(pool.apply(work.endless, [{str(pids)!r}] * 2, workers=2))
 except KeyboardInterrupt:
     print("stopped")
 """

@@ -1,32 +1,66 @@
-"""Engines: where partitions run."""
+"""Engines: where partitions are read."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
 
 from .settings import structure
 from .source import NoConfig
 
-__all__ = ["Engine", "unchanged"]
+if TYPE_CHECKING:
+    from harvest.pipeline.recipe import Recipe
+    from harvest.pipeline.task import Progress, Task, TaskResult
 
-T = TypeVar("T")
-R = TypeVar("R")
+__all__ = ["Engine", "Work"]
 
 
-def unchanged(task: T) -> T:
-    """The preparation of a task that needs none."""
-    return task
+@attrs.frozen(kw_only=True)
+class Work:
+    """What a run gives an engine to do.
+
+    bundles: the partitions to read, each a task, those that are to be read together in one tuple.
+    read: reads and stages a prepared bundle, in any process that sees the same files; a function
+        that can be imported by name.  It is called with the bundle and with a function for
+        progress or None, and gives a result for each task.  Bundles and results can be pickled.
+    prepare: makes a bundle ready for that; see ``prepared``.
+    on_progress: called in this process with what a running task reports.
+    recipe: what the run was asked to do, from which another process can do it again.
+    """
+
+    bundles: Sequence[tuple[Task, ...]]
+    read: Callable[
+        [Sequence[Task], Callable[[Progress], None] | None],
+        tuple[TaskResult, ...],
+    ]
+    prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]]
+    on_progress: Callable[[Progress], None] | None = None
+    recipe: Recipe
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks of all bundles."""
+        return [task for bundle in self.bundles for task in bundle]
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all inputs together, to choose how many workers are worth starting."""
+        return sum(task.partition.size_bytes for task in self.tasks)
+
+    def prepared(self) -> Iterator[tuple[Task, ...]]:
+        """The bundles in their order, each prepared in this process when it is asked for."""
+        return map(self.prepare, self.bundles)
 
 
 class Engine(abc.ABC):
-    """Runs a picklable function over partitions and gives results as they are done.
+    """Has the partitions of a run read, in this process or by workers elsewhere.
 
     name: what users type after ``--engine``, and before a setting of it.
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
     workers: how many at once; None for as many as make sense.
-    recipe: the ``Recipe`` of the run that it works for, set by the run; None without one.
 
     Raises ConfigError for a setting that is unknown or does not fit.
     """
@@ -37,33 +71,19 @@ class Engine(abc.ABC):
     def __init__(self, workers: int | None = None, **settings: Any):
         self.workers = workers
         self.config: Any = structure(self.Config, settings, plugin=self.name)
-        self.recipe: Any = None
 
     @abc.abstractmethod
-    def map(
-        self,
-        function: Callable[[T], R],
-        tasks: Sequence[T],
-        *,
-        prepare: Callable[[T], T] = unchanged,
-        size_bytes: int = 0,
-        on_progress: Callable[[Any], None] | None = None,
-    ) -> Iterator[R]:
-        """Results in the order in which they are done.
+    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+        """What ``work.read`` gives for the bundles, or parts of it, as they are done.
 
-        prepare: makes a task ready to be sent; called in this process, in the order of the tasks,
-            once for each, before it is given out.
-        size_bytes: of all inputs together, to choose how many workers are worth starting.
-        on_progress: called in this process with what a running task reports.
-
-        A task may be attempted again when its worker is lost, even while the lost one lives on.
-        When the iterator is closed early, tasks not yet begun are dropped and running ones
-        stopped, where the engine has them in its hands.  Raises HarvestError when workers are
-        lost for good.
+        A bundle may be attempted again when its worker is lost, even while the lost one lives on.
+        When the iterator is closed early, what is not yet begun is dropped and what runs is
+        stopped, where the engine has it in its hands.  Raises HarvestError when workers are lost
+        for good.
         """
 
-    def scripts(self, tasks: Sequence[Any]) -> Sequence[str]:
-        """What ``map`` would submit to a batch system, as text; nothing is written.
+    def scripts(self, work: Work) -> Sequence[str]:
+        """What ``run`` would submit to a batch system, as text; nothing is written.
 
         Engines that submit nothing have none.
         """

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from harvest.pipeline.plan import Plan
-from harvest.pipeline.runner import Observer
+from harvest.pipeline.prepare import Observer
 from harvest.pipeline.task import Progress, TaskResult
 
 __all__ = ["display"]

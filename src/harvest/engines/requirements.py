@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -74,16 +74,15 @@ def _problems(terms: Terms) -> list[str]:
 
 
 def refusal(worker: str, problems: Sequence[str]) -> UsageError:
-    """The error that tells why a worker cannot work for this run."""
+    """The error that says why a worker cannot work for this run."""
     return UsageError(f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY)
 
 
-def versions_for(tasks: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+def versions_for(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
     """The core, and the installed plugins whose sources and sinks the tasks use."""
     plugins = manager()
-    known = _tasks(tasks)
-    sources = {task.source.name for task in known}
-    sinks = {sink.name for task in known for sink, _ in task.targets}
+    sources = {task.source.name for task in tasks}
+    sinks = {sink.name for task in tasks for sink, _ in task.targets}
     specs: list[Any] = [spec for name, spec in plugins.sources.items() if name in sources]
     specs += [spec for name, spec in plugins.sinks.items() if name in sinks]
     owners = [plugins.owner(spec) for spec in specs]
@@ -92,9 +91,9 @@ def versions_for(tasks: Sequence[Any]) -> tuple[tuple[str, str], ...]:
 
 
 @contextlib.contextmanager
-def terms_for(tasks: Sequence[Any]) -> Iterator[Terms]:
+def terms_for(tasks: Sequence[Task]) -> Iterator[Terms]:
     """The terms of a run's tasks, in force inside the ``with``."""
-    states = {sink.state for task in _tasks(tasks) for sink, _ in task.targets}
+    states = {sink.state for task in tasks for sink, _ in task.targets}
     token = secrets.token_hex(8)
     probes = [state / STAGING / f"probe-{token}" for state in sorted(states)]
     try:
@@ -106,36 +105,23 @@ def terms_for(tasks: Sequence[Any]) -> Iterator[Terms]:
             probe.unlink(missing_ok=True)
 
 
-def _tasks(items: Iterable[Any]) -> list[Task]:
-    """The tasks in what an engine is given: bundles of them, or anything else a caller maps."""
-    found: list[Task] = []
-    for item in items:
-        found += [
-            each
-            for each in (item if isinstance(item, tuple) else (item,))
-            if isinstance(each, Task)
-        ]
-    return found
-
-
 class Absolute:
     """Makes tasks mean the same in a process with another working directory.
 
-    Called with a task, it gives one whose source and sinks have absolute locations.
+    Called with a bundle, it gives one of which sources and sinks have absolute locations.
     """
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
 
-    def __call__(self, task: Any) -> Any:
-        if isinstance(task, tuple):
-            return tuple(map(self, task))
-        if not isinstance(task, Task):
-            return task
-        return attrs.evolve(
-            task,
-            source=self._of(task.source),
-            targets=tuple((self._of(sink), part) for sink, part in task.targets),
+    def __call__(self, bundle: tuple[Task, ...]) -> tuple[Task, ...]:
+        return tuple(
+            attrs.evolve(
+                task,
+                source=self._of(task.source),
+                targets=tuple((self._of(sink), part) for sink, part in task.targets),
+            )
+            for task in bundle
         )
 
     def _of(self, item: Any) -> Any:

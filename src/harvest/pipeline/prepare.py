@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
+from harvest import fault
+from harvest.api.engine import Engine, Work
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.errors import ConfigError, UsageError, suggestion
 from harvest.plugins.registry import PluginManager
-from harvest.toolkit.texts import printable_line
+from harvest.storage.manifest import Manifest
+from harvest.toolkit.texts import printable, printable_line
 
-from .plan import SourceUse
+from .bundling import bundles, harvest_partitions, prepare_tasks
+from .drift import Drift, declared_kinds
+from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
+from .task import Progress, Task, TaskResult
 
-__all__ = ["prepare_sinks", "prepare_sources"]
+__all__ = ["Observer", "PreparedRun", "prepare_sinks", "prepare_sources"]
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
@@ -79,6 +88,108 @@ def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
     for name in recipe.settings:
         if name not in known:
             raise ConfigError(
-                f"settings are given for {name!r}, which is no source, sink or engine",
+                f"settings are given for {name!r}, which is not a source, sink or engine",
                 remedy=suggestion(name, known),
             )
+
+
+class Observer:
+    """What a run reports while it goes on; a display overrides what it needs."""
+
+    def planned(self, plan: Plan, size_bytes: int) -> None:
+        """The plan is made; so many bytes are to be read."""
+
+    def progressed(self, progress: Progress) -> None:
+        """A partition got further."""
+
+    def finished(self, result: TaskResult) -> None:
+        """A partition is read and staged."""
+
+
+@attrs.frozen(kw_only=True)
+class PreparedRun:
+    """What a run has to do, with its sources and sinks ready to work.
+
+    listed: the partitions that the sources list.
+    force: read what is unchanged too; only: the keys of those to read, each with its source and
+        origin, None for all; drop: keys of parts that leave the datasets in any case.
+    wait_s: how long to wait for another run on a dataset to end.
+    action: what the record of the run calls it.
+    keep_state: whether the state before is one to go back to; not if it was damaged.
+    """
+
+    recipe: Recipe
+    plugins: PluginManager
+    uses: Sequence[SourceUse]
+    listed: Listed
+    sinks: Sequence[Sink]
+    force: bool = False
+    only: Mapping[str, tuple[str, str]] | None = None
+    drop: frozenset[str] = frozenset()
+    wait_s: float = 0
+    action: str = "run"
+    keep_state: bool = True
+    observer: Observer = attrs.field(factory=Observer)
+
+    @property
+    def drift(self) -> Drift:
+        """What is done where record types have other columns than the datasets."""
+        return Drift(
+            policy=self.recipe.schema_drift,
+            kinds=declared_kinds(use.source for use in self.uses),
+            limited=self.recipe.limit is not None,
+        )
+
+    def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
+        """Compare what is listed with what the datasets hold."""
+        drift = self.drift
+        plan = make_plan(
+            self.listed,
+            self.sinks,
+            manifests,
+            run=run,
+            force=self.force,
+            limit=self.recipe.limit,
+            drop_deleted=self.recipe.deleted == "drop",
+            only=self.only,
+            drop=self.drop,
+            frozen=[drift.frozen(manifest) for manifest in manifests],
+        )
+        for number, (sink, manifest) in enumerate(zip(self.sinks, manifests, strict=True)):
+            drift.check(plan, number, manifest, where=printable(sink.location))
+        fault.point("run.planned")
+        self.observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
+        return plan
+
+    def engine(self) -> Engine:
+        """The engine that the recipe names, with its settings.
+
+        Raises UsageError for an unknown name.
+        """
+        recipe = self.recipe
+        return self.plugins.engine(recipe.engine)(
+            workers=recipe.workers, **recipe.settings.get(recipe.engine, {})
+        )
+
+    def work(self, plan: Plan, todo: Iterable[Planned]) -> Work:
+        """What the engine is given of a plan."""
+        return Work(
+            bundles=list(bundles(self.task(plan, planned) for planned in todo)),
+            read=harvest_partitions,
+            prepare=prepare_tasks,
+            on_progress=self.observer.progressed,
+            recipe=self.recipe,
+        )
+
+    def task(self, plan: Plan, planned: Planned) -> Task:
+        """What there is to do for a partition of a plan."""
+        return Task(
+            source=planned.use.source,
+            partition=planned.partition,
+            targets=tuple(
+                (self.sinks[number], attrs.evolve(planned.part, frozen=dict(plan.frozen[number])))
+                for number in planned.read_for
+            ),
+            on_error=self.recipe.on_error,
+            max_rejects=self.recipe.max_rejects,
+        )

@@ -1,6 +1,6 @@
 """Reading some partitions again: those that are damaged, or those with rejects.
 
-What a partition was read from, and with which settings, is told by the record of the run that read
+What a partition was read from, and with which settings, is in the record of the run that read
 it.
 """
 
@@ -20,10 +20,10 @@ from harvest.storage.manifest import Part, part_key
 from harvest.toolkit.texts import printable
 
 from .plan import Listed, SourceUse
-from .prepare import prepare_sinks, prepare_sources
+from .prepare import PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Endpoint, Recipe
 from .record import recipe_of
-from .runner import Job, RunResult, carry_out
+from .runner import RunResult, carry_out
 
 __all__ = ["Again", "read_again", "read_record"]
 
@@ -91,7 +91,7 @@ def read_again(
     remaining: Listed = list(listed.values())
     (made,) = prepare_sinks(merged, plugins)
     result = carry_out(
-        Job(
+        PreparedRun(
             recipe=attrs.evolve(merged, limit=None),
             plugins=plugins,
             uses=uses,

@@ -8,8 +8,9 @@ from typing import Any
 
 from harvest.plugins.registry import PluginManager, manager, split_location
 
+from .prepare import Observer
 from .recipe import Endpoint, Recipe, load_recipe
-from .runner import Observer, RunResult, execute
+from .runner import RunResult, execute
 
 __all__ = ["run"]
 

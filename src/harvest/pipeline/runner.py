@@ -8,41 +8,25 @@ from datetime import UTC, datetime
 
 import attrs
 
-from harvest import fault, interrupt
-from harvest.api.engine import Engine
+from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.errors import ExitCode, SourceError, TooManyRejects
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
-from harvest.storage.manifest import Manifest, Part
+from harvest.storage.manifest import Part
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
-from harvest.toolkit.texts import printable
 
 from .account import Account, account_of
-from .bundling import bundles, harvest_partitions, prepare_tasks
+from .bundling import harvest_partitions, prepare_tasks
 from .choose import name_sources
-from .drift import Drift, declared_kinds
-from .plan import Listed, Plan, Planned, SourceUse, list_partitions, make_plan
-from .prepare import prepare_sinks, prepare_sources
+from .plan import Plan, Planned, list_partitions
+from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
-from .task import Progress, Task, TaskResult
+from .task import TaskResult
 
-__all__ = ["Observer", "RunResult", "execute"]
-
-
-class Observer:
-    """What a run tells while it goes on; a display overrides what it needs."""
-
-    def planned(self, plan: Plan, size_bytes: int) -> None:
-        """The plan is made; so many bytes are to be read."""
-
-    def progressed(self, progress: Progress) -> None:
-        """A partition got further."""
-
-    def finished(self, result: TaskResult) -> None:
-        """A partition is read and staged."""
+__all__ = ["RunResult", "carry_out", "execute"]
 
 
 @attrs.frozen(kw_only=True)
@@ -81,62 +65,6 @@ class RunResult:
         return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
 
 
-@attrs.frozen(kw_only=True)
-class Job:
-    """What a run has to do, its sources and sinks made.
-
-    listed: the partitions that the sources list.
-    force: read what is unchanged too; only: the keys of those to read, each with its source and
-        origin, None for all; drop: keys of parts that leave the datasets in any case.
-    wait_s: how long to wait for another run on a dataset to end.
-    action: what the record of the run calls it.
-    keep_state: whether the state before is one to go back to; not if it was damaged.
-    """
-
-    recipe: Recipe
-    plugins: PluginManager
-    uses: Sequence[SourceUse]
-    listed: Listed
-    sinks: Sequence[Sink]
-    force: bool = False
-    only: Mapping[str, tuple[str, str]] | None = None
-    drop: frozenset[str] = frozenset()
-    wait_s: float = 0
-    action: str = "run"
-    keep_state: bool = True
-    observer: Observer = attrs.field(factory=Observer)
-
-    @property
-    def drift(self) -> Drift:
-        """What is done where record types have other columns than the datasets."""
-        return Drift(
-            policy=self.recipe.schema_drift,
-            kinds=declared_kinds(use.source for use in self.uses),
-            limited=self.recipe.limit is not None,
-        )
-
-    def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
-        """Compare what is listed with what the datasets hold."""
-        drift = self.drift
-        plan = make_plan(
-            self.listed,
-            self.sinks,
-            manifests,
-            run=run,
-            force=self.force,
-            limit=self.recipe.limit,
-            drop_deleted=self.recipe.deleted == "drop",
-            only=self.only,
-            drop=self.drop,
-            frozen=[drift.frozen(manifest) for manifest in manifests],
-        )
-        for number, (sink, manifest) in enumerate(zip(self.sinks, manifests, strict=True)):
-            drift.check(plan, number, manifest, where=printable(sink.location))
-        fault.point("run.planned")
-        self.observer.planned(plan, sum(p.partition.size_bytes for p in plan.to_read))
-        return plan
-
-
 def execute(
     recipe: Recipe,
     plugins: PluginManager,
@@ -157,7 +85,7 @@ def execute(
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
         sink.check()
-    job = Job(
+    prepared = PreparedRun(
         recipe=recipe,
         plugins=plugins,
         uses=uses,
@@ -168,41 +96,42 @@ def execute(
         observer=observer or Observer(),
     )
     if dry_run:
-        plan = job.plan([manifest_of(sink) for sink in sinks], new_run_id())
-        together = list(bundles(_task(job, plan, planned) for planned in plan.to_read))
-        scripts = _engine(job).scripts(together)
+        plan = prepared.plan([manifest_of(sink) for sink in sinks], new_run_id())
+        scripts = prepared.engine().scripts(prepared.work(plan, plan.to_read))
         done = RunResult(
             run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
         )
     else:
-        done = carry_out(job)
+        done = carry_out(prepared)
     return attrs.evolve(done, choices=tuple(choices))
 
 
-def carry_out(job: Job) -> RunResult:
+def carry_out(prepared: PreparedRun) -> RunResult:
     """Read, stage and commit; raises as :func:`execute`."""
     run = new_run_id()
     with contextlib.ExitStack() as stack:
-        targets = [stack.enter_context(writing(sink, wait_s=job.wait_s)) for sink in job.sinks]
-        plan = job.plan([target.manifest for target in targets], run)
-        work = _Work(job, targets, plan, run)
-        places = " or ".join(str(sink.location) for sink in job.sinks)
-        with storage_errors(places, work.standing):
-            return work.carry_out()
+        targets = [
+            stack.enter_context(writing(sink, wait_s=prepared.wait_s)) for sink in prepared.sinks
+        ]
+        plan = prepared.plan([target.manifest for target in targets], run)
+        execution = _Execution(prepared, targets, plan, run)
+        places = " or ".join(str(sink.location) for sink in prepared.sinks)
+        with storage_errors(places, execution.standing):
+            return execution.carry_out()
 
 
-class _Work:
+class _Execution:
     """Reading, staging and committing one plan."""
 
-    def __init__(self, job: Job, targets: Sequence[Target], plan: Plan, run: str):
-        self.job = job
-        self.recipe = job.recipe
+    def __init__(self, prepared: PreparedRun, targets: Sequence[Target], plan: Plan, run: str):
+        self.prepared = prepared
+        self.recipe = prepared.recipe
         self.targets = targets
         self.sinks = [target.sink for target in targets]
         self.manifests = [target.manifest for target in targets]
         self.plan = plan
         self.run = run
-        self.observer = job.observer
+        self.observer = prepared.observer
         self.started = datetime.now(UTC)
         self.committed: list[Sink] = []
         # per sink, by key
@@ -257,14 +186,14 @@ class _Work:
             replaced=gone,
             run=self.run,
             record=self._record(sink, parts, number),
-            schemas=self.job.drift.schemas(
+            schemas=self.prepared.drift.schemas(
                 self.plan,
                 number,
                 manifest,
                 [each.part for each in staged.values()],
-                self.job.plugins,
+                self.prepared.plugins,
             ),
-            keep_state=self.job.keep_state,
+            keep_state=self.prepared.keep_state,
         )
         self.targets[number].commit(commit, lambda: self.committed.append(sink))
 
@@ -317,16 +246,7 @@ class _Work:
         if self.recipe.limit is not None:
             yield from self._limited(todo, self.recipe.limit)
             return
-        engine = _engine(self.job)
-        size = sum(p.partition.size_bytes for p in todo)
-        together = list(bundles(_task(self.job, self.plan, planned) for planned in todo))
-        for results in engine.map(
-            harvest_partitions,
-            together,
-            prepare=prepare_tasks,
-            size_bytes=size,
-            on_progress=self.observer.progressed,
-        ):
+        for results in self.prepared.engine().run(self.prepared.work(self.plan, todo)):
             yield from results
 
     def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
@@ -336,7 +256,7 @@ class _Work:
             rows = left.setdefault(planned.part.source, limit)
             if rows <= 0:
                 continue
-            task = attrs.evolve(_task(self.job, self.plan, planned), limit=rows)
+            task = attrs.evolve(self.prepared.task(self.plan, planned), limit=rows)
             (result,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
             left[planned.part.source] -= result.parts[0].written
             yield result
@@ -383,36 +303,13 @@ class _Work:
     def _record(self, sink: Sink, parts: Mapping[str, Part], number: int) -> bytes:
         return describe_run(
             run=self.run,
-            action=self.job.action,
+            action=self.prepared.action,
             started=self.started,
             recipe=self.recipe,
             sink=sink,
-            uses=self.job.uses,
+            uses=self.prepared.uses,
             parts=parts.values(),
             replaced=len(self.plan.replaced[number]),
             dropped=len(self.plan.dropped[number]),
-            force=self.job.force,
+            force=self.prepared.force,
         )
-
-
-def _engine(job: Job) -> Engine:
-    """The engine that the recipe names, with its settings."""
-    recipe = job.recipe
-    engine: Engine = job.plugins.engine(recipe.engine)(
-        workers=recipe.workers, **recipe.settings.get(recipe.engine, {})
-    )
-    engine.recipe = recipe
-    return engine
-
-
-def _task(job: Job, plan: Plan, planned: Planned) -> Task:
-    return Task(
-        source=planned.use.source,
-        partition=planned.partition,
-        targets=tuple(
-            (job.sinks[number], attrs.evolve(planned.part, frozen=dict(plan.frozen[number])))
-            for number in planned.read_for
-        ),
-        on_error=job.recipe.on_error,
-        max_rejects=job.recipe.max_rejects,
-    )

@@ -15,8 +15,9 @@ from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
 from harvest.pipeline.plan import Listed, SourceUse
+from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.runner import Job, RunResult, carry_out
+from harvest.pipeline.runner import RunResult, carry_out
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import part_key
 from harvest.toolkit.texts import printable, printable_line
@@ -63,7 +64,7 @@ def make_round(
     result = None
     if listed:
         result = carry_out(
-            Job(
+            PreparedRun(
                 recipe=recipe,
                 plugins=plugins,
                 uses=uses,

@@ -21,7 +21,7 @@ from typing import Any, Final
 import attrs
 
 from harvest.batch import Options
-from harvest.engines.local import available_cores
+from harvest.engines.pool import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
 
 __all__ = ["DaskConfig", "connected", "library"]

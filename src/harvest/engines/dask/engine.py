@@ -11,23 +11,20 @@ import contextlib
 import queue
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import attrs
 
 from harvest import interrupt
-from harvest.api.engine import Engine, unchanged
+from harvest.api.engine import Engine, Work
 from harvest.engines.requirements import Absolute, Terms, refusal, terms_for
 from harvest.errors import HarvestError
-from harvest.pipeline.task import Progress
+from harvest.pipeline.task import Progress, Task, TaskResult
 
 from .cluster import DaskConfig, connected, library
 
 __all__ = ["DaskEngine"]
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 LOOK_EVERY_S = 1.0
 """How often the number of workers is asked for."""
@@ -42,27 +39,26 @@ class DaskEngine(Engine):
     name = "dask"
     Config = DaskConfig
 
-    def map(
-        self,
-        function: Callable[..., R],
-        tasks: Sequence[T],
-        *,
-        prepare: Callable[[T], T] = unchanged,
-        size_bytes: int = 0,
-        on_progress: Callable[[Any], None] | None = None,
-    ) -> Iterator[R]:
+    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
         """Results as they are done; see :class:`harvest.api.engine.Engine`.
 
         On a cluster that was running already, partitions in hand are read to their end when the
         iterator is closed early; the next run uses what they have staged.
         """
-        wanted = self.workers and min(self.workers, len(tasks))
-        with connected(self.config, wanted, size_bytes) as client, terms_for(tasks) as terms:
-            work = _Work(client, self.config, terms, function, on_progress)
-            try:
-                yield from work.results(map(prepare, tasks))
-            finally:
-                work.stop()
+        wanted = self.workers and min(self.workers, len(work.bundles))
+        absolute = Absolute()  # workers have other working directories
+        with (
+            connected(self.config, wanted, work.size_bytes) as client,
+            terms_for(work.tasks) as terms,
+        ):
+            tasks = ClusterTasks(
+                client, self.config, terms, work.read, work.on_progress, origin=_origin
+            )
+            yield from tasks.results(map(absolute, work.prepared()))
+
+
+def _origin(bundle: tuple[Task, ...]) -> str:
+    return bundle[0].partition.origin
 
 
 @attrs.frozen(eq=False)
@@ -73,8 +69,11 @@ class _Given:
     lost: int
 
 
-class _Work:
-    """The tasks of one run on a cluster."""
+class ClusterTasks:
+    """Applies a function to tasks on a cluster.
+
+    terms: what each worker is checked for; origin: names a task that cannot be done.
+    """
 
     def __init__(
         self,
@@ -82,12 +81,15 @@ class _Work:
         config: DaskConfig,
         terms: Terms,
         function: Callable[..., Any],
-        on_progress: Callable[[Any], None] | None,
+        on_progress: Callable[[Progress], None] | None = None,
+        *,
+        origin: Callable[[Any], str] = str,
     ):
         self.client = client
         self.config = config
         self.terms = terms
         self.function = function
+        self.origin = origin
         self.given: dict[Any, _Given] = {}
         self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.threads = 0
@@ -98,16 +100,18 @@ class _Work:
 
     def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Results as they are done; raises what a task raised."""
-        self._first_worker()
-        absolute = Absolute()  # workers have other working directories
-        for task in tasks:
-            self._give(_Given(absolute(task), 0))
-            while len(self.given) >= max(1, AHEAD * self.threads):
+        try:
+            self._first_worker()
+            for task in tasks:
+                self._give(_Given(task, 0))
+                while len(self.given) >= max(1, AHEAD * self.threads):
+                    yield from self._next()
+            while self.given:
                 yield from self._next()
-        while self.given:
-            yield from self._next()
+        finally:
+            self._stop()
 
-    def stop(self) -> None:
+    def _stop(self) -> None:
         """Drop what was not begun."""
         if self.topic is not None and self.client.status == "running":
             self.client.unsubscribe_topic(self.topic)
@@ -161,11 +165,9 @@ class _Work:
 
     def _again(self, given: _Given, reason: str) -> None:
         if given.lost >= self.config.retries:
-            first = given.task[0] if isinstance(given.task, tuple) else given.task
-            origin = getattr(getattr(first, "partition", None), "origin", None)
             raise HarvestError(
                 f"its workers were lost again and again: {reason}",
-                where=origin,
+                where=self.origin(given.task),
                 remedy="run again: finished partitions are kept; give workers more memory "
                 "(fewer threads or processes on a node), or look at their logs",
             )

@@ -13,18 +13,18 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import attrs
 
 from harvest import interrupt
-from harvest.api.engine import Engine, unchanged
+from harvest.api.engine import Engine, Work
 from harvest.batch import Batch, CommandStatus, Job, Options, python
 from harvest.batch.batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUSE_GROWS
 from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
-from harvest.pipeline.bundling import harvest_partitions
+from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.task import Progress, Task, TaskResult
 from harvest.storage.manifest import Manifest
 from harvest.storage.staging import STAGING, Staged, parts_in
@@ -33,9 +33,6 @@ from harvest.toolkit.texts import printable
 from .tasks import read_error, write_tasks
 
 __all__ = ["SlurmConfig", "SlurmEngine", "Submitted"]
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 BYTES_WORTH_A_JOB: Final = 64 << 20
 """Input that one array task gets at least, when the user does not say."""
@@ -105,52 +102,34 @@ class SlurmEngine(Engine):
     name = "slurm"
     Config = SlurmConfig
 
-    def map(
-        self,
-        function: Callable[..., R],
-        tasks: Sequence[T],
-        *,
-        prepare: Callable[[T], T] = unchanged,
-        size_bytes: int = 0,
-        on_progress: Callable[[Any], None] | None = None,
-    ) -> Iterator[R]:
+    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
         """Results as they are staged; see :class:`harvest.api.engine.Engine`.
 
         Raises Submitted, once all is submitted, when the run is not to wait.
         """
-        if function is not harvest_partitions:
-            raise UsageError("the engine slurm runs harvest_partitions alone")
-        work = _each(tasks)
-        ready: Any = prepare
         if not self.config.wait:
-            self._detach(work, ready)
-        results: Any = self._attached(work, ready, on_progress)
-        return results  # type: ignore[no-any-return]
+            self._detach(work)
+        return self._attached(work)
 
-    def scripts(self, tasks: Sequence[Any]) -> Sequence[str]:
+    def scripts(self, work: Work) -> Sequence[str]:
         """The array's script, and the last job's where the run is not to wait."""
-        work = _each(tasks)
-        if not work:
+        tasks = work.tasks
+        if not tasks:
             return ()
-        directory = self._directory(work)
-        lasting = [task for task in work if self.config.wait or not task.targets[0][1].live]
+        directory = self._directory(tasks)
+        lasting = [task for task in tasks if self.config.wait or not task.targets[0][1].live]
         jobs = []
         if lasting:
             jobs.append(self._job(directory, _chunks(lasting, self.config.tasks_per_job)))
         if not self.config.wait:
-            jobs.append(self._last_job(directory, jobs))
+            jobs.append(self._last_job(directory, work.recipe, jobs))
         return [str(script) for script in Batch(directory).scripts(*jobs)]
 
-    def _attached(
-        self,
-        tasks: Sequence[Task],
-        prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]],
-        on_progress: Callable[[Any], None] | None,
-    ) -> Iterator[tuple[TaskResult, ...]]:
-        directory = self._directory(tasks)
-        chunks = _chunks(_prepared(tasks, prepare), self.config.tasks_per_job)
+    def _attached(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+        directory = self._directory(work.tasks)
+        chunks = _chunks(_prepared(work, work.tasks), self.config.tasks_per_job)
         write_tasks(directory / "tasks", chunks)
-        watch = _Watch(directory, chunks, self.config.retries, on_progress)
+        watch = _Watch(directory, chunks, self.config.retries, work.on_progress)
         batch, _ = _submitted(directory, self._job(directory, chunks))
         try:
             for result in watch.results(batch):
@@ -166,24 +145,21 @@ class SlurmEngine(Engine):
                 batch.cancel()
         _remove(directory)
 
-    def _detach(
-        self,
-        tasks: Sequence[Task],
-        prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]],
-    ) -> None:
+    def _detach(self, work: Work) -> None:
+        tasks = work.tasks
         _refuse_what_cannot_be_left(tasks)
         directory = self._directory(tasks)
         # what has no lasting state is read by the last job
         lasting = [task for task in tasks if not task.targets[0][1].live]
         jobs = []
         if lasting:
-            chunks = _chunks(_prepared(lasting, prepare), self.config.tasks_per_job)
+            chunks = _chunks(_prepared(work, lasting), self.config.tasks_per_job)
             write_tasks(directory / "tasks", chunks)
             jobs.append(self._job(directory, chunks))
         else:
             directory.mkdir(mode=0o700, parents=True)
-        self._write_recipe(directory)
-        _, ids = _submitted(directory, *jobs, self._last_job(directory, jobs))
+        self._write_recipe(directory, work.recipe)
+        _, ids = _submitted(directory, *jobs, self._last_job(directory, work.recipe, jobs))
         shown = printable(str(directory))
         raise Submitted(
             f"submitted as Slurm job {' and '.join(map(str, ids))}; the last one commits",
@@ -207,9 +183,8 @@ class SlurmEngine(Engine):
             array_limit=self.workers,
         )
 
-    def _last_job(self, directory: Path, before: Sequence[Job]) -> Job:
+    def _last_job(self, directory: Path, recipe: Recipe, before: Sequence[Job]) -> Job:
         """The same run, once the tasks have ended, on a node of its own."""
-        recipe = self._recipe()
         # locations may hold bytes that are no text, which TOML cannot
         command = python(
             "harvest",
@@ -226,9 +201,8 @@ class SlurmEngine(Engine):
             after_any=[job.name for job in before],
         )
 
-    def _write_recipe(self, directory: Path) -> None:
+    def _write_recipe(self, directory: Path, recipe: Recipe) -> None:
         """What the last job needs beside sources and sinks."""
-        recipe = self._recipe()
         settings = {k: v for k, v in recipe.settings.items() if k != self.name}
         rest = attrs.evolve(
             recipe,
@@ -242,16 +216,6 @@ class SlurmEngine(Engine):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         path.write_text(rest.to_toml(), encoding="utf-8")
-
-    def _recipe(self) -> Any:
-        if self.recipe is None:
-            raise UsageError("slurm.wait=false needs a recipe", remedy="let harvest.run() call it")
-        return self.recipe
-
-
-def _each(tasks: Iterable[Any]) -> list[Task]:
-    """The partitions one by one: each array task bundles its own."""
-    return [task for together in tasks for task in together]
 
 
 def _submitted(directory: Path, *jobs: Job) -> tuple[Batch, list[int]]:
@@ -286,14 +250,12 @@ def _refuse_what_cannot_be_left(tasks: Sequence[Task]) -> None:
                 )
 
 
-def _prepared(
-    tasks: Sequence[Task], prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]]
-) -> list[Task]:
-    """The tasks as they are written down for the jobs."""
+def _prepared(work: Work, tasks: Iterable[Task]) -> list[Task]:
+    """Tasks as they are written down for the jobs, one by one: each array task bundles its own."""
     ready: list[Task] = []
     for task in tasks:
         interrupt.check()
-        ready += prepare((task,))
+        ready += work.prepare((task,))
     return ready
 
 
@@ -333,7 +295,7 @@ class _Watch:
         directory: Path,
         chunks: Sequence[Sequence[Task]],
         retries: int,
-        on_progress: Callable[[Any], None] | None,
+        on_progress: Callable[[Progress], None] | None,
     ):
         self.folder = directory / "tasks"
         self.retries = retries

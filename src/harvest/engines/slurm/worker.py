@@ -31,7 +31,9 @@ def main() -> int:
 
 
 def _work(folder: Path, number: int, cpus: int) -> int:
-    from harvest.engines.local import LocalEngine, WorkerLost
+    # these come with Arrow, which takes its numbers of threads from the environment
+    from harvest.engines import pool
+    from harvest.engines.worker_process import WorkerLost
     from harvest.pipeline.bundling import bundles, harvest_partitions
     from harvest.storage.staging import staged_parts
 
@@ -51,7 +53,9 @@ def _work(folder: Path, number: int, cpus: int) -> int:
             for task in tasks
             if not all((sink.state, part.stem) in done for sink, part in task.targets)
         ]
-        for results in LocalEngine(workers=cpus).map(harvest_partitions, list(bundles(todo))):
+        together = list(bundles(todo))
+        workers = min(cpus, len(together))
+        for results in pool.apply(harvest_partitions, together, workers=workers):
             for result in results:
                 print(f"harvest: staged {result.source}: {result.origin}", flush=True)
             interrupt.check()
