@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from harvest.api.source import Partition
 from harvest.engines.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine, _chunks
-from harvest.engines.slurm.plain import from_json, to_json
 from harvest.engines.slurm.tasks import (
+    from_json,
     read_error,
     read_tasks,
+    to_json,
     write_error,
     write_tasks,
 )

@@ -19,9 +19,8 @@ import pytest
 from datasets import Small, dump
 
 from harvest.errors import DatasetError
-from harvest.storage import holder
-from harvest.storage.holder import Holder
-from harvest.storage.lock import locked
+from harvest.storage import lock as lock_module
+from harvest.storage.lock import STALE_S, Holder, locked
 
 
 @pytest.fixture(params=["kernel", "ENOLCK", "EOPNOTSUPP", "ENOSYS"])
@@ -123,9 +122,9 @@ def test_a_process_elsewhere_holds_its_lock_as_long_as_it_gives_signs_of_life(
 
     with pytest.raises(DatasetError, match="process 17 on node2") as caught, locked(tmp_path):
         pass
-    assert f"free {holder.STALE_S:.0f} s after its last sign of life" in str(caught.value)
+    assert f"free {STALE_S:.0f} s after its last sign of life" in str(caught.value)
 
-    old = time.time() - holder.STALE_S - 1
+    old = time.time() - STALE_S - 1
     os.utime(path, (old, old))
     with locked(tmp_path):
         pass
@@ -151,7 +150,7 @@ def _no_locks(descriptor: int, operation: int) -> None:
 def test_the_holder_gives_signs_of_life(
     locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(holder, "BEAT_S", 0.02)
+    monkeypatch.setattr(lock_module, "BEAT_S", 0.02)
     with locked(tmp_path):
         path = max(tmp_path.glob("lock*"))
         os.utime(path, (0, 0))

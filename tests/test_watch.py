@@ -17,9 +17,9 @@ from harvest.errors import ExitCode, SourceError, UsageError
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
 from harvest.storage.lock import locked
-from harvest.watch import Options, Reporter, inputs, listening, watch
+from harvest.watch import Reporter, WatchOptions, inputs, notify, watch
 from harvest.watch.inputs import Inputs, Ours
-from harvest.watch.mounts import network_file_system
+from harvest.watch.notify import network_file_system
 
 QUICK = {"every_s": 0.1, "settle_s": 0.0, "until_idle_s": 1.0}
 UNTIL = {"until_idle_s": 15.0}  # with a number of rounds: only if these do not come
@@ -66,7 +66,7 @@ def keep_watching(small, told=None, *, sink=None, recipe=None, **options):
     )
     told = told or Told()
     try:
-        return watch(whole, manager(), Options(**{**QUICK, **options}), told)
+        return watch(whole, manager(), WatchOptions(**{**QUICK, **options}), told)
     finally:
         for timer in told.timers:
             timer.join()
@@ -194,7 +194,7 @@ def test_a_source_that_fails_does_not_hold_up_another(small):
     )
     told = Told()
 
-    assert watch(whole, manager(), Options(**QUICK), told) == ExitCode.FAILED
+    assert watch(whole, manager(), WatchOptions(**QUICK), told) == ExitCode.FAILED
 
     assert small.jobs() == [1, 2, 3]
     assert len(told.about("missing: no such file")) == 1
@@ -248,7 +248,7 @@ def test_wrong_usage_ends_it_at_once(small, change, words):
         **change,
     }
     with pytest.raises(UsageError, match=words):
-        watch(Recipe(**recipe), manager(), Options())
+        watch(Recipe(**recipe), manager(), WatchOptions())
 
 
 def test_the_watched_directory_cannot_itself_be_the_sink(small):
@@ -261,7 +261,7 @@ def test_an_unnamed_source_must_be_there_to_be_recognised(tmp_path):
         sources=(Endpoint(None, str(tmp_path / "no")),), sinks=(Endpoint("parquet", "out"),)
     )
     with pytest.raises(SourceError, match="no such file"):
-        watch(whole, manager(), Options())
+        watch(whole, manager(), WatchOptions())
 
 
 class Clock:
@@ -389,7 +389,7 @@ def test_network_file_systems_are_told_by_their_mounts(tmp_path, path, kind):
 
 
 def test_a_network_file_system_is_polled_and_that_is_said(small, monkeypatch):
-    monkeypatch.setattr(listening, "network_file_system", lambda path: "nfs4")
+    monkeypatch.setattr(notify, "network_file_system", lambda path: "nfs4")
     told = Told(lambda: put(small, "c", dump(4)))
     keep_watching(small, told, rounds=2, **UNTIL)
     assert told.about("every 0.1 s (nfs4 does not notify)")
@@ -397,7 +397,7 @@ def test_a_network_file_system_is_polled_and_that_is_said(small, monkeypatch):
 
 
 def test_without_the_library_it_polls_and_says_so(small, monkeypatch):
-    monkeypatch.setattr(listening, "notifying", lambda: False)
+    monkeypatch.setattr(notify, "notifying", lambda: False)
     told = Told(lambda: put(small, "c", dump(4)))
     keep_watching(small, told, rounds=2, **UNTIL)
     assert told.about("watchfiles is not installed")

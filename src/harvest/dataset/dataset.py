@@ -17,7 +17,7 @@ from harvest.plugins.building import build
 from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager
 from harvest.report import Report
 from harvest.report.build import build_report
-from harvest.storage.inside import link_on_the_way
+from harvest.storage.files import link_on_the_way
 from harvest.storage.manifest import Manifest
 from harvest.storage.rejects import read_rejects
 

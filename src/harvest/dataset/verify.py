@@ -13,8 +13,8 @@ import polars as pl
 from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.reread import read_record
+from harvest.storage.files import link_on_the_way
 from harvest.storage.history import KEPT, contents, read_state
-from harvest.storage.inside import link_on_the_way
 from harvest.storage.manifest import Part
 from harvest.toolkit.files import checksum, checksum_range
 

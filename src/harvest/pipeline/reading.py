@@ -32,7 +32,7 @@ from harvest.storage.staging import ATTEMPTS, DONE, REJECTS, STAGING, parts_in, 
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import printable
 
-from .freeze import FrozenColumns
+from .drift import FrozenColumns
 from .rows import typed_tables
 from .task import Progress, SourceRejected, Task, source_errors
 

@@ -1,13 +1,27 @@
-"""Writing that survives a power cut: what the run protocol needs beside ``toolkit.files``."""
+"""Files of a dataset: writing that survives a power cut, and names that stay inside.
+
+What a manifest names lies inside its dataset: plain names, relative paths, no links.  Whoever can
+write into a dataset's directory can write its manifest, checksum and all.  It must not lead whoever
+reads, repairs or rolls back the dataset to files elsewhere.
+"""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import re
+from pathlib import Path, PurePosixPath
+from typing import Final
 
 from harvest.toolkit.files import fsync_directory
 
-__all__ = ["make_directories", "write_durably"]
+__all__ = [
+    "is_digest",
+    "is_inside",
+    "is_name",
+    "link_on_the_way",
+    "make_directories",
+    "write_durably",
+]
 
 
 def make_directories(path: Path) -> None:
@@ -24,3 +38,32 @@ def write_durably(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.+=-]{0,254}")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is the plain name of one file: no path, nothing hidden."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a SHA-256 in hex."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path is relative and stays below where it begins."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
+
+
+def link_on_the_way(base: Path, path: str) -> Path | None:
+    """The first symbolic link from ``base`` (which may be one) to the file ``path`` below it."""
+    for part in PurePosixPath(path).parts:
+        base = base / part
+        if base.is_symlink():
+            return base
+    return None

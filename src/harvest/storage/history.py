@@ -18,7 +18,7 @@ from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError
 from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
 
-from .inside import link_on_the_way
+from .files import link_on_the_way
 from .manifest import HISTORY, NAME, Manifest, Part
 
 __all__ = [

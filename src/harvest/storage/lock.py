@@ -4,6 +4,11 @@ The lock is the kernel's (``flock``): it goes when its holder dies, however it d
 system has no such locks (NFS without its lock service, Lustre mounted without ``flock``), it is a
 numbered file, made exclusively: the holder of the highest number has the lock.  Numbers are never
 used again, so that taking over from a dead holder cannot take the lock from a living one.
+
+On one machine the kernel knows whether a process lives.  Of a process elsewhere only its sign of
+life is known: it touches its lock file every ``BEAT_S`` seconds, and is taken for dead when the
+file is older than ``STALE_S``.  Ages are measured by the file system's own clock, since those of
+two machines may differ.
 """
 
 from __future__ import annotations
@@ -13,19 +18,24 @@ import errno
 import fcntl
 import os
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+
+import attrs
+import cattrs
+import orjson
 
 from harvest import fault, interrupt
 from harvest.errors import DatasetError
 
-from . import holder
-from .holder import Holder
+__all__ = ["STALE_S", "Holder", "Lock", "locked"]
 
-__all__ = ["Lock", "locked"]
-
+BEAT_S = 10.0
+STALE_S = 60.0
 _NO_LOCKS = frozenset((errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
 _POLL_S = 0.5
 _FREE = b"free"
@@ -82,7 +92,7 @@ def _acquire(state: Path) -> Lock:
 def _kernel_lock(state: Path, path: Path, descriptor: int) -> Lock:
     known = Holder.parse(os.pread(descriptor, 4096, 0))
     # on some file systems each machine has locks of its own
-    if known is not None and not known.same_kernel() and holder.age_s(path) < holder.STALE_S:
+    if known is not None and not known.same_kernel() and _age_s(path) < STALE_S:
         raise _busy(state, known, path)
     record = Holder.me().record()
     os.ftruncate(descriptor, 0)
@@ -142,7 +152,7 @@ def _require_free(state: Path, path: Path) -> None:
         known = Holder.parse(data)
         if known is not None and known.known_dead():
             return
-        if holder.age_s(path) >= holder.STALE_S:
+        if _age_s(path) >= STALE_S:
             return
     except FileNotFoundError:  # replaced by a newer one meanwhile
         return
@@ -174,7 +184,7 @@ def _busy(state: Path, known: Holder | None, path: Path | None = None) -> Busy:
     remedy = "wait for it to end, or let --wait SECONDS do it"
     if path is not None:
         remedy += (
-            f"; if that process is dead, the lock is free {holder.STALE_S:.0f} s after its last "
+            f"; if that process is dead, the lock is free {STALE_S:.0f} s after its last "
             "sign of life"
         )
     return Busy(
@@ -199,7 +209,7 @@ class Lock:
         self._beat.start()
 
     def _give_signs(self) -> None:
-        while not self._done.wait(holder.BEAT_S):
+        while not self._done.wait(BEAT_S):
             # a sign that cannot be given is one that is missing: others judge by that
             with contextlib.suppress(OSError):
                 os.utime(self._path)
@@ -209,7 +219,7 @@ class Lock:
         if not self._held():
             raise DatasetError(
                 "another run took over this dataset, since this one gave no sign of life for "
-                f"{holder.STALE_S:.0f} s",
+                f"{STALE_S:.0f} s",
                 where=str(self._state),
                 remedy="nothing more was committed; run again",
             )
@@ -219,3 +229,85 @@ class Lock:
         self._done.set()
         self._beat.join()
         self._release()
+
+
+@attrs.frozen(kw_only=True)
+class Holder:
+    """A process that holds a lock.
+
+    boot: of its machine's kernel; space: of process ids; started: its start in that kernel's ticks.
+    """
+
+    host: str
+    boot: str
+    space: str
+    pid: int
+    started: str
+    since: str
+
+    @classmethod
+    def me(cls) -> Holder:
+        """This process."""
+        return cls(
+            host=socket.gethostname(),
+            boot=_text("/proc/sys/kernel/random/boot_id"),
+            space=_space(),
+            pid=os.getpid(),
+            started=_started(os.getpid()),
+            since=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        )
+
+    @classmethod
+    def parse(cls, data: bytes) -> Holder | None:
+        """The holder that a lock file names; None where it names none that can be understood."""
+        try:
+            return cattrs.structure(orjson.loads(data), cls)
+        except (orjson.JSONDecodeError, cattrs.BaseValidationError, TypeError):
+            return None
+
+    def record(self) -> bytes:
+        """As it is written into a lock file."""
+        return orjson.dumps(attrs.asdict(self))
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}, since {self.since}"
+
+    def same_kernel(self) -> bool:
+        """Whether it ran on this machine, since its last start."""
+        return bool(self.boot) and self.boot == Holder.me().boot
+
+    def known_dead(self) -> bool:
+        """Whether this machine knows that it is no more."""
+        if not (self.same_kernel() and self.space and self.space == _space()):
+            return False
+        return _started(self.pid) != self.started
+
+
+def _age_s(path: Path) -> float:
+    """Seconds since a file was last touched, by its file system's clock."""
+    probe = path.with_name(f".clock.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}")
+    probe.touch()
+    try:
+        return probe.stat().st_mtime - path.stat().st_mtime
+    finally:
+        probe.unlink()
+
+
+def _started(pid: int) -> str:
+    """When a process began; empty where there is none."""
+    # the name, in parentheses, may hold anything; the start is the 20th field behind it
+    return (_text(f"/proc/{pid}/stat").rpartition(")")[2].split() + [""] * 20)[19]
+
+
+def _space() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

@@ -23,8 +23,7 @@ from harvest.api.source import Partition
 from harvest.errors import DatasetError
 from harvest.toolkit.files import write_atomically
 
-from .files import write_durably
-from .inside import is_digest, is_inside, is_name
+from .files import is_digest, is_inside, is_name, write_durably
 
 __all__ = [
     "FORMAT",

@@ -8,6 +8,6 @@ any is looked at every so often.
 
 from __future__ import annotations
 
-from .loop import Options, Reporter, watch
+from .loop import Reporter, WatchOptions, watch
 
-__all__ = ["Options", "Reporter", "watch"]
+__all__ = ["Reporter", "WatchOptions", "watch"]

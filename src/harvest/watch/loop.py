@@ -17,11 +17,10 @@ from harvest.pipeline.runner import RunResult
 from harvest.plugins.registry import PluginManager
 
 from .inputs import Inputs, Ours
-from .listening import Listening
-from .notify import Bell
+from .notify import Bell, Listening
 from .rounds import Round, make_round, told
 
-__all__ = ["Options", "Reporter", "watch"]
+__all__ = ["Reporter", "WatchOptions", "watch"]
 
 PATIENCE_ROUNDS = 10
 """A file that never rests is read as it is after so many rounds' time."""
@@ -31,7 +30,7 @@ _NOTED = 1_000
 
 
 @attrs.frozen(kw_only=True)
-class Options:
+class WatchOptions:
     """How to watch.
 
     every_s: seconds from one round to the next at least; between looks, where nothing notifies.
@@ -64,7 +63,7 @@ class Reporter:
 
 
 def watch(
-    recipe: Recipe, plugins: PluginManager, options: Options, reporter: Reporter | None = None
+    recipe: Recipe, plugins: PluginManager, options: WatchOptions, reporter: Reporter | None = None
 ) -> ExitCode:
     """Harvest now, and again whenever inputs have changed, until told to stop.
 
@@ -110,7 +109,7 @@ class _Watch:
         self,
         recipe: Recipe,
         plugins: PluginManager,
-        options: Options,
+        options: WatchOptions,
         inputs: Inputs,
         reporter: Reporter | None,
     ):

@@ -1,17 +1,29 @@
-"""Waiting until it is time to look: a clock, a notification or a signal ends the wait."""
+"""Waiting for the next round: by notifications where all directories notify, else by a clock.
+
+File systems that other machines write to do not notify: the kernel here knows nothing of it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
+import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from harvest import interrupt
+from harvest.toolkit.texts import printable_line
 
-__all__ = ["Bell", "Notifications", "notifying"]
+from .inputs import Inputs
+
+__all__ = ["Bell", "Listening", "Notifications", "network_file_system", "notifying"]
+
+LOOK_EVERY_S = 60.0
+"""Seconds between looks where the file system notifies: a queue of the kernel may overflow."""
 
 _STEP_MS = 250
 _SIGN_OF_LIFE_MS = 1_000
@@ -106,3 +118,127 @@ def notifying() -> bool:
     from importlib.util import find_spec
 
     return find_spec("watchfiles") is not None
+
+
+class Listening:
+    """Notifications of the roots of a watch, as long as all of them can have some.
+
+    interval_s: how long to wait for the next look when nothing rings.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        bell: Bell,
+        *,
+        every_s: float,
+        poll: bool,
+        note: Callable[[str], None],
+    ):
+        self._inputs = inputs
+        self._bell = bell
+        self._every_s = every_s
+        self._note = note
+        self._instead = "as told" if poll else None
+        self._to: Notifications | None = None
+        self._found: list[tuple[int, int] | None] | None = None
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds to the next look, if nothing rings."""
+        return self._every_s if self._to is None else max(LOOK_EVERY_S, self._every_s)
+
+    def begin(self) -> None:
+        """Listen to the directories that are there now; say so, or why that cannot be."""
+        if self._to is not None and self._to.failure is not None:
+            self._instead = f"notifications fail here: {printable_line(self._to.failure)}"
+            self._found = None
+        found = [_identity(root) for root in self._inputs.roots]
+        if found == self._found:
+            return
+        self.close()
+        self._found = found
+        instead = self._instead or self._why_not()
+        roots = ", ".join(map(printable_line, self._inputs.roots))
+        if instead is None:
+            self._to = Notifications(self._inputs.roots, self._wanted, self._bell.ring)
+            self._note(f"watching {roots}")
+        else:
+            self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._to is not None:
+            self._to.close()
+            self._to = None
+
+    def _wanted(self, path: str) -> bool:
+        return path not in self._inputs.ours
+
+    def _why_not(self) -> str | None:
+        """Why the roots must be looked at; None if they can notify."""
+        for root, identity in zip(self._inputs.roots, self._found or (), strict=True):
+            if identity is None:
+                return f"{printable_line(root)} is no directory"
+            kind = network_file_system(root)
+            if kind is not None:
+                return f"{kind} does not notify"
+        return None if notifying() else "watchfiles is not installed"
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Tells a directory from another that takes its place; None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+MOUNTS = "/proc/self/mountinfo"
+
+_NETWORK = frozenset(
+    (
+        "9p", "afs", "beegfs", "ceph", "cifs", "cvfs", "dvs", "fhgfs", "fuse", "fuseblk",
+        "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs",
+        "panfs", "pvfs2", "smb2", "smb3", "smbfs", "virtiofs", "wekafs",
+    )
+)  # fmt: skip
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
+    """The type of a network file system that a path lies on, or that is mounted below it.
+
+    None where there is none, or where the mounts are not told.  mounts: a file in the format of
+    ``proc_pid_mountinfo(5)``.
+    """
+    try:
+        lines = Path(mounts).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    place = os.path.realpath(path)
+    holding, kind_of_holding = "", ""
+    for line in lines:
+        point, kind = _mount(line)
+        if _within(place, point):
+            if len(point) >= len(holding):  # of two at one place the later one hides the other
+                holding, kind_of_holding = point, kind
+        elif _within(point, place) and _is_network(kind):
+            return kind
+    return kind_of_holding if _is_network(kind_of_holding) else None
+
+
+def _mount(line: str) -> tuple[str, str]:
+    """Mount point and type; any number of optional fields stands before the ``-``."""
+    before, _, after = line.partition(" - ")
+    point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4])
+    return point, after.split(" ")[0]
+
+
+def _within(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def _is_network(kind: str) -> bool:
+    return kind in _NETWORK or kind.startswith("fuse.")

@@ -12,7 +12,7 @@ from harvest.cli.tables import print_json_line
 from harvest.pipeline.runner import RunResult
 from harvest.plugins.registry import manager
 from harvest.toolkit.texts import printable_line
-from harvest.watch import Options, Reporter, watch
+from harvest.watch import Reporter, WatchOptions, watch
 
 __all__ = ["keep_watching"]
 
@@ -58,7 +58,7 @@ def keep_watching(
     """Watch until it is to stop; the exit code of the last round."""
     plugins = manager()
     recipe = recipe_of(options, plugins)
-    watching = Options(
+    watching = WatchOptions(
         every_s=every,
         settle_s=settle,
         poll=poll,

@@ -1,14 +1,16 @@
-"""What the array tasks of a run are told, as files: partitions by name, not pickled objects.
+"""What array tasks are to do, as files that a person can read: partitions by name, not pickles.
 
 ``run.json`` names the sources and sinks with their settings, once; ``<number>.json`` holds the
 partitions of one array task.  A task that cannot go on leaves ``<number>.error.json``, from which
-the waiting run raises the same error.
+the waiting run raises the same error.  Values are plain Python values as JSON and back, exactly:
+tuples stay tuples, bytes bytes, times times.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,20 +21,13 @@ from harvest import errors
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.engines.requirements import Terms, versions_for
-from harvest.errors import HarvestError, UsageError
+from harvest.errors import HarvestError, PluginError, UsageError
 from harvest.pipeline.task import SourceRejected, Task
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.manifest import Part, plain
 from harvest.toolkit.files import write_atomically
 
-from .plain import from_json, to_json
-
-__all__ = [
-    "read_error",
-    "read_tasks",
-    "write_error",
-    "write_tasks",
-]
+__all__ = ["from_json", "read_error", "read_tasks", "to_json", "write_error", "write_tasks"]
 
 _RUN: Final = "run.json"
 
@@ -177,3 +172,55 @@ def _fields(item: Any) -> dict[str, Any]:
 def _write(path: Path, document: Any) -> None:
     # ASCII: names that are no text survive
     write_atomically(path, json.dumps(document).encode("ascii"))
+
+
+def to_json(value: Any) -> Any:
+    """The value as what JSON can hold; raises PluginError for one that is not plain."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return [to_json(item) for item in value]
+    if kind is dict:
+        return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
+    if kind is tuple:
+        return {"tuple": [to_json(item) for item in value]}
+    if kind in (set, frozenset):
+        return {kind.__name__: [to_json(item) for item in sorted(value, key=repr)]}
+    if kind is bytes:
+        return {"bytes": value.hex()}
+    if kind in (datetime, date, time):
+        return {kind.__name__: value.isoformat()}
+    if kind is timedelta:
+        return {"timedelta": [value.days, value.seconds, value.microseconds]}
+    if isinstance(value, Path):
+        return {"path": str(value)}
+    raise PluginError(
+        f"a value of type {kind.__qualname__} cannot be sent to a batch job",
+        where=repr(value)[:200],
+        remedy="use plain values in settings and in Partition.options, or another engine",
+    )
+
+
+def from_json(value: Any) -> Any:
+    """The value that ``to_json`` was given."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    return _MAKERS[kind](content)
+
+
+_MAKERS: dict[str, Any] = {
+    "dict": lambda items: {from_json(key): from_json(item) for key, item in items},
+    "tuple": lambda items: tuple(from_json(item) for item in items),
+    "set": lambda items: {from_json(item) for item in items},
+    "frozenset": lambda items: frozenset(from_json(item) for item in items),
+    "bytes": bytes.fromhex,
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "timedelta": lambda parts: timedelta(*parts),
+    "path": Path,
+}
