@@ -141,8 +141,8 @@ def test_slurms_spellings_of_a_time_are_accepted(time):
     [
         ({"commands": []}, "a job needs a command"),
         ({"commands": ["rm -rf /"]}, "give each command as a sequence of words"),
-        ({"commands": [[]]}, "no command line"),
-        ({"commands": [["a\0"]]}, "no command line"),
+        ({"commands": [[]]}, "not a command line"),
+        ({"commands": [["a\0"]]}, "not a command line"),
         ({"commands": [["a"]] * 1001, "per_task": 1}, "1001 array tasks"),
         ({"commands": [["a"]], "per_task": 0}, "choose per_task"),
         ({"commands": [["a"]], "array_limit": 0}, "lets nothing run"),

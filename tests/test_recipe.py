@@ -70,13 +70,13 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
     [
         ("[runn]\n", r"there is no table 'runn'; did you mean 'run'\?"),
         ("[run]\nworker = 1\n", r"key of \[run\] 'worker'; did you mean 'workers'\?"),
-        ("[run]\nworkers = 'x'\n", "workers = 'x' is no int"),
-        ("[run]\nworkers = 0\n", "workers 0 is no whole number of at least 1"),
+        ("[run]\nworkers = 'x'\n", "workers = 'x' is not of type int"),
+        ("[run]\nworkers = 0\n", "workers 0 is not a whole number of at least 1"),
         ("[run]\non-error = 'ignore'\n", "on-error 'ignore' is unknown"),
         ("[source]\nname = 'x'\n", r"write \[\[source\]\]"),
         ("[[source]]\nname = 'x'\n", r"a \[\[source\]\] needs a location"),
         ("[set]\nslurm = 1\n", r"\[set.slurm\] must be a table"),
-        ("[run\n", "no valid TOML"),
+        ("[run\n", "invalid TOML"),
     ],
 )
 def test_a_wrong_recipe_is_refused_with_file_and_remedy(tmp_path, text, message):

@@ -273,7 +273,7 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
     (small.inputs / "a.txt").unlink()
     code, text = command("--repair")
     assert code == 1
-    assert "cannot be read again: its input is no longer there; --deleted drop takes" in text
+    assert "cannot be read again: its input no longer exists; --deleted drop takes" in text
     code, text = command("--repair", "--deleted", "drop")
     assert (code, text.splitlines()[-1]) == (0, "all well: 1 files, 1 rows")
 

@@ -14,7 +14,7 @@ Then the N-th pass (from 1, in each process) does WHAT:
 - ``int``, ``term`` or ``stop``: SIGINT, SIGTERM or SIGSTOP for the run's process group;
 - the name of an error number such as ``ENOSPC``: an OSError as a file system raises it.
 
-It is an aid for tests; a program that is not told to fail pays for one comparison.
+It is an aid for tests; a program that is not asked to fail pays for one comparison.
 """
 
 from __future__ import annotations

@@ -28,13 +28,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.command("status")
 def status(directory: DirectoryArgument, json: JsonOption = False) -> int:
-    """Tell how far each job is, and why commands failed. Ends with 1 when one did."""
+    """Show how far each job is, and why commands failed. Ends with 1 when one did."""
     return _tell(Batch.open(directory).status(), json=json)
 
 
 @app.command("wait")
 def wait(directory: DirectoryArgument, json: JsonOption = False) -> int:
-    """Wait until all jobs have ended, then tell how. Ends with 1 when a command failed."""
+    """Wait until all jobs have ended, then show how. Ends with 1 when a command failed."""
     return _tell(Batch.open(directory).wait(), json=json)
 
 

@@ -127,7 +127,9 @@ class Batch:
                 ids[job.label] = self._submit(job.label, tasks, array=None, dependency=wanted)
         except BaseException:
             if ids:
-                with contextlib.suppress(slurm.SlurmError):  # the first failure is the one to tell
+                with contextlib.suppress(
+                    slurm.SlurmError
+                ):  # the first failure is the one to report
                     self.cancel()
             for job in jobs:
                 if job.label not in ids:
@@ -157,8 +159,8 @@ class Batch:
     ) -> int:
         place = self.directory / label
         job_id, cluster = slurm.submit(place / SCRIPT, place, array=array, dependency=dependency)
-        told = None if tasks is None else tuple(tasks)
-        submissions = [*JobFiles(place).submissions, Submission(job_id, cluster, told)]
+        numbers = None if tasks is None else tuple(tasks)
+        submissions = [*JobFiles(place).submissions, Submission(job_id, cluster, numbers)]
         write(place / SUBMITTED, [attrs.asdict(submission) for submission in submissions])
         return job_id
 
@@ -187,7 +189,7 @@ class Batch:
     ) -> list[JobStatus]:
         """Wait until no job is active; gives the last status.
 
-        timeout_s: give up waiting after so long; the jobs go on, and the status tells so.
+        timeout_s: give up waiting after so long; the jobs go on, and the status says so.
         on_poll: called with each status on the way.
         Failures of Slurm's commands are borne for ten minutes; then SlurmError is raised.
         """

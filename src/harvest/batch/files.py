@@ -8,7 +8,7 @@
 | ``state/<number>.json`` | how far the command of that number is, written by its task |
 | ``log/`` | what the tasks printed |
 
-JSON is written in ASCII, so that names that are no text survive.
+JSON is written in ASCII, so that names that are not text survive.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ SUBMITTED: Final = "submitted.json"
 class Submission:
     """One submission of a job.
 
-    job_id: Slurm's; cluster: the cluster's name where sbatch told one, else "".
-    tasks: numbers of the array tasks in it; None for a job that is no array.
+    job_id: Slurm's; cluster: the cluster's name where sbatch named one, else "".
+    tasks: numbers of the array tasks in it; None for a job that is not an array.
     """
 
     job_id: int

@@ -36,7 +36,7 @@ def _argvs(commands: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
         words = () if isinstance(command, str) else tuple(command)
         if not words or not all(isinstance(w, str) and "\0" not in w for w in words):
             raise UsageError(
-                f"{command!r} is no command line",
+                f"{command!r} is not a command line",
                 where="batch job",
                 remedy="give each command as a sequence of words",
             )

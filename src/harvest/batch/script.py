@@ -1,6 +1,6 @@
 """The script that sbatch gets: directives of checked words, the user's set-up, one fixed command.
 
-It names no path but the interpreter's: sbatch is told the job's directory as an argument, and the
+It names no path but the interpreter's: sbatch gets the job's directory as an argument, and the
 script starts there.
 """
 

@@ -66,10 +66,12 @@ def submit(
         options.append(f"--array={array}")
     if dependency is not None:
         options += [f"--dependency={dependency}", "--kill-on-invalid-dep=yes"]
-    told = _call(["sbatch", *options, str(script)]).strip()
-    number, _, cluster = told.partition(";")
+    answer = _call(["sbatch", *options, str(script)]).strip()
+    number, _, cluster = answer.partition(";")
     if not number.isdigit():
-        raise SlurmError(f"sbatch gave no job id but {told!r}", remedy="see sbatch's configuration")
+        raise SlurmError(
+            f"sbatch gave no job id but {answer!r}", remedy="see sbatch's configuration"
+        )
     return int(number), cluster
 
 
@@ -127,7 +129,7 @@ def _on(cluster: str) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what tells of a job that we may run in: sbatch hands it on to new ones."""
+    """Ours, without what names a job that we may run in: sbatch hands it on to new ones."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -157,9 +159,9 @@ def _call(command: Sequence[str]) -> str:
             f"{command[0]} did not answer within {_TIMEOUT_S:.0f} s", remedy="try again"
         ) from error
     if done.returncode != 0:
-        told = done.stderr.decode("utf-8", "backslashreplace").strip() or "without a word"
+        message = done.stderr.decode("utf-8", "backslashreplace").strip() or "without a word"
         raise SlurmError(
-            f"{command[0]} ended with status {done.returncode}: {told}",
+            f"{command[0]} ended with status {done.returncode}: {message}",
             remedy="see the message; check partition, account and limits",
         )
     return done.stdout.decode("utf-8", "backslashreplace")

@@ -1,6 +1,6 @@
 """How far jobs are: what Slurm says of their tasks, and what their commands wrote themselves.
 
-The tasks' own files tell what Slurm forgets minutes after a job's end; Slurm tells of what could
+The tasks' own files hold what Slurm forgets minutes after a job's end; Slurm knows of what could
 not write any more: killed tasks, lost nodes, jobs that still wait.
 """
 
@@ -27,7 +27,7 @@ class CommandStatus:
     number: its place among the job's commands, from 0.
     state: ``pending``, ``running``, ``done`` or ``failed``.
     active: whether its task is still in Slurm's hands.
-    exit_code, signal: how it ended, where it could tell.
+    exit_code, signal: how it ended, where it could record that.
     reason: why it waits or failed, in words; "" where there is nothing to say.
     host: where it ran last.
     """
@@ -114,10 +114,10 @@ def job_status(
     for number in range(job.count):
         task = latest.get(number // job.per_task)
         name = f"{number}.json"
-        told = read(states / name) if name in written else None
+        own = read(states / name) if name in written else None
         queued = known.get(task) if task is not None else None
         ended = accounted.get(task) if task is not None else None
-        commands.append(_command(number, told, queued, ended, submitted=task is not None))
+        commands.append(_command(number, own, queued, ended, submitted=task is not None))
     return JobStatus(
         name=job.name,
         job_ids=tuple(submission.job_id for submission in job.submissions),
@@ -128,27 +128,27 @@ def job_status(
 
 def _command(
     number: int,
-    told: dict[str, Any] | None,
+    own: dict[str, Any] | None,
     queued: TaskState | None,
     ended: TaskState | None,
     *,
     submitted: bool,
 ) -> CommandStatus:
     active = queued is not None and queued.active
-    host = told["host"] if told else ""
-    if told and told["exit_code"] == 0:
+    host = own["host"] if own else ""
+    if own and own["exit_code"] == 0:
         return CommandStatus(number=number, state="done", active=active, exit_code=0, host=host)
     if queued is not None and active:
-        if queued.waiting or told is None:
+        if queued.waiting or own is None:
             reason = "" if queued.reason == "None" else queued.reason
             return CommandStatus(number=number, state="pending", active=True, reason=reason)
-        if told["state"] == "running":
+        if own["state"] == "running":
             return CommandStatus(number=number, state="running", active=True, host=host)
-    if told and told["state"] == "ended":
-        how = f"signal {told['signal']}" if told["signal"] else f"exit code {told['exit_code']}"
+    if own and own["state"] == "ended":
+        how = f"signal {own['signal']}" if own["signal"] else f"exit code {own['exit_code']}"
         return CommandStatus(
-            number=number, state="failed", active=active, exit_code=told["exit_code"],
-            signal=told["signal"], reason=how, host=host,
+            number=number, state="failed", active=active, exit_code=own["exit_code"],
+            signal=own["signal"], reason=how, host=host,
         )  # fmt: skip
     if not submitted:
         return CommandStatus(number=number, state="pending", active=False, reason="not submitted")
@@ -157,10 +157,10 @@ def _command(
     )
 
 
-def _end(told: TaskState | None) -> str:
+def _end(ended: TaskState | None) -> str:
     """What became of a task that left no word of its own."""
-    if told is not None and told.state == "COMPLETED":
+    if ended is not None and ended.state == "COMPLETED":
         return "its task ended, but left no word here: do all nodes see this directory?"
-    if told is not None and not told.active:
-        return f"its task ended as {told.state}"
+    if ended is not None and not ended.active:
+        return f"its task ended as {ended.state}"
     return "its task is gone from the queue and left no word (killed, or its node lost)"

@@ -29,7 +29,7 @@ __all__ = ["main"]
 
 
 def main(descriptor: int) -> None:
-    """Work until there is no more.
+    """Work until an empty message comes.
 
     descriptor: of the connection.
     """

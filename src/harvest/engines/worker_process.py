@@ -115,7 +115,7 @@ class WorkerProcess:
             self._show(whole_lines=bool(data))
 
     def dismiss(self) -> None:
-        """Let it end: there is no more work."""
+        """Let it end, since all work is done."""
         with contextlib.suppress(ConnectionError):
             self.connection.send_bytes(b"")
 

@@ -126,7 +126,7 @@ class Drift:
     ) -> dict[str, Schema]:
         """What the manifest records after parts were written.
 
-        plugins: tell the columns of record types that stay in a dataset of an older harvest, which
+        plugins: know the columns of record types that stay in a dataset of an older harvest, which
             recorded none.
         """
         staying = self._staying(plan, number, manifest)

@@ -123,7 +123,7 @@ def make_plan(
 ) -> Plan:
     """Compare what the sources list with what the datasets hold.
 
-    drop_deleted: parts of these locations that are no longer listed leave the dataset.
+    drop_deleted: parts of these locations that are not listed any more leave the dataset.
     only: keys of the partitions that are wanted, each with its source and origin; None for all.
         Where a key is not listed any more, all partitions of its origin are wanted.
     drop: keys of parts that leave the datasets in any case.

@@ -1,4 +1,4 @@
-"""What a run is told to do: from the command line, from a recipe file, and back to one.
+"""What a run is asked to do: from the command line, from a recipe file, and back to one.
 
 A recipe is TOML::
 
@@ -87,7 +87,7 @@ class Recipe:
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 option = name.replace("_", "-")
-                raise ConfigError(f"{option} {value!r} is no whole number of at least {least}")
+                raise ConfigError(f"{option} {value!r} is not a whole number of at least {least}")
 
     def merged(self, **changes: Any) -> Recipe:
         """This recipe with what the command line says on top; None and empty say nothing."""
@@ -137,17 +137,19 @@ def load_recipe(path: Path) -> Recipe:
     except OSError as error:
         raise UsageError(f"the recipe cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
-        raise ConfigError("the recipe is no UTF-8 text", where=str(path)) from error
+        raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"no valid TOML: {error}", where=str(path)) from error
+        raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
     _known(document, ("run", "source", "sink", "set"), path, "table")
     run = document.get("run", {})
     _known(run, tuple(_RUN_KEYS), path, "key of [run]")
     for key, kind in _RUN_KEYS.items():
         if key in run and (not isinstance(run[key], kind) or isinstance(run[key], bool)):
-            raise ConfigError(f"[run] {key} = {run[key]!r} is no {kind.__name__}", where=str(path))
+            raise ConfigError(
+                f"[run] {key} = {run[key]!r} is not of type {kind.__name__}", where=str(path)
+            )
     settings = document.get("set", {})
     for name, values in settings.items():
         if not isinstance(values, dict):
@@ -200,6 +202,6 @@ def parse_setting(text: str) -> tuple[str, str, str]:
     name, dot, rest = key.partition(".")
     if not (equals and dot and name and rest):
         raise ConfigError(
-            f"{text!r} is no setting", remedy="write NAME.KEY=VALUE, e.g. slurm.timezone=UTC"
+            f"{text!r} is not a setting", remedy="write NAME.KEY=VALUE, e.g. slurm.timezone=UTC"
         )
     return name, rest, value

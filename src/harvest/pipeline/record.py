@@ -151,7 +151,7 @@ def _whose(started: datetime) -> dict[str, str]:
 
 
 def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]) -> Recipe:
-    """The recipe that a run's record tells, for this sink; ``more`` settings go on top.
+    """The recipe that a run's record holds, for this sink; ``more`` settings go on top.
 
     Raises DatasetError when the record lacks a secret that is not given.
     """

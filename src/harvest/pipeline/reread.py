@@ -33,7 +33,7 @@ class Again:
     """What became of partitions that were to be read again.
 
     result: of the run that did it; None where nothing could be read or dropped.
-    gone: those whose input is no longer there, each with the reason.
+    gone: those whose input no longer exists, each with the reason.
     """
 
     result: RunResult | None
@@ -80,7 +80,7 @@ def read_again(
                 listed.setdefault(part_key(use.source.name, item[1]), item)
     origins = {(use.source.name, printable(p.origin)) for use, p in listed.values()}
     gone = tuple(
-        (part, reasons.get(part.source, "its input is no longer there"))
+        (part, reasons.get(part.source, "its input no longer exists"))
         for part in wanted.values()
         if part.key not in listed and (part.source, part.origin) not in origins
     )

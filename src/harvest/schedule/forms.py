@@ -21,7 +21,7 @@ CRON_COMMAND_BYTES = 990
 def _checked_name(instance: Entry, attribute: object, value: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", value):
         raise UsageError(
-            f"{value!r} is no name for a unit or a job",
+            f"{value!r} is not a name for a unit or a job",
             remedy="use letters, digits, '-', '_' and '.'",
         )
 

@@ -21,7 +21,7 @@ def plain_text(word: str) -> str:
     try:
         word.encode("utf-8")
     except UnicodeEncodeError:
-        raise UsageError(f"{word!r} is no UTF-8", remedy=_IN_A_RECIPE) from None
+        raise UsageError(f"{word!r} is not UTF-8", remedy=_IN_A_RECIPE) from None
     return word
 
 

@@ -1,4 +1,4 @@
-"""Telling whether an input has changed, without reading all of it."""
+"""Finding out whether an input has changed, without reading all of it."""
 
 from __future__ import annotations
 

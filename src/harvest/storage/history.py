@@ -37,7 +37,7 @@ __all__ = [
 KEPT = "kept"
 
 Content: TypeAlias = tuple[str, str]
-"""Tells whether two manifests name the same bytes: place (none for a piece) and checksum."""
+"""What shows whether two manifests name the same bytes: place (none for a piece) and checksum."""
 
 
 def content_of(file: PartFile) -> Content:

@@ -277,7 +277,7 @@ class Holder:
         return bool(self.boot) and self.boot == Holder.me().boot
 
     def known_dead(self) -> bool:
-        """Whether this machine knows that it is no more."""
+        """Whether this machine knows that it has ended."""
         if not (self.same_kernel() and self.space and self.space == _space()):
             return False
         return _started(self.pid) != self.started

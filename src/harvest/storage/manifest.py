@@ -49,7 +49,7 @@ HISTORY = "history"
 """Directory of manifests by run: of the one in force, and of states that are kept."""
 
 KEEP_RUNS = 1
-"""Earlier states of a dataset that are kept unless it is told otherwise."""
+"""Earlier states of a dataset that are kept unless a number is set."""
 
 _CHECKSUM_AT = len('{\n  "checksum": "')
 _BLANK = "0" * 64

@@ -2,7 +2,7 @@
 
 A block is a few megabytes, so that columnar code does the work and memory stays bounded; a line
 that is cut off by a block is carried over to the next one.  Lines are counted from 1, and a byte
-order mark at the beginning is no part of the first::
+order mark at the beginning does not belong to the first::
 
     number = 1
     for block in blocks(stream, line_limit=1 << 20):

@@ -18,7 +18,7 @@ from harvest.plugins.registry import PluginManager
 
 from .inputs import Inputs, Ours
 from .notify import Bell, Listening
-from .rounds import Round, make_round, told
+from .rounds import Round, error_text, make_round
 
 __all__ = ["Reporter", "WatchOptions", "watch"]
 
@@ -50,13 +50,13 @@ class WatchOptions:
 
 
 class Reporter:
-    """What a watch tells; a display overrides what it needs."""
+    """What a watch reports; a display overrides what it needs."""
 
     def committed(self, result: RunResult) -> None:
         """A round put something in force."""
 
     def note(self, text: str) -> None:
-        """A remark, told once."""
+        """A remark, made once."""
 
     def stopped(self, rounds: int) -> None:
         """The watch ends in good order, after so many rounds that committed something."""
@@ -65,7 +65,7 @@ class Reporter:
 def watch(
     recipe: Recipe, plugins: PluginManager, options: WatchOptions, reporter: Reporter | None = None
 ) -> ExitCode:
-    """Harvest now, and again whenever inputs have changed, until told to stop.
+    """Harvest now, and again whenever inputs have changed, until asked to stop.
 
     A signal (see ``harvest.interrupt``) that comes between rounds ends it after a last round;
     one that comes during a round interrupts that.
@@ -181,7 +181,7 @@ class _Watch:
                 self._wait_quietly(_GRACE_S if due is None else wake - time.monotonic())
 
     def _wait_quietly(self, seconds: float) -> None:
-        """Wait, whatever the file system tells; a signal ends it."""
+        """Wait, whatever the file system notifies; a signal ends it."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not interrupt.requested():
             self.bell.wait(left)
@@ -223,7 +223,7 @@ class _Watch:
             self.failed = error.exit_code if isinstance(error, HarvestError) else ExitCode.FAILED
             trouble = (type(error), getattr(error, "where", None))
             if trouble != self.trouble:
-                self.reporter.note(f"{told(error)}; it is tried again")
+                self.reporter.note(f"{error_text(error)}; it is tried again")
             self.trouble = trouble
             return
         self.trouble = None
@@ -254,7 +254,7 @@ class _Watch:
             self.note(note)
 
     def note(self, text: str) -> None:
-        """Tell it, unless it was told already."""
+        """Report it, unless it was reported already."""
         if text in self.noted:
             self.noted.move_to_end(text)
             return

@@ -62,7 +62,7 @@ class Bell:
 
 
 class Notifications:
-    """Rings when the file system tells of a change below some directories.
+    """Rings when the file system notifies a change below some directories.
 
     It also rings when it has begun to listen, so that what changed before is looked for, and when
     it fails; ``failure`` then says how.
@@ -139,7 +139,7 @@ class Listening:
         self._bell = bell
         self._every_s = every_s
         self._note = note
-        self._instead = "as told" if poll else None
+        self._instead = "as asked" if poll else None
         self._to: Notifications | None = None
         self._found: list[tuple[int, int] | None] | None = None
 
@@ -179,7 +179,7 @@ class Listening:
         """Why the roots must be looked at; None if they can notify."""
         for root, identity in zip(self._inputs.roots, self._found or (), strict=True):
             if identity is None:
-                return f"{printable_line(root)} is no directory"
+                return f"{printable_line(root)} is not a directory"
             kind = network_file_system(root)
             if kind is not None:
                 return f"{kind} does not notify"
@@ -187,7 +187,7 @@ class Listening:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Tells a directory from another that takes its place; None if there is none."""
+    """What differs between a directory and another in its place; None if there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116
     except OSError:
@@ -210,7 +210,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
     """The type of a network file system that a path lies on, or that is mounted below it.
 
-    None where there is none, or where the mounts are not told.  mounts: a file in the format of
+    None where there is none, or where the mounts cannot be read.  mounts: a file in the format of
     ``proc_pid_mountinfo(5)``.
     """
     try:

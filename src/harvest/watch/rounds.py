@@ -24,7 +24,7 @@ from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs
 
-__all__ = ["Round", "make_round", "told"]
+__all__ = ["Round", "error_text", "make_round"]
 
 
 @attrs.frozen(kw_only=True)
@@ -33,7 +33,7 @@ class Round:
 
     result: of its run; None when there was nothing to make one of.
     failures: sources that could not list their input, with why; by the source's words.
-    asked: whether some source has input that no file tells the changes of.
+    asked: whether some source has input whose changes no file shows.
     own: outputs of this watch that a source lists as its input.
     """
 
@@ -91,7 +91,7 @@ def make_round(
     )
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error as a person reads it, also one of the system."""
     if isinstance(error, OSError):
         text = error.strerror or str(error)
@@ -108,7 +108,7 @@ def _list(uses: Iterable[SourceUse]) -> tuple[Listed, dict[str, str]]:
             listed += [(use, partition) for partition in use.source.plan()]
         except (SourceError, OSError) as error:
             place = printable(use.source.redact(use.source.location))
-            failures[f"{use.source.name}:{place}"] = told(error)
+            failures[f"{use.source.name}:{place}"] = error_text(error)
     return listed, failures
 
 

@@ -107,7 +107,7 @@ class DaskConfig(Options):
             if given and (self.existing or self.cluster != "slurm"):
                 raise _unfit(name, getattr(self, name), "it is for dask.cluster=slurm")
         if self.existing and not self.tls:
-            raise _unfit("tls", self.tls, "a running cluster's address tells it: tcp:// or tls://")
+            raise _unfit("tls", self.tls, "a running cluster's address says it: tcp:// or tls://")
         if self.existing and self.memory is not None:
             raise _unfit("memory", self.memory, "a running cluster has its own")
         if not self.existing and self.cluster == "slurm":
@@ -120,7 +120,7 @@ class DaskConfig(Options):
 
     def _check_slurm(self) -> None:
         if self.memory is None:
-            raise _unfit("memory", None, "tell the memory of a job, such as dask.memory=8G")
+            raise _unfit("memory", None, "give the memory of a job, such as dask.memory=8G")
         # dask-jobqueue writes these into a shell script as they are
         for name in ("directory", "tls_ca", "tls_cert", "tls_key", "host"):
             value = getattr(self, name)
@@ -200,7 +200,7 @@ def _address(config: DaskConfig) -> str:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Without Dask's own log, in which a lost worker is pages of tracebacks; errors tell it."""
+    """Without Dask's own log, in which a lost worker is pages of tracebacks; errors report it."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith(_LOGGERS)]
     levels = {name: logging.getLogger(name).level for name in names}
     try:
@@ -290,7 +290,7 @@ def _slurm(
         file = getattr(cluster, f"_job_{name}", None)  # removes itself when closed
         if file is not None:
             file.close()
-    # kept when the run failed: the logs tell why
+    # kept when the run failed: the logs say why
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -185,7 +185,7 @@ class SlurmEngine(Engine):
 
     def _last_job(self, directory: Path, recipe: Recipe, before: Sequence[Job]) -> Job:
         """The same run, once the tasks have ended, on a node of its own."""
-        # locations may hold bytes that are no text, which TOML cannot
+        # locations may hold bytes that are not text, which TOML cannot
         command = python(
             "harvest",
             "run",

@@ -170,7 +170,7 @@ def _fields(item: Any) -> dict[str, Any]:
 
 
 def _write(path: Path, document: Any) -> None:
-    # ASCII: names that are no text survive
+    # ASCII: names that are not text survive
     write_atomically(path, json.dumps(document).encode("ascii"))
 
 
