@@ -10,6 +10,7 @@ import attrs
 import typer
 
 from harvest.errors import ExitCode
+from harvest.toolkit.texts import printable_line
 
 from .batch import Batch
 from .status import JobStatus
@@ -29,13 +30,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("status")
 def status(directory: DirectoryArgument, json: JsonOption = False) -> int:
     """Show how far each job is, and why commands failed. Ends with 1 when one did."""
-    return _tell(Batch.open(directory).status(), json=json)
+    return _report(Batch.open(directory).status(), json=json)
 
 
 @app.command("wait")
 def wait(directory: DirectoryArgument, json: JsonOption = False) -> int:
     """Wait until all jobs have ended, then show how. Ends with 1 when a command failed."""
-    return _tell(Batch.open(directory).wait(), json=json)
+    return _report(Batch.open(directory).wait(), json=json)
 
 
 @app.command("cancel")
@@ -45,7 +46,7 @@ def cancel(directory: DirectoryArgument) -> int:
     return ExitCode.DONE
 
 
-def _tell(jobs: list[JobStatus], *, json: bool) -> int:
+def _report(jobs: list[JobStatus], *, json: bool) -> int:
     if json:
         print(jsonlib.dumps([_document(job) for job in jobs], indent=2))
     else:
@@ -65,8 +66,6 @@ def _document(job: JobStatus) -> dict[str, Any]:
 
 
 def _print(job: JobStatus) -> None:
-    from harvest.toolkit.texts import printable_line
-
     counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
     ids = ", ".join(map(str, job.job_ids))
     print(f"{printable_line(job.name)} (Slurm job {ids}): {counts}")

@@ -6,9 +6,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+import pyarrow as pa
 
 from harvest.api.context import ReadContext, Reject
 from harvest.api.source import Partition, Source
@@ -16,9 +17,6 @@ from harvest.model import record_type
 from harvest.toolkit.texts import printable
 
 from .rows import typed_tables
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Collected", "collect", "collect_partition"]
 
@@ -71,8 +69,6 @@ def collect_partition(source: Source, partition: Partition) -> Collected:
 
 
 def _collect(source: Source, partitions: Iterable[Partition]) -> Collected:
-    import pyarrow as pa
-
     pieces: dict[str, list[pa.Table]] = {}
     found = Collected({}, [], [], Counter(), Counter(), None, list(partitions))
     for partition in found.partitions:

@@ -15,19 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
+import pyarrow as pa
 
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.types import declared_columns
+from harvest.model.arrow import as_maps
+from harvest.model.types import (
+    Types,
+    common_type,
+    declared_columns,
+    declared_types,
+    from_plain,
+    holds,
+    to_plain,
+    with_types,
+)
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest, Part, Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from harvest.model.types import Types
-
     from .plan import Plan
 
 __all__ = ["Drift", "FrozenColumns", "declared_kinds", "recorded_types", "schema_as_declared"]
@@ -47,8 +54,6 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
     schema = manifest.schemas.get(name)
     if schema is None:
         return None
-    from harvest.model.types import from_plain
-
     try:
         return {column: from_plain(kind) for column, kind in schema.columns.items()}
     except RecordTypeError as error:
@@ -168,8 +173,6 @@ def _refuse_different(
 
 
 def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where: str) -> None:
-    from harvest.model.types import common_type, declared_types
-
     for name, declared in declared_types(kind).items():
         if name in recorded and common_type(recorded[name], declared) is None:
             raise DatasetError(
@@ -184,8 +187,6 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
 def _differences(
     kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
 ) -> Iterator[str]:
-    from harvest.model.types import declared_types
-
     declared = declared_types(kind)
     for name in [*recorded, *declared]:
         before, now = recorded.get(name, "absent"), declared.get(name, "absent")
@@ -197,8 +198,6 @@ def _differences(
 
 def _united(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
     """Columns of rows that were there and of rows of this record type."""
-    from harvest.model.types import common_type, declared_types, to_plain
-
     types = dict(recorded)
     for name, declared in declared_types(kind).items():
         types[name] = common_type(types.get(name, declared), declared)
@@ -224,8 +223,6 @@ class FrozenColumns:
         if name not in self._frozen:
             return record_type, table
         if name not in self._shapes:
-            from harvest.model.types import from_plain
-
             types = {column: from_plain(kind) for column, kind in self._frozen[name].items()}
             self._shapes[name] = _Shape(record_type, types)
         shape = self._shapes[name]
@@ -239,8 +236,6 @@ class _Shape:
     """
 
     def __init__(self, record_type: RecordType, types: Types):
-        from harvest.model.types import declared_types, holds, with_types
-
         declared = declared_types(record_type)
         kept = {name for name, kind in declared.items() if name in types}
         self._kept = {name for name in kept if holds(types[name], declared[name])}
@@ -249,8 +244,6 @@ class _Shape:
 
     def of(self, table: pa.Table) -> pa.Table:
         """The rows of a table of the record type in the dataset's columns."""
-        import pyarrow as pa
-
         schema = self.record_type.arrow_schema
         columns = []
         for field in schema:
@@ -264,9 +257,9 @@ class _Shape:
 
     def _extra(self, table: pa.Table, kind: pa.MapType) -> pa.Array:
         """The entries that each row has already, then one for each spilled value."""
+        # polars takes long to import, and few columns are frozen
         import polars as pl
 
-        from harvest.model.arrow import as_maps
         from harvest.model.frames import without_maps
         from harvest.model.json import plain_text
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
+import pyarrow as pa
 
 from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
@@ -15,9 +15,6 @@ from harvest.model import RecordType, record_type
 from harvest.toolkit.texts import printable, printable_line
 
 from .rows import typed_tables
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["FirstRows", "Preview", "first_rows"]
 
@@ -72,8 +69,6 @@ def _enough(preview: Preview, source: Source, count: int) -> bool:
 
 def _add(preview: Preview, source: Source, partition: Partition, count: int) -> None:
     """Read a partition until there are enough rows."""
-    import pyarrow as pa
-
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch))
         for kind, table in typed_tables(source, source.prepare(partition), ctx):

@@ -13,9 +13,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+import pyarrow as pa
 
 from harvest import fault, interrupt
 from harvest.api.context import ReadContext, Reject
@@ -35,9 +36,6 @@ from harvest.toolkit.texts import printable
 from .drift import FrozenColumns
 from .rows import typed_tables
 from .task import Progress, SourceRejected, Task, source_errors
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Reading", "Small", "make_attempt", "put_in_place"]
 

@@ -7,7 +7,9 @@ the exact schema, with origin and position filled, none larger than a batch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
@@ -15,9 +17,6 @@ from harvest.errors import PluginError
 from harvest.model import BatchError, Record, RecordType, RecordTypeError, record_type
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.toolkit.texts import printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["typed_tables"]
 
@@ -112,8 +111,6 @@ def _names(data: Any) -> list[str]:
 
 
 def _numbered(data: Any, first: int) -> pa.Table:
-    import pyarrow as pa
-
     table = data if isinstance(data, pa.Table) else pa.table(data)
     numbers = pa.array(range(first, first + table.num_rows), pa.int64())
     return table.append_column("position", numbers)

@@ -14,6 +14,7 @@ from harvest.errors import ExitCode, SourceError, TooManyRejects
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.manifest import Part
+from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 
@@ -291,8 +292,6 @@ class _Execution:
             )
 
     def _reason(self, part: Part) -> str:
-        from harvest.storage.rejects import read_rejects
-
         for staged in self.staged:
             if part.key in staged and part.rejects is not None:
                 path = staged[part.key].directory / part.rejects.path

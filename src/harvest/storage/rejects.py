@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from harvest.api.context import Reject
 from harvest.toolkit.texts import printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["RejectWriter", "read_rejects", "reject_schema"]
 
@@ -20,8 +20,6 @@ _FLUSH_ROWS = 4_096
 
 def reject_schema() -> pa.Schema:
     """Columns of a file of rejects; ``raw`` holds bytes, since they may be no text."""
-    import pyarrow as pa
-
     return pa.schema(
         [
             ("source", pa.string()),
@@ -55,9 +53,6 @@ class RejectWriter:
             self._flush()
 
     def _flush(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # opened here, for Arrow takes no path that is not UTF-8
@@ -101,8 +96,6 @@ class RejectWriter:
 
 def read_rejects(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """All rejects of these files, in order."""
-    import pyarrow.parquet as pq
-
     for path in paths:
         with path.open("rb") as stream, pq.ParquetFile(stream) as file:
             for batch in file.iter_batches():

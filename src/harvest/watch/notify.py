@@ -13,6 +13,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from harvest import interrupt
@@ -85,7 +86,7 @@ class Notifications:
         self._thread.join()
 
     def _listen(self) -> None:
-        import watchfiles
+        import watchfiles  # optional
 
         listening = False
         try:
@@ -115,8 +116,6 @@ class Notifications:
 
 def notifying() -> bool:
     """Whether the library that listens to the file system is installed."""
-    from importlib.util import find_spec
-
     return find_spec("watchfiles") is not None
 
 
