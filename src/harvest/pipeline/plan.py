@@ -133,16 +133,7 @@ def make_plan(
     staged = [{} if force else staged_parts(sink.state) for sink in sinks]
     is_there = lru_cache(maxsize=8)(_is_there)  # all parts of a bundle name the same file
     planned: list[Planned] = []
-    seen: dict[str, str] = {}
-    for use, partition in listed:
-        key = part_key(use.source.name, partition)
-        if key in seen:
-            raise SourceError(
-                "the same input is listed twice",
-                where=seen[key],
-                remedy="name each location once",
-            )
-        seen[key] = printable(partition.origin)
+    seen = _origins(listed)
     cut_anew = {place for key, place in (only or {}).items() if key not in seen}
     for (use, partition), key in zip(listed, seen, strict=True):
         place = (use.source.name, seen[key])
@@ -161,8 +152,8 @@ def make_plan(
         uses = {id(use): use for use, _ in listed}.values()
         places = [place for use in uses for place in _place(use)]
         dropped = [
-            _gone(manifest, places, seen) - taken
-            for manifest, taken in zip(manifests, replaced, strict=True)
+            _gone(manifest, places, seen) - others
+            for manifest, others in zip(manifests, replaced, strict=True)
         ]
     return Plan(
         partitions=tuple(planned),
@@ -170,6 +161,21 @@ def make_plan(
         dropped=tuple(dropped),
         frozen=tuple(frozen) or ({},) * len(sinks),
     )
+
+
+def _origins(listed: Listed) -> dict[str, str]:
+    """The origin of each listed partition by its key; raises SourceError for one listed twice."""
+    origins: dict[str, str] = {}
+    for use, partition in listed:
+        key = part_key(use.source.name, partition)
+        if key in origins:
+            raise SourceError(
+                "the same input is listed twice",
+                where=origins[key],
+                remedy="name each location once",
+            )
+        origins[key] = printable(partition.origin)
+    return origins
 
 
 def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:

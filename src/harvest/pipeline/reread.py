@@ -6,20 +6,21 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 import orjson
 
 from harvest.api.sink import Sink
+from harvest.api.source import Partition
 from harvest.errors import DatasetError, SourceError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import RUNS
 from harvest.storage.manifest import Part, part_key
 from harvest.toolkit.texts import printable
 
-from .plan import Listed, SourceUse
+from .plan import SourceUse
 from .prepare import PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Endpoint, Recipe
 from .record import recipe_of
@@ -58,45 +59,19 @@ def read_again(
     Raises DatasetError when the record of a run is missing or lacks a secret, and as ``execute``.
     """
     wanted = {part.key: part for part in parts}
-    uses: list[SourceUse] = []
-    listed: dict[str, tuple[SourceUse, Any]] = {}
-    reasons: dict[str, str] = {}
-    merged = Recipe()
-    for run in sorted({part.run for part in wanted.values()}, reverse=True):
-        record = read_record(sink, run)
-        mine = [part for part in wanted.values() if part.run == run]
-        names = {part.source for part in mine}
-        record["sources"] = [s for s in record["sources"] if s["name"] in names]
-        recipe = recipe_of(record, Endpoint(sink.name, sink.location), settings or {})
-        merged = recipe.merged(settings=merged.settings)
-        for use in prepare_sources(recipe, plugins):
-            try:
-                found = [(use, partition) for partition in use.source.plan()]
-            except SourceError as error:
-                reasons[use.source.name] = str(error)
-                continue
-            uses.append(use)
-            for item in found:
-                listed.setdefault(part_key(use.source.name, item[1]), item)
-    origins = {(use.source.name, printable(p.origin)) for use, p in listed.values()}
-    gone = tuple(
-        (part, reasons.get(part.source, "its input no longer exists"))
-        for part in wanted.values()
-        if part.key not in listed and (part.source, part.origin) not in origins
-    )
+    inputs = _list_inputs(sink, wanted, plugins, settings or {})
+    gone = tuple(inputs.gone(wanted.values()))
     lost = {part.key for part, _ in gone}
     only = {k: (p.source, p.origin) for k, p in wanted.items() if k not in lost}
     if not only and not (lost and drop_gone):
         return Again(result=None, gone=gone)
-    remaining: Listed = list(listed.values())
-    (made,) = prepare_sinks(merged, plugins)
     result = carry_out(
         PreparedRun(
-            recipe=attrs.evolve(merged, limit=None),
+            recipe=attrs.evolve(inputs.recipe, limit=None),
             plugins=plugins,
-            uses=uses,
-            listed=remaining,
-            sinks=[made],
+            uses=inputs.uses,
+            listed=list(inputs.listed.values()),
+            sinks=prepare_sinks(inputs.recipe, plugins),
             force=True,
             only=only,
             drop=frozenset(lost if drop_gone else ()),
@@ -106,6 +81,54 @@ def read_again(
         )
     )
     return Again(result=result, gone=gone)
+
+
+@attrs.define
+class _Inputs:
+    """What the sources of earlier runs list now.
+
+    recipe: of those runs together; uses: the sources that can list their input.
+    listed: partitions by key; reasons: why a source cannot list its input, by its name.
+    """
+
+    recipe: Recipe = attrs.field(factory=Recipe)
+    uses: list[SourceUse] = attrs.field(factory=list)
+    listed: dict[str, tuple[SourceUse, Partition]] = attrs.field(factory=dict)
+    reasons: dict[str, str] = attrs.field(factory=dict)
+
+    def gone(self, parts: Iterable[Part]) -> Iterator[tuple[Part, str]]:
+        """Those of the parts whose input no longer exists, each with the reason."""
+        origins = {(use.source.name, printable(p.origin)) for use, p in self.listed.values()}
+        for part in parts:
+            if part.key not in self.listed and (part.source, part.origin) not in origins:
+                yield part, self.reasons.get(part.source, "its input no longer exists")
+
+
+def _list_inputs(
+    sink: Sink,
+    wanted: Mapping[str, Part],
+    plugins: PluginManager,
+    settings: Mapping[str, Mapping[str, Any]],
+) -> _Inputs:
+    """What the sources that parts were read from list now; ``settings`` go on top of theirs."""
+    inputs = _Inputs()
+    for run in sorted({part.run for part in wanted.values()}, reverse=True):
+        record = read_record(sink, run)
+        mine = [part for part in wanted.values() if part.run == run]
+        names = {part.source for part in mine}
+        record["sources"] = [s for s in record["sources"] if s["name"] in names]
+        recipe = recipe_of(record, Endpoint(sink.name, sink.location), settings)
+        inputs.recipe = recipe.merged(settings=inputs.recipe.settings)
+        for use in prepare_sources(recipe, plugins):
+            try:
+                found = [(use, partition) for partition in use.source.plan()]
+            except SourceError as error:
+                inputs.reasons[use.source.name] = str(error)
+                continue
+            inputs.uses.append(use)
+            for item in found:
+                inputs.listed.setdefault(part_key(use.source.name, item[1]), item)
+    return inputs
 
 
 def read_record(sink: Sink, run: str) -> dict[str, Any]:
