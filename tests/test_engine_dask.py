@@ -19,7 +19,7 @@ from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
 from harvest.api.engine import Work
 from harvest.engines.dask import engine as engine_module
-from harvest.engines.dask.cluster import _binary, connected
+from harvest.engines.dask.cluster import _binary, connect
 from harvest.engines.dask.engine import ClusterTasks, DaskEngine
 from harvest.engines.requirements import Absolute, Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
@@ -203,7 +203,7 @@ def running_cluster(
 
 def applied(engine, function, tasks):
     """Results of any function on an engine's cluster."""
-    with connected(engine.config, engine.workers, 0) as client:
+    with connect(engine.config, engine.workers, 0) as client:
         yield from ClusterTasks(client, engine.config, Terms(), function).results(tasks)
 
 

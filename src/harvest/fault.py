@@ -48,7 +48,7 @@ class _Fault:
         if self.what not in (*_SIGNALS, "die") and not hasattr(errno, self.what):
             raise ValueError(f"{VARIABLE}: {self.what!r} is neither a way to die nor an errno")
 
-    def passed(self, name: str) -> None:
+    def pass_point(self, name: str) -> None:
         if name != self.name:
             return
         self.left -= 1
@@ -73,7 +73,7 @@ _fault = _Fault(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
 def point(name: str) -> None:
     """Pass a named step of the protocol."""
     if _fault is not None:
-        _fault.passed(name)
+        _fault.pass_point(name)
 
 
 def strike_group(group: int) -> None:

@@ -38,11 +38,11 @@ def main(descriptor: int) -> None:
     threading.Thread(target=_receive, args=(connection, messages), daemon=True).start()
     send = _Sender(connection)
     try:
-        function, group = _loaded(messages.get())
+        function, group = _load(messages.get())
         fault.strike_group(group)
         send("ready", None)
         while data := messages.get():
-            send("done", function(_loaded(data), lambda report: send("report", report)))
+            send("done", function(_load(data), lambda report: send("report", report)))
     except BaseException as error:  # noqa: BLE001 - raised again where the task came from
         send.failure(error)
         messages.get()
@@ -58,7 +58,7 @@ def _receive(connection: Connection, messages: queue.SimpleQueue[bytes]) -> None
             os.killpg(0, signal.SIGKILL)
 
 
-def _loaded(data: bytes) -> Any:
+def _load(data: bytes) -> Any:
     try:
         return pickle.loads(data)  # noqa: S301 - from the process that started this one
     except Exception as error:

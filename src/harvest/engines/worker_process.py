@@ -56,7 +56,7 @@ class WorkerProcess:
     """
 
     def __init__(self, function: Callable[..., Any], *, threads: int):
-        start = _pickled((function, os.getpgrp()))
+        start = _pickle((function, os.getpgrp()))
         self.connection, theirs = multiprocessing.Pipe()
         self.output: int | None
         self.output, printed = os.pipe()
@@ -84,7 +84,7 @@ class WorkerProcess:
 
     def give(self, task: Any) -> None:
         """Let it work on a task, once it is ready or done with the one before."""
-        self._send(_pickled(task))
+        self._send(_pickle(task))
 
     def receive(self) -> tuple[str, Any]:
         """A message: ``ready``, ``report`` with a report, or ``done`` with a result.
@@ -214,7 +214,7 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def _pickled(value: Any) -> bytes:
+def _pickle(value: Any) -> bytes:
     buffer = io.BytesIO()
     _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()

@@ -37,7 +37,7 @@ from harvest.storage.manifest import Manifest, Part, Schema
 if TYPE_CHECKING:
     from .plan import Plan
 
-__all__ = ["Drift", "FrozenColumns", "declared_kinds", "recorded_types", "schema_as_declared"]
+__all__ = ["Drift", "FrozenColumns", "declared_kinds", "declared_schema", "recorded_types"]
 
 
 def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
@@ -64,7 +64,7 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
         ) from error
 
 
-def schema_as_declared(kind: RecordType) -> Schema:
+def declared_schema(kind: RecordType) -> Schema:
     """Version and columns of a record type, as the manifest records them."""
     return Schema(version=kind.version, columns=declared_columns(kind))
 
@@ -73,7 +73,7 @@ def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
     """Whether a dataset has just the columns of a record type, those of structs in order too."""
     if recorded is None:
         return False
-    declared = schema_as_declared(kind)
+    declared = declared_schema(kind)
     # dicts are equal in whatever order
     same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
     return same and recorded.version == declared.version
@@ -99,7 +99,7 @@ class Drift:
             kind.name: dict(recorded.columns)
             for kind in self.kinds
             if (recorded := manifest.schemas.get(kind.name)) is not None
-            and recorded.columns != schema_as_declared(kind).columns
+            and recorded.columns != declared_schema(kind).columns
         }
 
     def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
@@ -145,12 +145,12 @@ class Drift:
         for kind in known.values():
             recorded = schemas.get(kind.name)
             if recorded is None and (kind.name in now or kind.name in staying):
-                schemas[kind.name] = schema_as_declared(kind)
+                schemas[kind.name] = declared_schema(kind)
             elif _is_declared(recorded, kind):
                 continue
             elif recorded is not None and kind.name in now and self.policy != "freeze":
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
-                schemas[kind.name] = _united(kind, types or {})
+                schemas[kind.name] = _unite(kind, types or {})
         return dict(sorted(schemas.items()))
 
     def _staying(self, plan: Plan, number: int, manifest: Manifest) -> set[str]:
@@ -196,7 +196,7 @@ def _differences(
         yield f"it has version {version} in the dataset and {kind.version} in the installed plugin"
 
 
-def _united(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
+def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
     """Columns of rows that were there and of rows of this record type."""
     types = dict(recorded)
     for name, declared in declared_types(kind).items():

@@ -146,13 +146,13 @@ def make_plan(
             ]
             planned.append(_decide(use, partition, part, manifests, usable, force=force))
     planned.sort(key=lambda p: p.part.order)
-    replaced = [_replaced(manifest, planned, set(seen)) for manifest in manifests]
+    replaced = [_replaced_keys(manifest, planned, set(seen)) for manifest in manifests]
     dropped = [drop & manifest.parts.keys() for manifest in manifests]
     if drop_deleted:
         uses = {id(use): use for use, _ in listed}.values()
         places = [place for use in uses for place in _place(use)]
         dropped = [
-            _gone(manifest, places, seen) - others
+            _gone_keys(manifest, places, seen) - others
             for manifest, others in zip(manifests, replaced, strict=True)
         ]
     return Plan(
@@ -261,7 +261,9 @@ def _is_there(path: Path, size_bytes: int, sha256: str) -> bool:
     return path.is_file() and path.stat().st_size == size_bytes and checksum(path) == sha256
 
 
-def _replaced(manifest: Manifest, planned: Iterable[Planned], keys: set[str]) -> frozenset[str]:
+def _replaced_keys(
+    manifest: Manifest, planned: Iterable[Planned], keys: set[str]
+) -> frozenset[str]:
     """Keys of held parts of the same inputs that the sources now cut into other partitions."""
     now = {(p.part.source, p.part.origin) for p in planned if p.partition.inputs}
     return frozenset(
@@ -281,7 +283,7 @@ def _place(use: SourceUse) -> Iterator[tuple[str, str]]:
         yield (use.source.name, printable(str(path.resolve())))
 
 
-def _gone(
+def _gone_keys(
     manifest: Manifest, places: Sequence[tuple[str, str]], listed: Container[str]
 ) -> frozenset[str]:
     """Keys of held parts of these places that are listed there no more."""

@@ -73,7 +73,7 @@ class Reading:
         try:
             if task.unreadable is not None:
                 raise SourceError(task.unreadable, where=printable(task.partition.origin))
-            for kind, table in _guarded(task.source, task.partition, ctx):
+            for kind, table in _guard(task.source, task.partition, ctx):
                 interrupt.check()
                 piece = table if left is None else table.slice(0, left)
                 stage.write(kind, piece)
@@ -88,7 +88,7 @@ class Reading:
         except (SourceError, PluginError) as error:
             reason = error.message
             if isinstance(error, PluginError):
-                if self._unchanged(before):
+                if self._is_unchanged(before):
                     raise
                 reason = "the input changed while it was read"
             if task.on_error == "fail":
@@ -97,12 +97,12 @@ class Reading:
             ctx = stage.restart(self.meter.bytes)
             ctx.reject(b"", reason)
         fault.point("partition.read")
-        changed = not self._unchanged(before)
+        changed = not self._is_unchanged(before)
         if changed:
             ctx.note("the input changed while it was read; the next run reads it again")
         return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
 
-    def _unchanged(self, before: str) -> bool:
+    def _is_unchanged(self, before: str) -> bool:
         """Whether the inputs are still as they were when reading began, and when it was planned."""
         partition = self.task.partition
         planned = self.task.targets[0][1].fingerprint
@@ -251,14 +251,14 @@ class _SinkStage:
         self.writer: PartWriter | None = None
         self.rejects = RejectWriter(self.directory / REJECTS, self.source)
 
-    def _opened(self) -> PartWriter:
+    def _open(self) -> PartWriter:
         if self.writer is None:
             make_attempt(self.directory)
             self.writer = self.sink.writer(self.directory, self.part.stem)
         return self.writer
 
     def write(self, kind: RecordType, table: pa.Table) -> None:
-        self._opened().write(*self.columns.fit(kind, table))
+        self._open().write(*self.columns.fit(kind, table))
 
     def small(
         self, held: Iterable[tuple[RecordType, pa.Table]], outcome: _Outcome, read: int
@@ -271,12 +271,12 @@ class _SinkStage:
         joined = {name: concat_tables(each) for name, each in tables.items()}
         path = f"{self.part.stem}{REJECTS}"
         rejects = self._close_rejects(path)
-        part = self._described(outcome, read, files=(), rejects=rejects)
+        part = self._describe_part(outcome, read, files=(), rejects=rejects)
         return Small(part, joined, self.rejects.path if rejects else None)
 
     def finish(self, outcome: _Outcome, read: int) -> Part:
-        files = _describe_all(self.directory, self._opened().close())
-        part = self._described(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
+        files = _describe_all(self.directory, self._open().close())
+        part = self._describe_part(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
         fault.point("partition.staged")
         # directories are not flushed: of what a power cut takes out of staging, the next run
         # finds that it is not there as described, and reads the partition again
@@ -292,7 +292,7 @@ class _SinkStage:
         file = _describe(self.directory, REJECTS, "rejects", self.rejects.count)
         return attrs.evolve(file, path=path)
 
-    def _described(
+    def _describe_part(
         self,
         outcome: _Outcome,
         read: int,
@@ -328,7 +328,7 @@ class _SinkStage:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def _guarded(
+def _guard(
     source: Source, partition: Partition, ctx: ReadContext
 ) -> Iterator[tuple[RecordType, Any]]:
     """The source's tables; failures to read the input become SourceError."""

@@ -142,9 +142,9 @@ def load_recipe(path: Path) -> Recipe:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
-    _known(document, ("run", "source", "sink", "set"), path, "table")
+    _check_keys(document, ("run", "source", "sink", "set"), path, "table")
     run = document.get("run", {})
-    _known(run, tuple(_RUN_KEYS), path, "key of [run]")
+    _check_keys(run, tuple(_RUN_KEYS), path, "key of [run]")
     for key, kind in _RUN_KEYS.items():
         if key in run and (not isinstance(run[key], kind) or isinstance(run[key], bool)):
             raise ConfigError(
@@ -181,14 +181,14 @@ def _endpoints(items: Any, kind: str, path: Path) -> tuple[Endpoint, ...]:
         raise ConfigError(f"write [[{kind}]], with double brackets", where=str(path))
     made = []
     for item in items:
-        _known(item, ("name", "location"), path, f"key of [[{kind}]]")
+        _check_keys(item, ("name", "location"), path, f"key of [[{kind}]]")
         if not isinstance(item.get("location"), str):
             raise ConfigError(f"a [[{kind}]] needs a location", where=str(path))
         made.append(Endpoint(item.get("name"), item["location"]))
     return tuple(made)
 
 
-def _known(table: Mapping[str, Any], names: Sequence[str], path: Path, what: str) -> None:
+def _check_keys(table: Mapping[str, Any], names: Sequence[str], path: Path, what: str) -> None:
     for key in table:
         if key not in names:
             raise ConfigError(

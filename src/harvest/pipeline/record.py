@@ -58,7 +58,7 @@ def describe_run(
     """
     parts, uses = list(parts), list(uses)
     account = account_of(parts, ())
-    return _encoded(
+    return _encode(
         {
             "run": run,
             "action": action,
@@ -102,7 +102,7 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
     names = (named | recipe.settings.keys()) & known.keys() if named <= known.keys() else known
     classes = {name: plugins.source(name) for name in names}
 
-    def shown(endpoint: Endpoint) -> Endpoint:
+    def redact(endpoint: Endpoint) -> Endpoint:
         if endpoint.name in classes:
             location = classes[endpoint.name].redact(endpoint.location)
             return attrs.evolve(endpoint, location=location)
@@ -113,14 +113,14 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
 
     return attrs.evolve(
         recipe,
-        sources=tuple(shown(endpoint) for endpoint in recipe.sources),
+        sources=tuple(redact(endpoint) for endpoint in recipe.sources),
         settings=_without_secrets(recipe.settings, classes.values()),
     )
 
 
 def describe_rollback(*, run: str, started: datetime, sink: Sink, to: str, parts: int) -> bytes:
     """The record of a run that went back to the state of another; parts: that changed."""
-    return _encoded(
+    return _encode(
         {
             "run": run,
             "action": "rollback",
@@ -195,14 +195,14 @@ def _without_secrets(
         if field.metadata.get("secret")
     }
 
-    def shown(name: str, key: str, value: Any) -> Any:
+    def hide(name: str, key: str, value: Any) -> Any:
         field = key.replace("-", "_").partition(".")[0]
         if (name, field) in declared or _SECRET.search(key.lower().replace("-", "_")):
             return HIDDEN
         return value
 
     return {
-        name: {key: shown(name, key, value) for key, value in values.items()}
+        name: {key: hide(name, key, value) for key, value in values.items()}
         for name, values in settings.items()
     }
 
@@ -217,7 +217,7 @@ def _absolute(location: str) -> str:
     return os.path.abspath(path) if path.exists() else location  # noqa: PTH100 - keeps links
 
 
-def _encoded(document: Mapping[str, Any]) -> bytes:
+def _encode(document: Mapping[str, Any]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2, default=str)
 
 

@@ -38,7 +38,7 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
         if to == now.run:
             return None
         if to not in now.kept:
-            raise _not_kept(sink, now, to)
+            raise _missing_state(sink, now, to)
         then = read_state(sink.state, to)
         run = new_run_id()
         staged = dict(_stage(sink, now, then))
@@ -72,7 +72,7 @@ def keep_runs(sink: Sink, count: int, *, wait_s: float = 0) -> Manifest:
         return new
 
 
-def _not_kept(sink: Sink, now: Manifest, to: str) -> DatasetError:
+def _missing_state(sink: Sink, now: Manifest, to: str) -> DatasetError:
     if to in now.runs:
         return DatasetError(
             f"the state that run {to} left was not kept",

@@ -60,7 +60,7 @@ class _Gatherer:
         self.next_position: dict[str, int] = {}
 
     def add(self, item: Record) -> Iterator[tuple[RecordType, pa.Table]]:
-        kind = self._declared(type(item))
+        kind = self._declared_type(type(item))
         if item.origin is None:
             item.origin = self.origin
         number = self.next_position.get(kind.name, 1)
@@ -83,17 +83,17 @@ class _Gatherer:
                 "read() must yield instances of a record class or pairs of a record class and "
                 f"Arrow data, not {type(item).__qualname__}"
             )
-        kind = self._declared(item[0])
+        kind = self._declared_type(item[0])
         data = item[1]
         first = self.next_position.get(kind.name, 1)
         if _is_table(data) and "position" not in _names(data):
-            data = _numbered(data, first)
+            data = _add_positions(data, first)
         table = conform(kind, data, origin=self.origin)
         self.next_position[kind.name] = first + table.num_rows
         for batch in batches(table, BATCH_ROWS):
             yield kind, batch
 
-    def _declared(self, cls: type[Record]) -> RecordType:
+    def _declared_type(self, cls: type[Record]) -> RecordType:
         kind = record_type(cls)
         if kind.name not in self.allowed:
             raise BatchError(f"{kind.name} is not among its record_types")
@@ -110,7 +110,7 @@ def _names(data: Any) -> list[str]:
     return list(names if names is not None else data.columns)
 
 
-def _numbered(data: Any, first: int) -> pa.Table:
+def _add_positions(data: Any, first: int) -> pa.Table:
     table = data if isinstance(data, pa.Table) else pa.table(data)
     numbers = pa.array(range(first, first + table.num_rows), pa.int64())
     return table.append_column("position", numbers)

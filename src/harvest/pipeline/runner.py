@@ -164,7 +164,7 @@ class _Execution:
             plan=self.plan,
             parts=tuple(parts.values()),
             skipped=skipped,
-            dropped=self._dropped(),
+            dropped=self._dropped_parts(),
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
@@ -198,7 +198,7 @@ class _Execution:
         )
         self.targets[number].commit(commit, lambda: self.committed.append(sink))
 
-    def _dropped(self) -> tuple[Part, ...]:
+    def _dropped_parts(self) -> tuple[Part, ...]:
         """Parts that left some dataset because their input is gone, each once."""
         found: dict[str, Part] = {}
         for manifest, keys in zip(self.manifests, self.plan.dropped, strict=True):
@@ -245,12 +245,14 @@ class _Execution:
 
     def _results(self, todo: Sequence[Planned]) -> Generator[TaskResult, None, None]:
         if self.recipe.limit is not None:
-            yield from self._limited(todo, self.recipe.limit)
+            yield from self._read_limited(todo, self.recipe.limit)
             return
         for results in self.prepared.engine().run(self.prepared.work(self.plan, todo)):
             yield from results
 
-    def _limited(self, todo: Sequence[Planned], limit: int) -> Generator[TaskResult, None, None]:
+    def _read_limited(
+        self, todo: Sequence[Planned], limit: int
+    ) -> Generator[TaskResult, None, None]:
         """The first rows of each source, in the dataset's order, in this process."""
         left: dict[str, int] = {}
         for planned in todo:

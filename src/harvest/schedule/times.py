@@ -123,14 +123,14 @@ class Times:
         minutes, hours, days, months, weekdays = self.sets()
         of_week = ",".join(_DAYS[n].capitalize() for n in sorted(weekdays))
         of_week = "" if len(weekdays) == 7 else f"{of_week} "
-        month, day = _listed(months, 12), _listed(days, 31)
-        clock = f"{_listed(hours, 24)}:{_listed(minutes, 60)}:00"
+        month, day = _enumerate(months, 12), _enumerate(days, 31)
+        clock = f"{_enumerate(hours, 24)}:{_enumerate(minutes, 60)}:00"
         if self._either_day:
             return [f"*-{month}-{day} {clock}", f"{of_week}*-{month}-* {clock}"]
         return [f"{of_week}*-{month}-{day} {clock}"]
 
 
-def _listed(values: frozenset[int], most: int) -> str:
+def _enumerate(values: frozenset[int], most: int) -> str:
     return "*" if len(values) == most else ",".join(f"{n:02d}" for n in sorted(values))
 
 

@@ -169,7 +169,7 @@ def recover(sink: Sink, manifest: Manifest) -> None:
     files = manifest.files()
     sink.finish(Publication(parts=files, staged={}, old=files, token=manifest.token))
     fault.point("recover.finished")
-    _tidy(state, manifest, keep_staging=_finished(state))
+    _tidy(state, manifest, keep_staging=_finished_names(state))
 
 
 def drop_staged(state: Path, manifest: Manifest) -> None:
@@ -179,7 +179,7 @@ def drop_staged(state: Path, manifest: Manifest) -> None:
 
 def drop_unfinished(state: Path) -> None:
     """Remove the staging directories of partitions that were not finished."""
-    _clear_staging(state, _finished(state))
+    _clear_staging(state, _finished_names(state))
 
 
 def _move_back(published: Path, file: PartFile, staged: Path) -> None:
@@ -190,7 +190,7 @@ def _move_back(published: Path, file: PartFile, staged: Path) -> None:
     fault.point("recover.move_back")
 
 
-def _finished(state: Path) -> set[str]:
+def _finished_names(state: Path) -> set[str]:
     return {directory.name for directory in finished(state)}
 
 

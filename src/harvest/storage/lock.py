@@ -253,7 +253,7 @@ class Holder:
             boot=_text("/proc/sys/kernel/random/boot_id"),
             space=_space(),
             pid=os.getpid(),
-            started=_started(os.getpid()),
+            started=_start_of(os.getpid()),
             since=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
         )
 
@@ -280,7 +280,7 @@ class Holder:
         """Whether this machine knows that it has ended."""
         if not (self.same_kernel() and self.space and self.space == _space()):
             return False
-        return _started(self.pid) != self.started
+        return _start_of(self.pid) != self.started
 
 
 def _age_s(path: Path) -> float:
@@ -293,7 +293,7 @@ def _age_s(path: Path) -> float:
         probe.unlink()
 
 
-def _started(pid: int) -> str:
+def _start_of(pid: int) -> str:
     """When a process began; empty where there is none."""
     # the name, in parentheses, may hold anything; the start is the 20th field behind it
     return (_text(f"/proc/{pid}/stat").rpartition(")")[2].split() + [""] * 20)[19]

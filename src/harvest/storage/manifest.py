@@ -204,12 +204,12 @@ class Manifest:
                     remedy="use the version of harvest that wrote it, or harvest into a new place",
                 )
             if data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] != _seal(data):
-                raise _damaged(path, "checksum")
+                raise _damage(path, "checksum")
             values = {key: document[key] for key in _PLAIN}
             parts = [_converter().structure(p, Part) for p in document["parts"]]
             schemas = _converter().structure(document.get("schemas", {}), dict[str, Schema])
         except (orjson.JSONDecodeError, KeyError, TypeError, cattrs.BaseValidationError) as error:
-            raise _damaged(path, type(error).__name__) from error
+            raise _damage(path, type(error).__name__) from error
         values |= {key: tuple(values[key]) for key in ("runs", "kept")}
         names = (values["run"], values["token"], *values["runs"], *values["kept"])
         astray = next((name for name in names if name and not is_name(name)), None)
@@ -237,11 +237,11 @@ class Manifest:
             "schemas": _converter().unstructure(self.schemas),
             "parts": [],
         }
-        data = bytearray(_indented(document).removesuffix(b"]\n}"))
+        data = bytearray(_indent(document).removesuffix(b"]\n}"))
         # one by one: as plain containers, all parts would take several times their bytes
         for number, part in enumerate(self):
             data += b",\n    " if number else b"\n    "
-            data += _indented(_converter().unstructure(part)).replace(b"\n", b"\n    ")
+            data += _indent(_converter().unstructure(part)).replace(b"\n", b"\n    ")
         data += b"\n  ]\n}" if self.parts else b"]\n}"
         data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] = _seal(data)
         write_atomically(path, data)
@@ -250,7 +250,7 @@ class Manifest:
 _PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")
 
 
-def _indented(value: Any) -> bytes:
+def _indent(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
@@ -263,7 +263,7 @@ def _seal(data: bytes | bytearray) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _damaged(path: Path, what: str) -> DatasetError:
+def _damage(path: Path, what: str) -> DatasetError:
     return DatasetError(
         f"the manifest is damaged ({what})",
         where=str(path),

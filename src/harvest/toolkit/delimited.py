@@ -175,7 +175,7 @@ def blocks(
         starts, stops, damages, rest = _split(data, not piece, len(data) > record_limit)
         if len(starts) or damages:
             consumed = data[: len(data) - len(rest)]
-            block, number = _numbered(consumed, starts, stops, damages, number, count_lines)
+            block, number = _number_lines(consumed, starts, stops, damages, number, count_lines)
             yield attrs.evolve(block, read_bytes=read)
             read, want = 0, size
         elif len(rest) > record_limit:
@@ -251,7 +251,7 @@ def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Span
     return np.array(starts, np.int64), np.array(stops, np.int64), damages, data[position:]
 
 
-def _numbered(
+def _number_lines(
     data: bytes,
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],

@@ -87,7 +87,7 @@ class Inputs:
                 seen[path] = before
             else:
                 changed = True
-                seen[path] = _seen(stamp, new=before is None)
+                seen[path] = _first_look(stamp, new=before is None)
         self._seen = seen
         now = time.monotonic()
         self._waiting = {path: self._waiting.get(path, now) for path in self.pending()}
@@ -126,7 +126,7 @@ class Inputs:
         for path in self._others:
             for entry, stamp in self._one(path):
                 if entry not in self._seen:
-                    self._seen[entry] = _seen(stamp, new=True)
+                    self._seen[entry] = _first_look(stamp, new=True)
                     self._waiting[entry] = now
         return {
             path
@@ -209,7 +209,7 @@ def _stamp(path: str) -> tuple[Stamp, os.stat_result | None]:
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino), found
 
 
-def _seen(stamp: Stamp, *, new: bool) -> _Seen:
+def _first_look(stamp: Stamp, *, new: bool) -> _Seen:
     """A state that this look found first; nobody writes into a directory or what is not there."""
     now = time.monotonic()
     if len(stamp) < _OF_FILE:

@@ -74,7 +74,7 @@ class Notifications:
     ):
         self.failure: str | None = None
         self._directories = directories
-        self._wanted = wanted
+        self._is_input = wanted
         self._ring = ring
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -92,7 +92,7 @@ class Notifications:
         try:
             for changes in watchfiles.watch(
                 *self._directories,
-                watch_filter=lambda _, path: self._wanted(path),
+                watch_filter=lambda _, path: self._is_input(path),
                 debounce=_SIGN_OF_LIFE_MS,
                 step=_STEP_MS,
                 rust_timeout=_SIGN_OF_LIFE_MS,
@@ -160,7 +160,7 @@ class Listening:
         instead = self._instead or self._why_not()
         roots = ", ".join(map(printable_line, self._inputs.roots))
         if instead is None:
-            self._to = Notifications(self._inputs.roots, self._wanted, self._bell.ring)
+            self._to = Notifications(self._inputs.roots, self._is_input, self._bell.ring)
             self._note(f"watching {roots}")
         else:
             self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
@@ -171,7 +171,7 @@ class Listening:
             self._to.close()
             self._to = None
 
-    def _wanted(self, path: str) -> bool:
+    def _is_input(self, path: str) -> bool:
         return path not in self._inputs.ours
 
     def _why_not(self) -> str | None:

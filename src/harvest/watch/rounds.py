@@ -60,7 +60,7 @@ def make_round(
     listed, failures = _list(uses)
     left = inputs.leave((p for _, partition in listed for p in partition.inputs), patience_s)
     own = sorted({partition.origin for _, partition in listed if _is_own(partition, inputs)})
-    only = _wanted(listed, left, inputs)
+    only = _keys_to_read(listed, left, inputs)
     result = None
     if listed:
         result = carry_out(
@@ -112,7 +112,7 @@ def _list(uses: Iterable[SourceUse]) -> tuple[Listed, dict[str, str]]:
     return listed, failures
 
 
-def _wanted(listed: Listed, left: set[str], inputs: Inputs) -> dict[str, tuple[str, str]]:
+def _keys_to_read(listed: Listed, left: set[str], inputs: Inputs) -> dict[str, tuple[str, str]]:
     """Keys of the partitions to be read, as :class:`Job` takes them.
 
     What is of one origin is read in one round, since its partitions may be cut anew.

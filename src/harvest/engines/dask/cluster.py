@@ -24,7 +24,7 @@ from harvest.batch import Options
 from harvest.engines.pool import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
 
-__all__ = ["DaskConfig", "connected", "library"]
+__all__ = ["DaskConfig", "connect", "library"]
 
 _OF_SLURM: Final = (
     "partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory",
@@ -143,7 +143,7 @@ def library(name: str) -> Any:
 
 
 @contextlib.contextmanager
-def connected(config: DaskConfig, workers: int | None, size_bytes: int) -> Iterator[Any]:
+def connect(config: DaskConfig, workers: int | None, size_bytes: int) -> Iterator[Any]:
     """A client of the cluster; what was started for it is stopped afterwards.
 
     Raises UsageError when Dask is not installed, HarvestError when no scheduler answers.

@@ -22,7 +22,7 @@ from harvest.engines.requirements import Absolute, Terms, refusal, terms_for
 from harvest.errors import HarvestError
 from harvest.pipeline.task import Progress, Task, TaskResult
 
-from .cluster import DaskConfig, connected, library
+from .cluster import DaskConfig, connect, library
 
 __all__ = ["DaskEngine"]
 
@@ -48,7 +48,7 @@ class DaskEngine(Engine):
         wanted = self.workers and min(self.workers, len(work.bundles))
         absolute = Absolute()  # workers have other working directories
         with (
-            connected(self.config, wanted, work.size_bytes) as client,
+            connect(self.config, wanted, work.size_bytes) as client,
             terms_for(work.tasks) as terms,
         ):
             tasks = ClusterTasks(
@@ -150,20 +150,20 @@ class ClusterTasks:
                 result = future.result()
             yield result
         elif status == "error":
-            self._failed(given, future.exception())
+            self._handle_error(given, future.exception())
         else:
             self._require_connection()
-            self._again(given, f"the scheduler dropped it ({status})")
+            self._give_again(given, f"the scheduler dropped it ({status})")
         future.release()
 
-    def _failed(self, given: _Given, error: BaseException) -> None:
+    def _handle_error(self, given: _Given, error: BaseException) -> None:
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, ImportError):
             raise refusal("a worker", [str(error.__cause__)]) from error
         if not isinstance(error, library("distributed").KilledWorker):
             raise error
-        self._again(given, str(error).partition(". ")[0])
+        self._give_again(given, str(error).partition(". ")[0])
 
-    def _again(self, given: _Given, reason: str) -> None:
+    def _give_again(self, given: _Given, reason: str) -> None:
         if given.lost >= self.config.retries:
             raise HarvestError(
                 f"its workers were lost again and again: {reason}",
@@ -197,13 +197,13 @@ class ClusterTasks:
             self.threads = sum(self.client.nthreads().values())
         if self.threads:
             self.seen = self.looked
-        elif self.looked - self.seen > self.config.timeout and not self._queued():
+        elif self.looked - self.seen > self.config.timeout and not self._may_wait():
             raise HarvestError(
                 f"the Dask cluster has had no worker for {self.config.timeout:.0f} s",
                 remedy="start workers, or raise dask.timeout; finished partitions are kept",
             )
 
-    def _queued(self) -> bool:
+    def _may_wait(self) -> bool:
         """Whether workers are jobs that may wait long for their turn."""
         return not self.config.existing and self.config.cluster == "slurm"
 

@@ -109,7 +109,7 @@ class SlurmEngine(Engine):
         """
         if not self.config.wait:
             self._detach(work)
-        return self._attached(work)
+        return self._attach(work)
 
     def scripts(self, work: Work) -> Sequence[str]:
         """The array's script, and the last job's where the run is not to wait."""
@@ -125,12 +125,12 @@ class SlurmEngine(Engine):
             jobs.append(self._last_job(directory, work.recipe, jobs))
         return [str(script) for script in Batch(directory).scripts(*jobs)]
 
-    def _attached(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+    def _attach(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
         directory = self._directory(work.tasks)
-        chunks = _chunks(_prepared(work, work.tasks), self.config.tasks_per_job)
+        chunks = _chunks(_prepare(work, work.tasks), self.config.tasks_per_job)
         write_tasks(directory / "tasks", chunks)
         watch = _Watch(directory, chunks, self.config.retries, work.on_progress)
-        batch, _ = _submitted(directory, self._job(directory, chunks))
+        batch, _ = _submit(directory, self._job(directory, chunks))
         try:
             for result in watch.results(batch):
                 yield (result,)
@@ -153,13 +153,13 @@ class SlurmEngine(Engine):
         lasting = [task for task in tasks if not task.targets[0][1].live]
         jobs = []
         if lasting:
-            chunks = _chunks(_prepared(work, lasting), self.config.tasks_per_job)
+            chunks = _chunks(_prepare(work, lasting), self.config.tasks_per_job)
             write_tasks(directory / "tasks", chunks)
             jobs.append(self._job(directory, chunks))
         else:
             directory.mkdir(mode=0o700, parents=True)
         self._write_recipe(directory, work.recipe)
-        _, ids = _submitted(directory, *jobs, self._last_job(directory, work.recipe, jobs))
+        _, ids = _submit(directory, *jobs, self._last_job(directory, work.recipe, jobs))
         shown = printable(str(directory))
         raise Submitted(
             f"submitted as Slurm job {' and '.join(map(str, ids))}; the last one commits",
@@ -218,7 +218,7 @@ class SlurmEngine(Engine):
         path.write_text(rest.to_toml(), encoding="utf-8")
 
 
-def _submitted(directory: Path, *jobs: Job) -> tuple[Batch, list[int]]:
+def _submit(directory: Path, *jobs: Job) -> tuple[Batch, list[int]]:
     """The batch of these jobs and their ids; nothing is left of it when submitting fails."""
     batch = Batch(directory)
     try:
@@ -250,7 +250,7 @@ def _refuse_what_cannot_be_left(tasks: Sequence[Task]) -> None:
                 )
 
 
-def _prepared(work: Work, tasks: Iterable[Task]) -> list[Task]:
+def _prepare(work: Work, tasks: Iterable[Task]) -> list[Task]:
     """Tasks as they are written down for the jobs, one by one: each array task bundles its own."""
     ready: list[Task] = []
     for task in tasks:
@@ -326,11 +326,11 @@ class _Watch:
                     if asked - answered > PATIENCE_S:
                         raise
             # after Slurm was asked: what it calls ended is staged by now
-            yield from self._staged()
+            yield from self._results_staged()
             if found and self._judge(found):
                 pause = FIRST_PAUSE_S
 
-    def _staged(self) -> Iterator[TaskResult]:
+    def _results_staged(self) -> Iterator[TaskResult]:
         self._look()
         for number in list(self.waiting):
             left = []

@@ -49,8 +49,8 @@ def write_tasks(folder: Path, chunks: Sequence[Sequence[Task]]) -> None:
     sinks = _distinct(sink for task in tasks for sink, _ in task.targets)
     plugins = manager()
     document = {
-        "sources": [_named(source, plugins) for source in sources],
-        "sinks": [_named(sink, plugins) for sink in sinks],
+        "sources": [_name(source, plugins) for source in sources],
+        "sinks": [_name(sink, plugins) for sink in sinks],
         "on_error": tasks[0].on_error,
         "max_rejects": tasks[0].max_rejects,
         "versions": versions_for(tasks),
@@ -83,8 +83,8 @@ def read_tasks(folder: Path, number: int) -> list[Task]:
     run = json.loads((folder / _RUN).read_bytes())
     Terms(versions=tuple((name, wanted) for name, wanted in run["versions"])).require()
     plugins = manager()
-    sources = [_made(plugins.source(item["name"]), item) for item in run["sources"]]
-    sinks = [_made(plugins.sink(item["name"]), item) for item in run["sinks"]]
+    sources = [_make(plugins.source(item["name"]), item) for item in run["sources"]]
+    sinks = [_make(plugins.sink(item["name"]), item) for item in run["sinks"]]
     return [
         Task(
             source=sources[item["source"]],
@@ -142,7 +142,7 @@ def _distinct(items: Any) -> list[Any]:
     return list({id(item): item for item in items}.values())
 
 
-def _named(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
+def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
     """A source or sink as its name, location and settings."""
     kind = "source" if isinstance(item, Source) else "sink"
     find = plugins.source if kind == "source" else plugins.sink
@@ -155,7 +155,7 @@ def _named(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
     return {"name": item.name, "location": item.location, "config": _fields(item.config)}
 
 
-def _made(cls: Any, document: dict[str, Any]) -> Any:
+def _make(cls: Any, document: dict[str, Any]) -> Any:
     config = {name: from_json(value) for name, value in document["config"].items()}
     return cls(document["location"], cls.Config(**config))
 
