@@ -167,9 +167,10 @@ class PreparedRun:
         Raises UsageError for an unknown name.
         """
         recipe = self.recipe
-        return self.plugins.engine(recipe.engine)(
+        engine: Engine = self.plugins.engine(recipe.engine)(
             workers=recipe.workers, **recipe.settings.get(recipe.engine, {})
         )
+        return engine
 
     def work(self, plan: Plan, todo: Iterable[Planned]) -> Work:
         """What the engine is given of a plan."""
