@@ -22,18 +22,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import tomli_w
 
 from harvest.errors import ConfigError, UsageError, suggestion
 
-__all__ = ["Endpoint", "Recipe", "load_recipe", "parse_setting"]
+__all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 
-ON_ERROR = ("reject", "fail")
-DELETED = ("keep", "drop")
-SCHEMA_DRIFT = ("evolve", "freeze", "reject")
+DELETED: Final = ("keep", "drop")
 
 
 @attrs.frozen
@@ -47,9 +45,41 @@ class Endpoint:
         return f"{self.name}:{self.location}" if self.name else self.location
 
 
+def _word(*words: str) -> Any:
+    """An option of a run that is one of these words; the first is the default."""
+
+    def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
+        if value not in words:
+            raise ConfigError(
+                f"{field.name.replace('_', '-')} {value!r} is unknown",
+                remedy=f"use {', '.join(words[:-1])} or {words[-1]}",
+            )
+
+    return attrs.field(default=words[0], validator=check, metadata={"kind": str})
+
+
+def _number(*, least: int, recorded: bool = True) -> Any:
+    """An option of a run that is a whole number, or None.
+
+    recorded: whether the record of a run holds it.
+    """
+
+    def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
+        if value is None:
+            return
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            option = field.name.replace("_", "-")
+            raise ConfigError(f"{option} {value!r} is not a whole number of at least {least}")
+
+    return attrs.field(default=None, validator=check, metadata={"kind": int, "recorded": recorded})
+
+
 @attrs.frozen(kw_only=True)
 class Recipe:
     """Everything a run needs to know.
+
+    An option of a run is declared here alone, with what it may be; recipe files, the record of a
+    run and the documentation follow.
 
     settings: plugin name -> key -> value.
     workers: None for as many as make sense on this machine.
@@ -62,32 +92,14 @@ class Recipe:
     sources: tuple[Endpoint, ...] = ()
     sinks: tuple[Endpoint, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
-    engine: str = "local"
-    workers: int | None = attrs.field(default=None)
-    on_error: str = "reject"
-    max_rejects: int | None = None
-    limit: int | None = None
-    deleted: str = "keep"
-    keep_runs: int | None = None
-    schema_drift: str = "evolve"
-
-    def __attrs_post_init__(self) -> None:
-        if self.on_error not in ON_ERROR:
-            raise ConfigError(f"on-error {self.on_error!r} is unknown", remedy="use reject or fail")
-        if self.deleted not in DELETED:
-            raise ConfigError(f"deleted {self.deleted!r} is unknown", remedy="use keep or drop")
-        if self.schema_drift not in SCHEMA_DRIFT:
-            raise ConfigError(
-                f"schema-drift {self.schema_drift!r} is unknown",
-                remedy="use evolve, freeze or reject",
-            )
-        for name, least in (("workers", 1), ("max_rejects", 0), ("limit", 1), ("keep_runs", 0)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                option = name.replace("_", "-")
-                raise ConfigError(f"{option} {value!r} is not a whole number of at least {least}")
+    engine: str = attrs.field(default="local", metadata={"kind": str})
+    workers: int | None = _number(least=1)
+    on_error: str = _word("reject", "fail")
+    max_rejects: int | None = _number(least=0)
+    limit: int | None = _number(least=1)
+    deleted: str = _word(*DELETED)
+    keep_runs: int | None = _number(least=0, recorded=False)
+    schema_drift: str = _word("evolve", "freeze", "reject")
 
     def merged(self, **changes: Any) -> Recipe:
         """This recipe with what the command line says on top; None and empty say nothing."""
@@ -100,11 +112,10 @@ class Recipe:
     def to_toml(self) -> str:
         """The recipe as TOML that ``load_recipe`` reads back to an equal one."""
         document: dict[str, Any] = {}
-        blank = Recipe()
         run = {
-            name.replace("_", "-"): getattr(self, name)
-            for name in (key.replace("-", "_") for key in _RUN_KEYS)
-            if getattr(self, name) is not None and getattr(self, name) != getattr(blank, name)
+            word: value
+            for word, field in run_options().items()
+            if (value := getattr(self, field.name)) not in (None, field.default)
         }
         if run:
             document["run"] = run
@@ -118,16 +129,10 @@ class Recipe:
         return tomli_w.dumps(document)
 
 
-_RUN_KEYS = {
-    "engine": str,
-    "workers": int,
-    "on-error": str,
-    "max-rejects": int,
-    "limit": int,
-    "deleted": str,
-    "keep-runs": int,
-    "schema-drift": str,
-}
+def run_options() -> dict[str, attrs.Attribute[Any]]:
+    """The fields of a recipe that are options of a run, by the word that names them in a recipe."""
+    fields = attrs.fields(Recipe)
+    return {field.name.replace("_", "-"): field for field in fields if "kind" in field.metadata}
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -144,8 +149,9 @@ def load_recipe(path: Path) -> Recipe:
         raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
     _check_keys(document, ("run", "source", "sink", "set"), path, "table")
     run = document.get("run", {})
-    _check_keys(run, tuple(_RUN_KEYS), path, "key of [run]")
-    for key, kind in _RUN_KEYS.items():
+    _check_keys(run, tuple(run_options()), path, "key of [run]")
+    for key, field in run_options().items():
+        kind = field.metadata["kind"]
         if key in run and (not isinstance(run[key], kind) or isinstance(run[key], bool)):
             raise ConfigError(
                 f"[run] {key} = {run[key]!r} is not of type {kind.__name__}", where=str(path)

@@ -29,7 +29,7 @@ from harvest.toolkit.texts import printable
 
 from .account import account_of
 from .plan import SourceUse
-from .recipe import Endpoint, Recipe
+from .recipe import Endpoint, Recipe, run_options
 
 __all__ = ["HIDDEN", "describe_rollback", "describe_run", "recipe_of", "without_secrets"]
 
@@ -75,13 +75,11 @@ def describe_run(
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
             "plugins": sorted({part.plugin for part in parts}),
             "settings": _without_secrets(recipe.settings, (use.source for use in uses)),
-            "engine": recipe.engine,
-            "workers": recipe.workers,
-            "on_error": recipe.on_error,
-            "max_rejects": recipe.max_rejects,
-            "limit": recipe.limit,
-            "deleted": recipe.deleted,
-            "schema_drift": recipe.schema_drift,
+            **{
+                field.name: getattr(recipe, field.name)
+                for field in run_options().values()
+                if field.metadata.get("recorded", True)
+            },
             "force": force,
             "partitions": len(parts),
             "replaced": replaced,
