@@ -172,10 +172,11 @@ def blocks(
         begin = b""
         if not piece and data and not (require_final_newline or data.endswith(b"\n")):
             data += b"\n"
-        starts, stops, damages, rest = _split(data, not piece, len(data) > record_limit)
-        if len(starts) or damages:
+        spans = _split(data, not piece, len(data) > record_limit)
+        rest = spans.rest
+        if len(spans.starts) or spans.damages:
             consumed = data[: len(data) - len(rest)]
-            block, number = _number_lines(consumed, starts, stops, damages, number, count_lines)
+            block, number = _number_lines(consumed, spans, number, count_lines)
             yield attrs.evolve(block, read_bytes=read)
             read, want = 0, size
         elif len(rest) > record_limit:
@@ -192,11 +193,26 @@ def blocks(
             return
 
 
-_Spans = tuple["NDArray[np.int64]", "NDArray[np.int64]", list[tuple[int, int, str]], bytes]
+@attrs.frozen
+class _DamagedLine:
+    """Where a line is that is not a record, and why."""
+
+    start: int
+    stop: int
+    reason: str
+
+
+@attrs.frozen(eq=False)
+class _Spans:
+    """Where the records in a piece of a file are; rest: what is unfinished behind them."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    damages: list[_DamagedLine]
+    rest: bytes
 
 
 def _split(data: bytes, final: bool, force: bool) -> _Spans:
-    """Spans of the records in ``data``, spans of damaged lines, and the unfinished rest."""
     buffer = np.frombuffer(data, np.uint8)
     ends = _ends(buffer)
     if ends is None:
@@ -204,11 +220,11 @@ def _split(data: bytes, final: bool, force: bool) -> _Spans:
     cut = int(ends[-1]) if len(ends) else 0
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if len(ends) else ends
     if cut < len(data) and (final or (force and not cut)):
-        more_starts, more_stops, damages, rest = _split_slowly(data, cut, final, force)
-        starts = np.concatenate([starts, more_starts])
-        ends = np.concatenate([ends, more_stops])
-        return starts, ends, damages, rest
-    return starts, ends, [], data[cut:]
+        more = _split_slowly(data, cut, final, force)
+        starts = np.concatenate([starts, more.starts])
+        ends = np.concatenate([ends, more.stops])
+        return _Spans(starts, ends, more.damages, more.rest)
+    return _Spans(starts, ends, [], data[cut:])
 
 
 def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
@@ -231,7 +247,7 @@ def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
 def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Spans:
     starts: list[int] = []
     stops: list[int] = []
-    damages: list[tuple[int, int, str]] = []
+    damages: list[_DamagedLine] = []
     while position < len(data):
         match = _RECORD.match(data, position)
         if match:
@@ -246,20 +262,14 @@ def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Span
         if newline < 0 and not final:
             break  # a line whose end is not read yet
         stop = newline + 1 if newline >= 0 else len(data)
-        damages.append((position, stop, MISPLACED if newline >= 0 else CUT))
+        damages.append(_DamagedLine(position, stop, MISPLACED if newline >= 0 else CUT))
         position = stop
-    return np.array(starts, np.int64), np.array(stops, np.int64), damages, data[position:]
+    return _Spans(np.array(starts, np.int64), np.array(stops, np.int64), damages, data[position:])
 
 
-def _number_lines(
-    data: bytes,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    damages: list[tuple[int, int, str]],
-    first: int,
-    count_lines: bool,
-) -> tuple[Block, int]:
+def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> tuple[Block, int]:
     """The block of these spans, without blank lines, and the number of what follows it."""
+    starts, stops = spans.starts, spans.stops
     lengths = stops - starts
     buffer = np.frombuffer(data, np.uint8)
     blank = lengths == 1
@@ -267,7 +277,7 @@ def _number_lines(
         blank |= (lengths == 2) & (buffer[starts] == _CR)
     if blank.any():
         starts, stops = starts[~blank], stops[~blank]
-    places = np.array([place for place, _, _ in damages], np.int64)
+    places = np.array([line.start for line in spans.damages], np.int64)
     if count_lines:
         newlines = np.flatnonzero(buffer == _LF)
         numbers = first + np.searchsorted(newlines, starts)
@@ -279,8 +289,8 @@ def _number_lines(
         own = first + np.searchsorted(starts, places) + np.arange(len(places))
         following = first + len(starts) + len(places)
     hurt = tuple(
-        Damage(number, data[start:stop].rstrip(b"\r\n"), reason)
-        for number, (start, stop, reason) in zip(own.tolist(), damages, strict=True)
+        Damage(number, data[line.start : line.stop].rstrip(b"\r\n"), line.reason)
+        for number, line in zip(own.tolist(), spans.damages, strict=True)
     )
     block = Block(data, starts, stops, numbers, hurt, int(blank.sum()))
     if hurt or block.blank:
