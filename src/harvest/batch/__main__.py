@@ -7,11 +7,11 @@ import sys
 from harvest.errors import HarvestError
 from harvest.toolkit.texts import printable_line
 
+from .app import app
+
 
 def main() -> int:
     """Call a command; errors become one line and an exit code."""
-    from .app import app
-
     try:
         return int(app(standalone_mode=False) or 0)
     except HarvestError as error:
