@@ -171,14 +171,14 @@ class Batch:
         """
         jobs = self._jobs()
         submissions = [submission for job in jobs for submission in job.submissions]
-        known = slurm.queued(submissions)
+        known = slurm.queued_tasks(submissions)
         unknown = [
             submission
             for job in jobs
             for submission in job.submissions
             if any(task not in known for task in job.latest().values())
         ]
-        accounted = slurm.ended(unknown) if unknown else {}
+        accounted = slurm.ended_tasks(unknown) if unknown else {}
         return [job_status(job, known, accounted) for job in jobs]
 
     def wait(

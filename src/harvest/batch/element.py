@@ -24,7 +24,7 @@ from .files import JOB, STATE, read, write
 __all__ = ["main"]
 
 
-class _Task:
+class _ArrayTask:
     """One array task while it runs."""
 
     def __init__(self, directory: Path):
@@ -98,7 +98,7 @@ def main() -> int:
     if len(sys.argv) != 2:
         print("usage: python -m harvest.batch.element DIRECTORY", file=sys.stderr)
         return ExitCode.USAGE
-    return _Task(Path(sys.argv[1])).run()
+    return _ArrayTask(Path(sys.argv[1])).run()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from harvest.errors import HarvestError, UsageError
 
 from .files import Submission
 
-__all__ = ["SlurmError", "Task", "TaskState", "cancel", "ended", "queued", "submit"]
+__all__ = ["SlurmError", "TaskId", "TaskState", "cancel", "ended_tasks", "queued_tasks", "submit"]
 
 _TIMEOUT_S: Final = 120.0
 
@@ -53,7 +53,7 @@ class TaskState:
         return self.waiting or self.state in _RUNNING
 
 
-Task = tuple[int, int | None]
+TaskId = tuple[int, int | None]
 """A job id and, of an array, the task's number."""
 
 
@@ -75,9 +75,9 @@ def submit(
     return int(number), cluster
 
 
-def queued(submissions: Iterable[Submission]) -> dict[Task, TaskState]:
+def queued_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
     """The tasks that Slurm still knows, those that ended some minutes ago among them."""
-    found: dict[Task, TaskState] = {}
+    found: dict[TaskId, TaskState] = {}
     for cluster, ids in _by_cluster(submissions).items():
         text = _call(
             ["squeue", *_on(cluster), "--noheader", "--all", "--array", "--states=all",
@@ -91,9 +91,9 @@ def queued(submissions: Iterable[Submission]) -> dict[Task, TaskState]:
     return found
 
 
-def ended(submissions: Iterable[Submission]) -> dict[Task, TaskState]:
+def ended_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
     """How tasks ended, by Slurm's accounting; empty on a cluster that keeps none."""
-    found: dict[Task, TaskState] = {}
+    found: dict[TaskId, TaskState] = {}
     for cluster, ids in _by_cluster(submissions).items():
         try:
             text = _call(

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from .files import JOB, LOG, STATE, SUBMITTED, Submission, read
-from .slurm import Task, TaskState
+from .slurm import TaskId, TaskState
 
 __all__ = ["CommandStatus", "JobFiles", "JobStatus", "job_status"]
 
@@ -91,9 +91,9 @@ class JobFiles:
             for s in read(directory / SUBMITTED) or ()
         ]
 
-    def latest(self) -> dict[int, Task]:
+    def latest(self) -> dict[int, TaskId]:
         """The last submission of each array task, by its number."""
-        found: dict[int, Task] = {}
+        found: dict[int, TaskId] = {}
         for submission in self.submissions:
             if submission.tasks is None:
                 found[0] = (submission.job_id, None)
@@ -103,7 +103,7 @@ class JobFiles:
 
 
 def job_status(
-    job: JobFiles, known: Mapping[Task, TaskState], accounted: Mapping[Task, TaskState]
+    job: JobFiles, known: Mapping[TaskId, TaskState], accounted: Mapping[TaskId, TaskState]
 ) -> JobStatus:
     """A job's status from its files, Slurm's queue and Slurm's accounting."""
     latest = job.latest()

@@ -20,10 +20,17 @@ from harvest.api.sink import Sink
 from harvest.errors import SourceError
 from harvest.storage.manifest import Part, write_parts
 from harvest.storage.small import write_small_parts
-from harvest.storage.staging import ATTEMPTS, BUNDLED, STAGING, bundle_name
+from harvest.storage.staging import (
+    ATTEMPTS,
+    BUNDLED,
+    STAGING,
+    bundle_name,
+    make_attempt,
+    put_in_place,
+)
 from harvest.toolkit.texts import printable
 
-from .reading import Reading, Small, make_attempt, put_in_place
+from .reading import Reading, Small
 from .task import Progress, Task, TaskResult, source_errors
 
 __all__ = ["bundles", "harvest_partitions", "prepare_tasks"]

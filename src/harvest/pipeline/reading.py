@@ -1,17 +1,11 @@
-"""Reading one partition and staging what it gives; few rows are left to be staged with others.
-
-A partition may be attempted twice at a time: a worker that was given up for lost may live on.
-Each attempt therefore works in a directory of its own, and the first that is complete is put in
-place, by one rename; the others are thrown away.
-"""
+"""Reading one partition and staging what it gives; few rows are left to be staged with others."""
 
 from __future__ import annotations
 
-import errno
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +23,15 @@ from harvest.storage.fingerprint import fingerprint
 from harvest.storage.manifest import Part, write_part
 from harvest.storage.rejects import RejectWriter
 from harvest.storage.small import SMALL_BYTES
-from harvest.storage.staging import ATTEMPTS, DONE, REJECTS, STAGING, parts_in, remove_tree
+from harvest.storage.staging import (
+    ATTEMPTS,
+    DONE,
+    REJECTS,
+    STAGING,
+    make_attempt,
+    put_in_place,
+    remove_tree,
+)
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import printable
 
@@ -37,7 +39,7 @@ from .drift import FrozenColumns
 from .rows import typed_tables
 from .task import Progress, SourceRejected, Task, source_errors
 
-__all__ = ["Reading", "Small", "make_attempt", "put_in_place"]
+__all__ = ["Reading", "Small"]
 
 _REPORT_EVERY_S = 0.2
 
@@ -355,32 +357,6 @@ def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> t
 def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
     size, digest = flush(directory / path)
     return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
-
-
-def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
-    """Make an attempt what is staged, unless another was faster: then take that."""
-    while True:
-        try:
-            attempt.rename(place)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-            faster = parts_in(place)
-            if not faster:  # left by a version without attempts, and never finished
-                remove_tree(place)
-                continue
-            shutil.rmtree(attempt)
-            return faster
-        fault.point("partition.placed")
-        return tuple(parts)
-
-
-def make_attempt(directory: Path) -> None:
-    """Make an attempt's directory."""
-    try:
-        directory.mkdir(exist_ok=True)
-    except FileNotFoundError:  # the first one
-        directory.mkdir(parents=True, exist_ok=True)
 
 
 class _Meter:

@@ -3,6 +3,10 @@
 A partition is staged in a directory of its own, ``staging/<stem>``, which ``_part.json``
 describes.  Small ones that were read together are staged in one directory, a *bundle*, and
 ``_parts.json`` describes them all.
+
+A partition may be attempted twice at a time: a worker that was given up for lost may live on.
+Each attempt therefore works in a directory of its own, and the first that is complete is put in
+place, by one rename; the others are thrown away.
 """
 
 from __future__ import annotations
@@ -12,10 +16,12 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
+
+from harvest import fault
 
 from .manifest import Part, read_part, read_parts
 
@@ -30,7 +36,9 @@ __all__ = [
     "clear_places",
     "finished",
     "is_bundle",
+    "make_attempt",
     "parts_in",
+    "put_in_place",
     "remove_tree",
     "staged_parts",
 ]
@@ -126,3 +134,29 @@ def remove_tree(directory: Path) -> None:
             directory = directory.rename(directory.with_name(f".gone-{secrets.token_hex(6)}"))
         else:
             return
+
+
+def make_attempt(directory: Path) -> None:
+    """Make an attempt's directory."""
+    try:
+        directory.mkdir(exist_ok=True)
+    except FileNotFoundError:  # the first one
+        directory.mkdir(parents=True, exist_ok=True)
+
+
+def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
+    """Make an attempt what is staged, unless another was faster: then take that."""
+    while True:
+        try:
+            attempt.rename(place)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            faster = parts_in(place)
+            if not faster:  # left by a version without attempts, and never finished
+                remove_tree(place)
+                continue
+            shutil.rmtree(attempt)
+            return faster
+        fault.point("partition.placed")
+        return tuple(parts)
