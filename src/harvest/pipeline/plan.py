@@ -149,8 +149,7 @@ def make_plan(
     replaced = [_replaced_keys(manifest, planned, set(seen)) for manifest in manifests]
     dropped = [drop & manifest.parts.keys() for manifest in manifests]
     if drop_deleted:
-        uses = {id(use): use for use, _ in listed}.values()
-        places = [place for use in uses for place in _place(use)]
+        places = list(_places(listed))
         dropped = [
             _gone_keys(manifest, places, seen) - others
             for manifest, others in zip(manifests, replaced, strict=True)
@@ -273,14 +272,15 @@ def _replaced_keys(
     )
 
 
-def _place(use: SourceUse) -> Iterator[tuple[str, str]]:
-    """A source's name with its location as origins may spell it."""
-    location = use.source.location
-    yield (use.source.name, location)
-    path = Path(location).expanduser()
-    if path.exists():
-        yield (use.source.name, printable(str(path.absolute())))
-        yield (use.source.name, printable(str(path.resolve())))
+def _places(listed: Listed) -> Iterator[tuple[str, str]]:
+    """Each source's name with its location as origins may spell it."""
+    for use in {id(use): use for use, _ in listed}.values():
+        name, location = use.source.name, use.source.location
+        yield (name, location)
+        path = Path(location).expanduser()
+        if path.exists():
+            yield (name, printable(str(path.absolute())))
+            yield (name, printable(str(path.resolve())))
 
 
 def _gone_keys(
