@@ -77,8 +77,10 @@ def leaving(code: int, report: Any) -> None:
 
 
 def endless_but_first(path: str, report: Any) -> None:
-    """The first call returns, and the others do not."""
+    """The first call returns once another worker is in the second, and the others do not."""
     with contextlib.suppress(FileExistsError), open(f"{path}.first", "x"):  # noqa: PTH123
+        while not Path(path).exists():
+            time.sleep(0.02)
         return
     endless(path, report)
 
