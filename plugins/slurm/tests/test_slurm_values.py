@@ -18,8 +18,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harvest_slurm import scalars
+from harvest_slurm.columns import Column
 from harvest_slurm.convert import Context, Converted, convert
-from harvest_slurm.grid import Column
 from harvest_slurm.ids import read_ids
 
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from harvest import ReadContext
 
+from .columns import RawRows
 from .convert import Context
-from .grid import RawRows
 from .ids import Ids, read_ids
 from .lost import LostJobs
 from .records import Job, Step
 from .rows import Built, build
-from .select import Selection
+from .selection import Selection
 
 __all__ = ["assemble"]
 

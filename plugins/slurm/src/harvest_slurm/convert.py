@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import scalars
+from .columns import Column, Shape
 from .digits import arrow
-from .grid import Column, Shape
 from .scalars import Word
 
 __all__ = ["Context", "Converted", "convert", "finish", "nulled", "series"]

@@ -18,8 +18,8 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 
 from .bounds import LONGEST
+from .columns import BatchRows, RawRows
 from .digits import PAD
-from .grid import BatchRows, RawRows
 from .layout import Layout
 from .quotes import after_record, first_misplaced, line_ends
 from .rejoin import Joiner

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .grid import Column
+from .columns import Column
 from .tres import usages
 
 __all__ = ["amount", "elapsed", "listed", "total_cpu"]

@@ -15,10 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .columns import Column
+from .compound import IdParts
 from .convert import series
 from .digits import arrow
-from .grid import Column
-from .parts import IdParts
 
 __all__ = ["PATTERN", "Ids", "is_id", "read_ids"]
 

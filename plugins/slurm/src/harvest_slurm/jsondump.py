@@ -23,7 +23,7 @@ from harvest import ReadContext
 from .jsonjob import job_row, step_rows
 from .jsonsplit import Broken, split_jobs
 from .records import Job, Step
-from .select import Selection
+from .selection import Selection
 
 __all__ = ["read_json"]
 

@@ -144,7 +144,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     from .assemble import assemble
     from .convert import Context
     from .layout import Layout
-    from .select import Selection, rules_of
+    from .selection import Selection, rules_of
     from .text import read_text
 
     options = {name: datetime.fromisoformat(value) for name, value in partition.options.items()}
@@ -179,7 +179,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
 
 @attrs.frozen
 class _Slice:
-    """Tells the rows that belong to one slice; a :class:`harvest_slurm.select.Place`.
+    """Tells the rows that belong to one slice; a :class:`harvest_slurm.selection.Place`.
 
     stray: it is the call for jobs that were cancelled before they became eligible.
     """

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import harvest
 
 from . import gaps
+from .columns import Column, RawRows
 from .convert import Context, Converted, convert
 from .fields import AMOUNTS, BY_NAME, canonical
-from .grid import Column, RawRows
 from .ids import Ids
 from .records import Job, Step
 

@@ -88,10 +88,10 @@ def _read_dump(
     from .assemble import assemble
     from .convert import Context
     from .csvtext import settle
-    from .fixed import read_fixed
+    from .fixed_width import read_fixed
     from .jsondump import read_json
     from .layout import HEAD_BYTES, delimiter_of, find_layout
-    from .select import Selection, rules_of
+    from .selection import Selection, rules_of
     from .text import read_text
 
     origin = partition.origin

@@ -16,12 +16,12 @@ import pyarrow as pa
 from harvest import ReadContext
 
 from .bounds import LONGEST, reject_line
+from .columns import GridRows, RawRows
+from .compound import simple_ids
 from .csvtext import CsvReader
 from .digits import PAD, spans_of
-from .grid import GridRows, RawRows
 from .ids import is_id
 from .layout import Layout
-from .parts import simple_ids
 from .rejoin import LINES, Joined, Joiner
 
 __all__ = ["BLOCK_BYTES", "read_text"]

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from . import scalars
+from .columns import Column
 from .convert import Converted, finish
 from .digits import arrow
-from .grid import Column
 from .scalars import Word
 
 __all__ = ["allocations", "parse", "usages"]

@@ -14,9 +14,9 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from . import digits, parts
+from . import compound, digits
+from .compound import Entries, IdParts
 from .digits import Spans, spans, spans_of
-from .parts import Entries, IdParts
 
 __all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "Shape"]
 
@@ -91,11 +91,11 @@ class Column:
 
     def id_parts(self) -> IdParts:
         """Job ids taken apart."""
-        return parts.id_parts(spans(self.text))
+        return compound.id_parts(spans(self.text))
 
     def entries(self, *, integers: bool) -> Entries | None:
         """Lists of ``key=amount``; None when it is unknown which texts are such lists."""
-        return parts.entries(spans(self.text), integers=integers)
+        return compound.entries(spans(self.text), integers=integers)
 
 
 class RawRows(Protocol):

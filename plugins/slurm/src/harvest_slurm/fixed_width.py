@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from harvest import ReadContext
 
 from .bounds import LONGEST, reject_line
-from .grid import BatchRows, RawRows
+from .columns import BatchRows, RawRows
 from .ids import PATTERN
 from .layout import Layout
 from .text import BLOCK_BYTES
