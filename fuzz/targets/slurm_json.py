@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harvest_slurm import jsonsplit
+from harvest_slurm import json_dump
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
 
@@ -24,11 +24,11 @@ def run(data: bytes) -> None:
     found = check_source(source)
     if found is None:
         return
-    usual, jsonsplit.BLOCK_BYTES = jsonsplit.BLOCK_BYTES, 700
+    usual, json_dump.BLOCK_BYTES = json_dump.BLOCK_BYTES, 700
     try:
         cut = check_source(source)
     finally:
-        jsonsplit.BLOCK_BYTES = usual
+        json_dump.BLOCK_BYTES = usual
     require(
         cut is not None and (cut.units, cut.written) == (found.units, found.written),
         "other units or rows in small blocks",

@@ -6,12 +6,11 @@ sound job.  From 0xf0 on the rest is the whole dump.
 
 from __future__ import annotations
 
-import functools
 from random import Random
 
-from harvest_slurm import text as slurm_text
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.text import read_text
 
 from ..invariant import check_source, write
 from ..mutate import change_lines
@@ -84,13 +83,12 @@ def run(data: bytes) -> None:
         return
     # where a damaged line may belong to its neighbour, the border of a block may decide: the rows
     # may differ then, but nothing may be lost
-    whole = slurm_text.read_text
-    small = (7, 40, 200, 1000)[first // 4 % 4]
-    slurm_text.read_text = functools.partial(whole, block_bytes=small)
+    usual = read_text.__kwdefaults__["block_bytes"]
+    read_text.__kwdefaults__["block_bytes"] = (7, 40, 200, 1000)[first // 4 % 4]
     try:
         check_source(SlurmSource(str(path), config), keep=keep)
     finally:
-        slurm_text.read_text = whole
+        read_text.__kwdefaults__["block_bytes"] = usual
 
 
 def _job(number: int, mark: str, end: bool) -> bytes:

@@ -37,7 +37,7 @@ class TestText(SlurmConformance):
 
 class TestJson(SlurmConformance):
     units = 3
-    blocks: ClassVar = {"harvest_slurm.jsonsplit:BLOCK_BYTES": (1, 50)}
+    blocks: ClassVar = {"harvest_slurm.json_dump:BLOCK_BYTES": (1, 50)}
 
     def sample(self, directory: Path) -> Path:
         times = {"elapsed": 60, "submission": 1700000000, "start": 1700000100, "end": 1700000160}

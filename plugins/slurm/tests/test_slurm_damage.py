@@ -13,11 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harvest.testing import Collected, collect
+from harvest.toolkit.spans import PAD
 from harvest_slurm import scalars, text
-from harvest_slurm.digits import PAD
 from harvest_slurm.ids import PATTERN
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.tres import parse
 
 UTC = ZoneInfo("UTC")
 
@@ -74,8 +73,12 @@ def plain(line: bytes) -> dict[str, Any] | None:
         "time": lambda value: scalars.time(value, UTC),
         "memory": scalars.memory,
         "int": scalars.integer,
-        "usage": lambda value: [(k, v if v is None else float(v)) for k, v in parse(value)],
-        "tres": lambda value: [(k, v if v is None else int(v)) for k, v in parse(value)],
+        "usage": lambda value: [
+            (k, v if v is None else float(v)) for k, v in scalars.resources(value)
+        ],
+        "tres": lambda value: [
+            (k, v if v is None else int(v)) for k, v in scalars.resources(value)
+        ],
     }
     said: dict[str, Any] = {"JobID": values.pop("JobID")}
     for name, value in values.items():

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.testing import Collected, collect
-from harvest_slurm import jsonsplit
+from harvest_slurm import json_dump
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.jsonsplit import Broken, split_jobs
+from harvest_slurm.json_dump import Broken, split_jobs
 from harvest_slurm.source import SlurmSource
 
 
@@ -137,7 +137,7 @@ def test_exit_codes_that_contradict_the_state_are_empty(tmp_path: Path) -> None:
     assert found.rows("slurm.job")[0]["exit_code"] is None
     assert found.rows("slurm.step")[0]["exit_code"] is None
     assert "2 exit codes read SUCCESS" in found.notes[0]
-    # later versions tell the truth
+    # later versions are right
     found = harvest(write(tmp_path / "k.json", [make_job(1, "lists", state="TIMEOUT")]))
     assert found.rows("slurm.job")[0]["exit_code"] == 0
 
@@ -224,12 +224,12 @@ def test_jobs_are_split_exactly(
 ) -> None:
     document = {**around, "jobs": jobs} if last else {"jobs": jobs, **around}
     data = json.dumps(document, indent=indent).encode()
-    before = jsonsplit.BLOCK_BYTES
-    jsonsplit.BLOCK_BYTES = block  # type: ignore[misc]
+    before = json_dump.BLOCK_BYTES
+    json_dump.BLOCK_BYTES = block  # type: ignore[misc]
     try:
         found = list(split_jobs(io.BytesIO(data)))
     finally:
-        jsonsplit.BLOCK_BYTES = before  # type: ignore[misc]
+        json_dump.BLOCK_BYTES = before  # type: ignore[misc]
     assert not [item for item in found if isinstance(item, Broken)]
     assert [json.loads(item) for item in found if isinstance(item, bytes)] == jobs
 
@@ -293,7 +293,7 @@ def test_each_element_is_a_row_or_a_reject(
             container[key] = change[1]
         elements += holder
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonsplit, "BLOCK_BYTES", block)
+        patch.setattr(json_dump, "BLOCK_BYTES", block)
         found = harvest(write(Path(folder) / "j.json", elements))
     # then jobs and rejects are as many as the elements, and what was not changed is a row
     assert len(found.rows("slurm.job")) + len(found.rejects) == len(elements)

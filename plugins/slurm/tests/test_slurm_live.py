@@ -43,11 +43,11 @@ def run(cluster: dict[str, str], *command: str, **env: str) -> str:
 
 
 def submit(cluster: dict[str, str], name: str, script: str, *options: str) -> int:
-    told = run(
+    listed = run(
         cluster, "sbatch", "--parsable", "-A", "main", "-o", "/dev/null", "-J", name, *options,
         "--wrap", script,
     )  # fmt: skip
-    return int(told.split(";")[0])
+    return int(listed.split(";")[0])
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +161,10 @@ def test_a_requeued_job_has_two_runs(found: Collected, jobs: dict[str, int]) -> 
 def test_live_says_what_sacct_says_in_json(
     found: Collected, jobs: dict[str, int], cluster: dict[str, str]
 ) -> None:
-    told = json.loads(run(cluster, "sacct", "-a", "--json", "-S", "now-2hours"))["jobs"]
+    reported = json.loads(run(cluster, "sacct", "-a", "--json", "-S", "now-2hours"))["jobs"]
     mine = {(row["job_id_raw"], row["submit_time"]): row for row in ours(found, jobs)}
     seen = 0
-    for job in told:
+    for job in reported:
         if (job["array"]["job_id"] or job["job_id"]) not in jobs.values():
             continue
         submitted = datetime.fromtimestamp(job["time"]["submission"], UTC)
@@ -293,6 +293,6 @@ def test_a_cluster_that_does_not_answer(
     broken.write_text("\n".join(lines) + "\n")
     monkeypatch.setenv("SLURM_CONF", str(broken))
     with pytest.raises(
-        SourceError, match=r"sacct (ended with status|does not tell its fields: sacct:)"
+        SourceError, match=r"sacct (ended with status|does not list its fields: sacct:)"
     ):
         harvest_live()

@@ -275,19 +275,19 @@ def test_every_plot_of_the_summary_can_be_drawn():
 
 
 def test_from_a_real_dump_to_numbers(shared_data, tmp_path):
-    """Over the real accounting: waits and CPU hours as Slurm's own JSON tells them."""
+    """Over the real accounting: waits and CPU hours as Slurm's own JSON reports them."""
     harvest = pytest.importorskip("harvest")
     folder = shared_data / "slurm" / "debian-22.05"
     dump = folder / "json.out"
     if not dump.exists():
         pytest.skip("the sample json.out is absent")
-    told = json.loads(dump.read_text())["jobs"]
+    reported = json.loads(dump.read_text())["jobs"]
     harvest.run(f"slurm:{dump}", f"parquet:{tmp_path / 'out'}")
     report = harvest.open(tmp_path / "out").report("slurm.queue_time")
 
     times = {
         (job["job_id"], job["time"]["submission"]): job["time"]
-        for job in told
+        for job in reported
         if job["time"]["start"]
     }
     waits = [t["start"] - t["submission"] for t in times.values()]

@@ -103,7 +103,7 @@ def test_steps_away_from_their_job(tmp_path: Path) -> None:
     # given a dump that somebody sorted
     lines = DUMP.splitlines()
     dump = "\n".join([lines[0], lines[1], lines[3], lines[2], lines[4], lines[5]]) + "\n"
-    # then without filters all stay, tied only where the order tells their job
+    # then without filters all stay, tied only where the order shows their job
     found = harvest(tmp_path, dump)
     links = {row["step_id"]: row["job_position"] for row in found.rows("slurm.step")}
     assert ids(found)[1] == ["1.batch", "2.batch", "2.0"]
@@ -143,11 +143,11 @@ def test_a_time_that_does_not_exist_is_a_reject(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "complaint"),
     [
-        ("timezone", "Mars/Olympus", "is no time zone"),
-        ("exit_code", "zero", "is no exit code"),
-        ("states", ("sleeping",), "is no job state"),
-        ("users", ("a;b",), "is no login"),
-        ("since", "sometime", "is no moment"),
+        ("timezone", "Mars/Olympus", "is not a known IANA zone"),
+        ("exit_code", "zero", "exit_code 'zero' is not valid; write CODE or CODE:SIGNAL"),
+        ("states", ("sleeping",), "states 'sleeping' is not valid; job states are boot_fail, "),
+        ("users", ("a;b",), "users 'a;b' is not valid"),
+        ("since", "sometime", "since 'sometime' is not a moment"),
         ("slice_days", 0, "must be at least 1"),
     ],
 )

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from harvest import SourceError
 from harvest.testing import collect
-from harvest_slurm.config import SlurmConfig
+from harvest_slurm.config import SlurmConfig, moment
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.window import Window, moment, window_of
+from harvest_slurm.window import Window, window_of
 
 NOW = datetime(2024, 5, 10, 12, 30, 15, 999, tzinfo=UTC)
 
@@ -76,7 +76,7 @@ def program(path: Path, body: str) -> str:
 
 def test_without_sacct_the_error_says_what_to_do(tmp_path: Path) -> None:
     source = SlurmSource("live", SlurmConfig(sacct=str(tmp_path / "sacct"), since="1h"))
-    with pytest.raises(SourceError, match=r"there is no program .*harvest a file written by sacct"):
+    with pytest.raises(SourceError, match=r"was not found.*harvest a file written by sacct"):
         collect(source)
 
 

@@ -110,7 +110,7 @@ def test_jobs_roll_up_their_steps(reader: Reader) -> None:
     assert one["cpu_s"] == pytest.approx(10.5 + 0 + 89 + 1)
     assert one["ntasks"] == 6
     assert one["max_rss_bytes"] == 2**30
-    # the steps used 1 GiB, 6 tasks x 0.5 GiB, and 5 GiB in total as told by TRESUsageInTot
+    # the steps used 1 GiB, 6 tasks x 0.5 GiB, and 5 GiB in total as TRESUsageInTot says
     assert one["mem_used_bytes"] == 5 * 2**30
     assert one["alloc_mem_bytes"] == 8 * 2**30
     assert (one["alloc_nodes"], one["alloc_gpus"], one["wait_s"]) == (2, 2, 30.0)

@@ -1,1 +1,1 @@
-"""Slurm's accounting as harvest records: what ``sacct`` tells, from files or a live cluster."""
+"""Slurm's accounting as harvest records: what ``sacct`` reports, from files or a live cluster."""

@@ -5,30 +5,23 @@ from __future__ import annotations
 from typing import IO, Final
 
 from harvest import ReadContext
+from harvest.toolkit.lines import RAW_BYTES, LongLine, skip_line
 
 __all__ = ["LONGEST", "reject_line", "too_long"]
 
 LONGEST: Final = 4 * 1024 * 1024
 """Bytes of a line or record, at most."""
 
-_BLOCK: Final = 1024 * 1024
-_SHOWN: Final = 64 * 1024
-
 
 def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int) -> bytes:
     """Reject a line that begins like this and is too long; gives what was read behind its end."""
-    size, rest = len(begin), b""
-    while block := stream.read(_BLOCK):
-        ctx.advance(len(block))
-        line, end, rest = block.partition(b"\n")
-        size += len(line)
-        if end:
-            break
+    skipped, behind = skip_line(stream)
+    ctx.advance(skipped + 1 + len(behind))
     ctx.read(1)
-    ctx.reject(begin[:_SHOWN], too_long(size), position=position)
-    return rest
+    ctx.reject(begin[:RAW_BYTES], too_long(len(begin) + skipped), position=position)
+    return behind
 
 
 def too_long(size: int) -> str:
     """Why a line of that many bytes is a reject."""
-    return f"a line of {size} bytes, more than {LONGEST}"
+    return LongLine(b"", size, LONGEST).reason

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, cast
 
 import attrs
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
-from . import compound, digits
-from .compound import Entries, IdParts
-from .digits import Spans, spans, spans_of
+from harvest.toolkit.spans import Spans, spans
 
-__all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "Shape"]
+from .compound import IdParts, id_parts
 
-Shape: TypeAlias = Literal["whole", "clock", "decimal", "moment", "pair"]
-"""How the numbers of a column are spelled; see ``digits``."""
+__all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "series"]
 
-_READERS: Final[dict[Shape, Callable[[Spans], tuple[Any, ...]]]] = {
-    "whole": digits.whole,
-    "clock": digits.clock,
-    "decimal": digits.decimal,
-    "moment": digits.moment,
-    "pair": digits.pair,
-}
+
+def series(column: Any) -> pl.Series:
+    """An Arrow column as polars sees it, without copying text."""
+    return cast("pl.Series", pl.from_arrow(column))
 
 
 @attrs.frozen
@@ -83,19 +78,15 @@ class Column:
         lengths = np.array_equal(self.spans.length, other.spans.length)
         return lengths and bool(self.text.equals(other.text))
 
-    def read(self, shape: Shape) -> Read:
+    def read(self, reader: Callable[[Spans], tuple[Any, ...]]) -> Read:
         """Numbers, by a reader of ``digits``."""
-        *values, good = _READERS[shape](self.spans)
+        *values, good = reader(self.spans)
         left = self.full & ~good
         return Read(tuple(values), good, left if left.any() else None)
 
     def id_parts(self) -> IdParts:
         """Job ids taken apart."""
-        return compound.id_parts(spans(self.text))
-
-    def entries(self, *, integers: bool) -> Entries | None:
-        """Lists of ``key=amount``; None when it is unknown which texts are such lists."""
-        return compound.entries(spans(self.text), integers=integers)
+        return id_parts(spans(self.text))
 
 
 class RawRows(Protocol):
@@ -163,7 +154,7 @@ class _GridColumn(Column):
     def spans(self) -> Spans:
         begin = self._rows * 2
         start, end = self._marks[begin], self._marks[begin + 1]
-        return spans_of(self._data, start.astype(np.int64), end.astype(np.int64))
+        return Spans(self._data, start.astype(np.int64), end.astype(np.int64))
 
     def some(self, index: Any) -> Any:
         # texts and what lies between them share the buffer; every second one is wanted

@@ -12,7 +12,9 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from .digits import Spans, clock, decimal, pieces, spans_of, unsigned
+from harvest.toolkit.spans import Spans, unsigned, word_at
+
+from .digits import clock, decimal, pieces
 
 __all__ = ["Entries", "IdParts", "entries", "id_parts", "simple_ids"]
 
@@ -69,9 +71,9 @@ def id_parts(text: Spans) -> IdParts:
     """Job ids taken apart; the texts lie without gaps."""
     dots = _first_outside_brackets(text)
     bars = _first(text, ord("_"), dots)
-    number, numbered = unsigned(text, text.start, bars)
+    number, numbered = unsigned(text.data, text.start, bars)
     barred = bars < dots
-    task, tasked = unsigned(text, bars + 1, dots)
+    task, tasked = unsigned(text.data, bars + 1, dots)
     return IdParts(
         number,
         numbered,
@@ -106,8 +108,8 @@ def simple_ids(text: Spans) -> Any:
     dots = text.end.copy()
     for back in range(1, 8):  # .batch, .extern, or a number
         here = text.end - back
-        np.copyto(dots, here, where=(here >= text.start) & (text.at(here) == ord(".")))
-    numbered = unsigned(text, text.start, dots)[1]
+        np.copyto(dots, here, where=(here >= text.start) & (text.data[here] == ord(".")))
+    numbered = unsigned(text.data, text.start, dots)[1]
     return numbered & ((dots == text.end) | plain_step(text, dots))
 
 
@@ -118,8 +120,8 @@ def plain_step(text: Spans, dots: Any) -> Any:
     """Which texts end in a step that is a number, ``batch`` or ``extern``."""
     start = np.minimum(dots + 1, text.end)
     length = text.end - start
-    found = unsigned(text, start, text.end)[1]
-    word = text.words[start]
+    found = unsigned(text.data, start, text.end)[1]
+    word = word_at(text.data, start)
     for size, value in _COMMON_STEPS.items():
         found |= (length == size) & (word & np.uint64(2 ** (8 * size) - 1) == np.uint64(value))
     return found
@@ -172,7 +174,7 @@ def entries(text: Spans, *, integers: bool) -> Entries | None:
     end[inner], end[~inner] = commas, text.end[full]
     if not ((start < equals) & (equals < end)).all():
         return None
-    values, fine = _amounts(spans_of(data, equals + 1, end), integers=integers)
+    values, fine = _amounts(Spans(data, equals + 1, end), integers=integers)
     return Entries(pieces(data, start, equals), values, fine, offsets.astype(np.int32), full)
 
 
@@ -181,7 +183,7 @@ def _amounts(text: Spans, *, integers: bool) -> tuple[Any, Any]:
     found = values if integers else values.astype(np.float64)
     if not good.all():
         other = np.flatnonzero(~good)
-        clocks = spans_of(text.data, text.start[other], text.end[other])
+        clocks = Spans(text.data, text.start[other], text.end[other])
         seconds, fine = clock(clocks)
         found[other[fine]] = seconds[fine]
         good[other[fine]] = True

@@ -3,87 +3,83 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import attrs
 
-__all__ = ["SlurmConfig"]
+from harvest.toolkit.settings import at_least, matches, setting, time_zone
+
+from .scalars import STATES
+
+__all__ = ["SlurmConfig", "moment"]
+
+_AGO = re.compile(r"(\d{1,6})([smhdw])")
+_AGO_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def _setting(doc: str, default: Any = None, check: Callable[[Any], None] | None = None) -> Any:
-    def validate(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if check is not None and value is not None:
-            check(value)
+def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
+    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
 
-    return attrs.field(default=default, validator=validate, metadata={"doc": doc})
-
-
-def _zone(value: str) -> None:
+    Raises ValueError for any other text.
+    """
+    now = now or datetime.now(UTC)
+    if text == "now":
+        return now.replace(microsecond=0)
+    if text == "today":
+        local = now.astimezone(zone)
+        return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
     try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{value!r} is no time zone; name one as Europe/Zurich or UTC") from None
-
-
-def _exit_code(value: str) -> None:
-    if not re.fullmatch(r"\d{1,9}(:\d{1,9})?", value):
-        raise ValueError(f"{value!r} is no exit code; write CODE or CODE:SIGNAL, as 0:0")
-
-
-def _positive(value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{value} must be at least 1")
-
-
-def _users(value: tuple[str, ...]) -> None:
-    for user in value:
-        if not re.fullmatch(r"[\w.@$+\\][\w.@$+\\-]*", user):
-            raise ValueError(f"{user!r} is no login")
-
-
-def _states(value: tuple[str, ...]) -> None:
-    from .scalars import STATES
-
-    for state in value:
-        if state.upper() not in STATES:
-            raise ValueError(f"{state!r} is no job state; known are {', '.join(STATES).lower()}")
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a moment; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
+        ) from None
+    if read.tzinfo is None:
+        read = read.replace(tzinfo=zone)
+    return read.astimezone(UTC)
 
 
 def _moment(value: str) -> None:
-    from .window import moment
-
     moment(value, ZoneInfo("UTC"))
+
+
+_EXIT_CODE = matches(r"\d{1,9}(:\d{1,9})?", "write CODE or CODE:SIGNAL, as 0:0")
+_LOGINS = matches(r"[\w.@$+\\][\w.@$+\\-]*", "write logins as the cluster knows them")
+_JOB_STATES = matches(f"(?i:{'|'.join(STATES)})", f"job states are {', '.join(STATES).lower()}")
 
 
 @attrs.frozen(kw_only=True)
 class SlurmConfig:
     """Settings; the last five are for ``slurm:live``, where users and states filter files too."""
 
-    timezone: str | None = _setting(
-        "zone of times that carry none (Europe/Zurich); UTC unless given", check=_zone
+    timezone: str | None = setting(
+        "zone of times that carry none (Europe/Zurich); UTC unless given", None, time_zone
     )
-    columns: tuple[str, ...] = _setting(
+    columns: tuple[str, ...] = setting(
         "fields of a dump without header (sacct --noheader), in their order", ()
     )
-    delimiter: str | None = _setting(
+    delimiter: str | None = setting(
         "text between fields (sacct --delimiter), of which nothing is quoted; found by itself "
         "where there is a header"
     )
-    name_contains: str | None = _setting("only jobs whose name contains this")
-    qos_contains: str | None = _setting("only jobs whose QOS contains this")
-    req_nodes: int | None = _setting("only jobs that asked for this many nodes")
-    exit_code: str | None = _setting(
-        "only jobs that ended with this exit code: CODE or CODE:SIGNAL", check=_exit_code
+    name_contains: str | None = setting("only jobs whose name contains this")
+    qos_contains: str | None = setting("only jobs whose QOS contains this")
+    req_nodes: int | None = setting("only jobs that asked for this many nodes")
+    exit_code: str | None = setting(
+        "only jobs that ended with this exit code: CODE or CODE:SIGNAL", None, _EXIT_CODE
     )
-    started: bool | None = _setting("true: only jobs that have started; false: only others")
-    users: tuple[str, ...] = _setting("only jobs of these users", (), check=_users)
-    states: tuple[str, ...] = _setting("only jobs in these states", (), check=_states)
-    since: str | None = _setting(
+    started: bool | None = setting("true: only jobs that have started; false: only others")
+    users: tuple[str, ...] = setting("only jobs of these users", (), _LOGINS)
+    states: tuple[str, ...] = setting("only jobs in these states", (), _JOB_STATES)
+    since: str | None = setting(
         "begin of the time window: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago; today unless given",
-        check=_moment,
+        None,
+        _moment,
     )
-    until: str | None = _setting("end of the time window; now unless given", check=_moment)
-    slice_days: int = _setting("days that one call of sacct covers", 7, check=_positive)
-    sacct: str = _setting("program to run", "sacct")
+    until: str | None = setting("end of the time window; now unless given", None, _moment)
+    slice_days: int = setting("days that one call of sacct covers", 7, at_least(1))
+    sacct: str = setting("program to run", "sacct")

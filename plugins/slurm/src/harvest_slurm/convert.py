@@ -1,31 +1,31 @@
-"""Whole columns of sacct's text as typed columns.
+"""Whole columns of sacct's text as typed columns, as ``kinds`` says for each kind of field.
 
-Every converter has two halves: a fast one over all bytes at once for the spellings that make up
-nearly all of a dump, and the functions of ``scalars`` for the few distinct texts that are left
-empty by it.  The second half decides alone what is an error.
+A fast reader takes all bytes at once and reads the spellings that make up nearly all of a dump; the
+functions of ``scalars`` read the few distinct texts that it leaves empty, and they alone decide
+what is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import attrs
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import scalars
-from .columns import Column, Shape
+from harvest.toolkit.spans import spans
+
+from . import digits, scalars
+from .columns import Column, series
 from .digits import arrow
+from .kinds import KINDS, STRING, TIMESTAMP, Kind
 from .scalars import Word
 
-__all__ = ["Context", "Converted", "convert", "finish", "nulled", "series"]
-
-STRING: Final = pa.string()
-TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+__all__ = ["Context", "Converted", "convert", "resource_maps"]
 
 Array: TypeAlias = Any  # pyarrow ships no type information
 
@@ -53,7 +53,7 @@ class Converted:
     """A converted column.
 
     values: by suffix of the record's column (mostly only the empty suffix).
-    words: text that is no value but no mistake either, to be kept in ``extra``; or None.
+    words: text that is neither a value nor a mistake, to be kept in ``extra``; or None.
     errors: why a text cannot be read, empty elsewhere; or None where all can.
     """
 
@@ -62,156 +62,39 @@ class Converted:
     errors: Array | None = None
 
 
-def series(column: Array) -> pl.Series:
-    """A column as polars sees it, without copying text."""
-    made = pl.from_arrow(column)
-    assert isinstance(made, pl.Series)
-    return made
+def convert(kind: str, column: Column, ctx: Context) -> Converted:
+    """A column of text, of one of the kinds that ``fields`` names, as typed columns."""
+    return _METHODS.get(kind, _values)(KINDS[kind], column, ctx)
 
 
-def nulled(column: Column) -> Array:
-    """A column of text with empty texts as nulls; shares the text."""
+def _text(kind: Kind, column: Column, ctx: Context) -> Converted:
+    """The texts themselves, shared, with empty ones as nulls."""
     text = column.text
     if text.offset:
-        return pc.if_else(pc.not_equal(text, ""), text, pa.scalar(None, STRING))
+        return Converted({"": pc.if_else(pc.not_equal(text, ""), text, pa.scalar(None, STRING))})
     bits = np.packbits(column.full, bitorder="little")
-    return pa.Array.from_buffers(STRING, len(text), [pa.py_buffer(bits), *text.buffers()[1:]])
+    buffers = [pa.py_buffer(bits), *text.buffers()[1:]]
+    return Converted({"": pa.Array.from_buffers(STRING, len(text), buffers)})
 
 
-def finish(
-    column: Column,
-    fast: dict[str, Array],
-    parse: Callable[[str], Any],
-    left: Any,
-    *,
-    cut: bool = False,
-) -> Converted:
-    """Read what the fast half left empty, once per distinct text.
-
-    parse gives a value for one column, or a tuple where ``fast`` has several.
-    left: mask of the texts to read, None where there are none.
-    """
-    if left is None or not left.any():
-        return Converted(fast)
-    todo = pa.array(left)
-    texts = column.text if left.all() else column.some(np.flatnonzero(left))
-    encoded = texts.dictionary_encode()
-    distinct, index = encoded.dictionary, encoded.indices
-    rows: list[tuple[Any, ...]] = []
-    words: list[str | None] = []
-    errors: list[str | None] = []
-    for text in distinct.to_pylist():
-        word = error = None
-        value: Any = (None,) * len(fast)
-        try:
-            got = parse(text)
-            value = got if isinstance(got, tuple) else (got,)
-        except (ValueError, OverflowError) as problem:
-            if cut and text.endswith("+"):
-                word = text
-            else:
-                error = str(problem)
-        if any(isinstance(part, Word) for part in value):
-            word, value = text, (None,) * len(fast)
-        rows.append(value)
-        words.append(word)
-        errors.append(error)
-
-    def scatter(values: list[Any], kind: Any, base: Array) -> Array:
-        found = pa.array(values, kind)
-        if len(index) == len(base):
-            return found.take(index)
-        if not pa.types.is_nested(kind):
-            return pc.replace_with_mask(base, todo, found.take(index))
-        places = pc.cast(pc.add(index, len(base)), pa.int64())
-        own = pa.array(range(len(base)), pa.int64())
-        both = pa.chunked_array([base, found])
-        return both.take(pc.replace_with_mask(own, todo, places)).combine_chunks()
-
-    values = {
-        name: scatter([row[place] for row in rows], base.type, base)
-        for place, (name, base) in enumerate(fast.items())
-    }
-    empty = pa.nulls(len(left), STRING)
-    return Converted(
-        values,
-        scatter(words, STRING, empty) if any(words) else None,
-        scatter(errors, STRING, empty) if any(errors) else None,
-    )
+def _values(kind: Kind, column: Column, ctx: Context) -> Converted:
+    """Numbers or words, each text by itself."""
+    if kind.fast is None:  # few distinct texts
+        empty = {name: pa.nulls(len(column), type_) for name, type_ in kind.types.items()}
+        return _finish(column, empty, kind.slow, column.full, cut=ctx.cut)
+    read = column.read(kind.fast)
+    pairs = zip(kind.types.items(), read.values, strict=True)
+    fast = {name: arrow(values, read.good, type_) for (name, type_), values in pairs}
+    return _finish(column, fast, kind.slow, read.left, cut=ctx.cut)
 
 
-def _text(column: Column, ctx: Context) -> Converted:
-    return Converted({"": nulled(column)})
+def _state(kind: Kind, column: Column, ctx: Context) -> Converted:
+    return _values(attrs.evolve(kind, slow=partial(kind.slow, cut=ctx.cut)), column, ctx)
 
 
-def _numbers(
-    column: Column,
-    ctx: Context,
-    shape: Shape,
-    kind: Any,
-    parse: Callable[[str], Any],
-    unit: float | None = None,
-) -> Converted:
-    """Numbers of one shape, times ``unit``; what is not of it by a function of ``scalars``."""
-    read = column.read(shape)
-    (values,) = read.values
-    if unit is not None:
-        values = values * unit
-    return finish(column, {"": arrow(values, read.good, kind)}, parse, read.left, cut=ctx.cut)
-
-
-def _int(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, "whole", pa.int64(), scalars.integer)
-
-
-def _count(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, "whole", pa.int64(), scalars.count)
-
-
-def _seconds(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, "whole", pa.float64(), scalars.seconds, 1.0)
-
-
-def _minutes(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, "whole", pa.float64(), scalars.minutes, 60.0)
-
-
-def _duration(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, "clock", pa.float64(), scalars.duration)
-
-
-def _memory(column: Column, ctx: Context) -> Converted:
-    return _numbers(column, ctx, "decimal", pa.int64(), scalars.memory)
-
-
-def _distinct(
-    column: Column, ctx: Context, kinds: dict[str, Any], parse: Callable[[str], Any]
-) -> Converted:
-    """Columns of few distinct texts: read each once."""
-    empty = {name: pa.nulls(len(column), kind) for name, kind in kinds.items()}
-    return finish(column, empty, parse, column.full, cut=ctx.cut)
-
-
-def _reqmem(column: Column, ctx: Context) -> Converted:
-    return _distinct(column, ctx, {"": pa.int64(), "per": STRING}, scalars.reqmem)
-
-
-def _exit(column: Column, ctx: Context) -> Converted:
-    read = column.read("pair")
-    code, signal = (arrow(values, read.good, pa.int64()) for values in read.values)
-    fast = {"": code, "signal": signal}
-    return finish(column, fast, scalars.exit_code, read.left, cut=ctx.cut)
-
-
-def _state(column: Column, ctx: Context) -> Converted:
-    def parse(text: str) -> Any:
-        return scalars.state(text, cut=ctx.cut)
-
-    return _distinct(column, ctx, {"": STRING, "by": STRING}, parse)
-
-
-def _time(column: Column, ctx: Context) -> Converted:
-    read = column.read("moment")
+def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
+    """Moments; those without a zone are of the context's."""
+    read = column.read(kind.fast)
     ctx.naive_times |= bool(read.good.any())
     moments = arrow(*read.values, read.good, pa.timestamp("us"))
     if ctx.zone.key == "UTC":
@@ -230,16 +113,16 @@ def _time(column: Column, ctx: Context) -> Converted:
 
     def parse(text: str) -> Any:
         ctx.naive_times |= scalars.has_no_zone(text)
-        return scalars.time(text, ctx.zone)
+        return kind.slow(text, ctx.zone)
 
-    return finish(column, {"": moments}, parse, left, cut=ctx.cut)
+    return _finish(column, {"": moments}, parse, left, cut=ctx.cut)
 
 
 def _other_times(column: Column, left: Any, moments: Array) -> Array:
     """Fill in what is epoch seconds or has an offset from UTC."""
     texts = Column(column.some(np.flatnonzero(left)))
     width = texts.spans.length
-    seconds = texts.read("whole")
+    seconds = texts.read(digits.whole)
     found = arrow(seconds.values[0] * 1_000_000, seconds.good & (width < 12), TIMESTAMP)
     if (width > 19).any():
         zoned = pc.if_else(pa.array(width > 19), texts.text, pa.scalar(None, STRING))
@@ -248,35 +131,125 @@ def _other_times(column: Column, left: Any, moments: Array) -> Array:
     return pc.replace_with_mask(moments, pa.array(left), found)
 
 
-def _tres(column: Column, ctx: Context) -> Converted:
-    from .tres import allocations
+def _allocations(kind: Kind, column: Column, ctx: Context) -> Converted:
+    """Amounts as whole numbers; a dump has few distinct texts, each is read once."""
+    encoded = column.text.dictionary_encode()
+    read = resource_maps(kind, Column(encoded.dictionary), cut=ctx.cut)
+    return Converted(
+        {"": read.values[""].take(encoded.indices)},
+        read.words.take(encoded.indices) if read.words is not None else None,
+        read.errors.take(encoded.indices) if read.errors is not None else None,
+    )
 
-    return allocations(column, cut=ctx.cut)
+
+def _usages(kind: Kind, column: Column, ctx: Context) -> Converted:
+    return resource_maps(kind, column, cut=ctx.cut)
 
 
-def _usage(column: Column, ctx: Context) -> Converted:
-    from .tres import usages
+def resource_maps(kind: Kind, column: Column, *, cut: bool = False) -> Converted:
+    """Lists of resources (``cpu=4,mem=8G``) as maps."""
+    maps_type = kind.types[""]
+    integers = pa.types.is_integer(maps_type.item_type)
+    found = kind.fast(spans(column.text), integers=integers)
+    if found is None:  # some text is not a list of entries: find out which, one by one
+        maps, good = pa.nulls(len(column), maps_type), np.zeros(len(column), bool)
+    else:
+        good = found.listed.copy()
+        if not found.fine.all():
+            rows = np.repeat(np.arange(len(good)), np.diff(found.offsets))
+            good[rows[~found.fine]] = False
+        maps = pa.MapArray.from_arrays(
+            pa.array(found.offsets, mask=np.append(~found.listed, False)),
+            found.keys,
+            arrow(found.amounts, found.fine, maps_type.item_type),
+        )
 
-    return usages(column, cut=ctx.cut)
+    def one(text: str) -> list[tuple[str, float | int | None]]:
+        return [
+            (key, value if value is None else int(value) if integers else float(value))
+            for key, value in kind.slow(text)
+        ]
+
+    return _finish(column, {"": maps}, one, column.full & ~good, cut=cut)
 
 
-_KINDS: Final[dict[str, Callable[[Column, Context], Converted]]] = {
+_METHODS: Final[dict[str, Callable[[Kind, Column, Context], Converted]]] = {
     "text": _text,
-    "int": _int,
-    "seconds": _seconds,
-    "minutes": _minutes,
-    "duration": _duration,
-    "memory": _memory,
-    "count": _count,
-    "reqmem": _reqmem,
-    "exit": _exit,
     "state": _state,
     "time": _time,
-    "tres": _tres,
-    "usage": _usage,
+    "tres": _allocations,
+    "usage": _usages,
 }
+"""How columns of these kinds are read; all others by ``_values``."""
 
 
-def convert(kind: str, column: Column, ctx: Context) -> Converted:
-    """A column of text, of one of the kinds that ``fields`` names, as typed columns."""
-    return _KINDS[kind](column, ctx)
+@attrs.frozen
+class _Outcome:
+    """What one text is: its values, or a word that is kept, or why it cannot be read."""
+
+    values: tuple[Any, ...]
+    word: str | None = None
+    error: str | None = None
+
+
+def _read_one(text: str, parse: Callable[[str], Any], width: int, *, cut: bool) -> _Outcome:
+    """Read one text that gives ``width`` values, by a function of ``scalars``."""
+    nothing = (None,) * width
+    try:
+        value = parse(text)
+    except (ValueError, OverflowError) as problem:
+        if cut and text.endswith("+"):
+            return _Outcome(nothing, word=text)
+        return _Outcome(nothing, error=str(problem))
+    values = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(part, Word) for part in values):
+        return _Outcome(nothing, word=text)
+    return _Outcome(values)
+
+
+def _finish(
+    column: Column,
+    fast: dict[str, Array],
+    parse: Callable[[str], Any],
+    left: Any,
+    *,
+    cut: bool = False,
+) -> Converted:
+    """Read what the fast half left empty, once per distinct text.
+
+    parse gives a value for one column, or a tuple where ``fast`` has several.
+    left: mask of the texts to read, None where there are none.
+    """
+    if left is None or not left.any():
+        return Converted(fast)
+    texts = column.text if left.all() else column.some(np.flatnonzero(left))
+    encoded = texts.dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    outcomes = [_read_one(text, parse, len(fast), cut=cut) for text in distinct]
+
+    def filled(base: Array, values: list[Any]) -> Array:
+        return _filled(base, left, pa.array(values, base.type), encoded.indices)
+
+    words, errors = [one.word for one in outcomes], [one.error for one in outcomes]
+    empty = pa.nulls(len(left), STRING)
+    return Converted(
+        {
+            name: filled(base, [one.values[place] for one in outcomes])
+            for place, (name, base) in enumerate(fast.items())
+        },
+        filled(empty, words) if any(words) else None,
+        filled(empty, errors) if any(errors) else None,
+    )
+
+
+def _filled(base: Array, left: Any, found: Array, index: Array) -> Array:
+    """The column ``base`` with the values ``found`` at ``index`` in the rows that are left."""
+    if len(index) == len(base):
+        return found.take(index)
+    todo = pa.array(left)
+    if not pa.types.is_nested(base.type):
+        return pc.replace_with_mask(base, todo, found.take(index))
+    places = pc.cast(pc.add(index, len(base)), pa.int64())
+    own = pa.array(range(len(base)), pa.int64())
+    both = pa.chunked_array([base, found])
+    return both.take(pc.replace_with_mask(own, todo, places)).combine_chunks()

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from harvest import ReadContext
+from harvest.toolkit.spans import PAD
 
 from .bounds import LONGEST
 from .columns import BatchRows, RawRows
-from .digits import PAD
 from .layout import Layout
 from .quotes import after_record, first_misplaced, line_ends
 from .rejoin import Joiner
@@ -35,7 +35,7 @@ def settle(stream: IO[bytes], layout: Layout, ctx: ReadContext) -> Layout:
     """The layout of a dump of kind ``csv``, by the quotes of the whole dump.
 
     stream: at its first byte; read to its end, or to the first quote that shows that the text is
-    as sacct writes it.  Then the kind is ``text``, as it is where there are no quotes at all.
+    as sacct writes it.  Then the kind is ``text``, as it is without any quotes.
     """
     if layout.header is not None and b'"' in layout.header:
         return layout  # sacct writes no quotes around names of columns
@@ -112,7 +112,7 @@ class CsvReader:
         return PAD + after_record(data[PAD:stop])
 
     def cut_anywhere(self, data: Any, stop: int) -> int:
-        """No place: within quotes there are no records."""
+        """No place: within quotes nothing is a record."""
         return PAD
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:

@@ -34,7 +34,7 @@ class Field:
     """A field of sacct.
 
     name: as sacct spells it.
-    kind: what its text means; see ``convert``.
+    kind: what its text means; see ``kinds``.
     job, step: the columns it becomes, None where the record type has none (then it goes to
         ``extra``).
     """
@@ -133,7 +133,7 @@ sacct prints the same numbers under both names.  A requested amount is not taken
 one, but for the CPUs of jobs that ran, at last (see ``rows``).
 """
 
-# Fields that become no column, but whose names tell a header of sacct.
+# Fields that become no column, but by whose names a header of sacct is known.
 _OTHERS: Final = [
     "AssocID",
     "AveCPUFreq",

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Column
-from .tres import usages
+from .convert import resource_maps
+from .kinds import KINDS
 
 __all__ = ["amount", "elapsed", "listed", "total_cpu"]
 
@@ -29,10 +30,10 @@ def amount(maps: Any, key: str) -> Any:
 def listed(field: Column, wanted: Any) -> Any:
     """Amounts that a field lists, as maps; of the ``wanted`` rows alone, as reading takes time.
 
-    A text that cannot be read is no source; it stays readable in its own column.
+    A text that cannot be read is not used; it stays readable in its own column.
     """
     texts = pc.if_else(pc.and_(wanted, pa.array(field.full)), field.text, "")
-    return usages(Column(texts)).values[""]
+    return resource_maps(KINDS["usage"], Column(texts)).values[""]
 
 
 def elapsed(ready: Mapping[str, Any]) -> Any | None:

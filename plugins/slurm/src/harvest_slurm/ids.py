@@ -15,9 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Column
+from .columns import Column, series
 from .compound import IdParts
-from .convert import series
 from .digits import arrow
 
 __all__ = ["PATTERN", "Ids", "is_id", "read_ids"]
@@ -73,7 +72,7 @@ def read_ids(parts: IdParts, raw: IdParts | None = None) -> Ids:
         step = pc.if_else(pa.array(parts.stepped), step, pa.scalar(None, pa.string()))
     others = np.flatnonzero(~good)
     if len(others):
-        # all else, one by one: 123_[1-4], 123+0, odd names of steps, and what is no id
+        # all else, one by one: 123_[1-4], 123+0, odd names of steps, and what is not an id
         odd = parts.pick(others)
         found = _columns_of(series(odd.texts(odd.places[0], odd.places[2])))
         good[others] = found["number"].is_not_null().to_numpy()
@@ -105,7 +104,7 @@ def _is_shared(parts: pl.DataFrame) -> pl.Series:
 
 
 def _columns_of(text: pl.Series) -> pl.DataFrame:
-    """Numbers of ids that are more than one number; null where the text is no id."""
+    """Numbers of ids that are more than one number; null where the text is not an id."""
     found = (
         text.str.extract_groups(PATTERN)
         .struct.rename_fields(["number", "task", "tasks", "offset", "step"])

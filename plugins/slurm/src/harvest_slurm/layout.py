@@ -1,8 +1,8 @@
 """How a dump is laid out: found from its first lines, helped by the user's settings.
 
 ``sacct --parsable2`` puts a delimiter between fields, ``--parsable`` one after the last field as
-well; ``--delimiter`` names any text for it.  Without these, columns have fixed widths, told by a
-line of dashes below the header.  ``--noheader`` leaves the names of columns to the user.
+well; ``--delimiter`` names any text for it.  Without these, columns have fixed widths, which a
+line of dashes below the header shows.  ``--noheader`` leaves the names of columns to the user.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def find_layout(
 ) -> Layout:
     """The layout of a dump that begins with ``head``.
 
-    columns, delimiter: the user's settings; columns are needed where there is no header.
-    Raises SourceError naming ``where`` when the layout cannot be told.
+    columns, delimiter: the user's settings; columns are needed without a header.
+    Raises SourceError naming ``where`` when the layout cannot be found.
     """
     head = head.removeprefix(b"\xef\xbb\xbf")
     if head.lstrip()[:1] == b"{":
@@ -238,7 +238,7 @@ def _headless(
 ) -> Layout:
     if not columns and delimiter and _headed(lines, None, crlf):
         raise SourceError(
-            f"the first line is no header with the delimiter {delimiter!r} and without quotes",
+            f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
             where=where,
             remedy="leave out slurm.delimiter: the layout is found by itself",
         )
@@ -250,23 +250,7 @@ def _headless(
             "header; a delimiter that is not found is set by slurm.delimiter)",
         )
     texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
-    chosen = delimiter
-    if chosen is None:
-        fitting = Counter(
-            {
-                mark: sum(text.count(mark) in (len(columns) - 1, len(columns)) for text in texts)
-                for mark in COMMON
-            }
-        )
-        mark, lines_fitting = fitting.most_common(1)[0]
-        if not lines_fitting and texts and len(columns) > 1:
-            raise SourceError(
-                f"{len(columns)} columns are named, but no line has as many fields: "
-                f"{texts[0][:80]!r}",
-                where=where,
-                remedy="correct slurm.columns, or set slurm.delimiter",
-            )
-        chosen = mark
+    chosen = delimiter or _likely_mark(texts, len(columns), where)
     marks = [text.count(chosen) for text in texts]
     ended = sum(
         count == len(columns) and text.endswith(chosen)
@@ -287,6 +271,21 @@ def _headless(
         trailing=trailing,
         crlf=crlf,
     )
+
+
+def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
+    """The delimiter by which most lines have as many fields as are due."""
+    fitting = Counter(
+        {mark: sum(text.count(mark) in (due - 1, due) for text in texts) for mark in COMMON}
+    )
+    mark, lines_fitting = fitting.most_common(1)[0]
+    if not lines_fitting and texts and due > 1:
+        raise SourceError(
+            f"{due} columns are named, but no line has as many fields: {texts[0][:80]!r}",
+            where=where,
+            remedy="correct slurm.columns, or set slurm.delimiter",
+        )
+    return mark
 
 
 def likeness(head: bytes) -> tuple[float, str] | None:

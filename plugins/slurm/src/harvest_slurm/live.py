@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import IO, Any, Final, cast
 from zoneinfo import ZoneInfo
 
@@ -23,17 +23,19 @@ import polars as pl
 from harvest import Partition, ReadContext, SourceError
 
 from .config import SlurmConfig
-from .window import ORIGIN, Window, window_of
+from .convert import Context
+from .layout import Layout
+from .rows import assemble
+from .selection import Selection, rules_of
+from .text import read_text
+from .window import ORIGIN, Window
 
-__all__ = ["read_slice", "slices"]
+__all__ = ["read_slice"]
 
 DELIMITER: Final = "\x1f\x1e\x1f"
 """No text that a user can type at a prompt."""
 
 _MICROS: Final = pl.Datetime("us", "UTC")
-
-SETTLED: Final = timedelta(days=1)
-"""How long after its end a slice may still change: daemons hand in late records."""
 
 WANTED: Final = [
     "JobID",
@@ -118,35 +120,8 @@ WANTED: Final = [
 """Fields asked for, as far as this version of sacct has them; free text last."""
 
 
-def slices(config: SlurmConfig) -> Iterator[Partition]:
-    """A partition per slice, and one for jobs cancelled before they became eligible.
-
-    Slices that ended a day ago and more are taken as settled: they are read again only when the
-    settings change.  The last slice holds what has not ended, and is always read again.
-    """
-    now = datetime.now(UTC)
-    window = window_of(config, now)
-    bounds = window.bounds()
-    common = {"since": window.since.isoformat(), "until": window.until.isoformat()}
-    for start, stop in bounds:
-        settled = stop != window.until and stop + SETTLED < now
-        yield Partition(
-            id=f"{start:%Y-%m-%dT%H%M%SZ}",
-            origin=ORIGIN,
-            options={**common, "start": start.isoformat(), "stop": stop.isoformat()},
-            fingerprint=f"{start.isoformat()}/{stop.isoformat()}" if settled else None,
-        )
-    yield Partition(id="never-eligible", origin=ORIGIN, options=common)
-
-
 def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> Iterator[Any]:
     """Batches of one slice."""
-    from .assemble import assemble
-    from .convert import Context
-    from .layout import Layout
-    from .selection import Selection, rules_of
-    from .text import read_text
-
     options = {name: datetime.fromisoformat(value) for name, value in partition.options.items()}
     window = Window(options["since"], options["until"], config.slice_days)
     stray = "start" not in options
@@ -179,7 +154,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
 
 @attrs.frozen
 class _Slice:
-    """Tells the rows that belong to one slice; a :class:`harvest_slurm.selection.Place`.
+    """Which rows belong to one slice; a :class:`harvest_slurm.selection.Place`.
 
     stray: it is the call for jobs that were cancelled before they became eligible.
     """
@@ -234,7 +209,7 @@ def _environment() -> dict[str, str]:
 def _fields(config: SlurmConfig) -> list[str]:
     """The wanted fields that this sacct knows."""
     try:
-        told = subprocess.run(
+        listed = subprocess.run(
             [config.sacct, "--helpformat"],
             env=_environment(),
             capture_output=True,
@@ -247,11 +222,11 @@ def _fields(config: SlurmConfig) -> list[str]:
     except (subprocess.SubprocessError, PermissionError) as error:
         said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
         raise SourceError(
-            f"sacct does not tell its fields: {said[-1] if said else error}",
+            f"sacct does not list its fields: {said[-1] if said else error}",
             where=ORIGIN,
             remedy=f"try it by hand: {config.sacct} --helpformat",
         ) from error
-    known = {name.lower() for name in told.split()}
+    known = {name.lower() for name in listed.split()}
     fields = [name for name in WANTED if name.lower() in known]
     if "JobID" not in fields:
         raise SourceError(
@@ -264,7 +239,7 @@ def _fields(config: SlurmConfig) -> list[str]:
 
 def _missing(program: str) -> SourceError:
     return SourceError(
-        f"there is no program {program!r}",
+        f"program {program!r} was not found",
         where=ORIGIN,
         remedy="run this where Slurm's commands are, set slurm.sacct to its path, or harvest a "
         "file written by sacct",

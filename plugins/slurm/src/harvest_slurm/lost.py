@@ -36,7 +36,7 @@ _IDS: Final = ("JobID", "JobIDRaw")
 
 @attrs.define
 class _Run:
-    """Rejects of neighbouring lines, between which there is no row.
+    """Rejects of neighbouring lines, with no row between them.
 
     last: position of the last.  job: the last that is a job by the begin of its text, or by what
     it would have become.

@@ -102,8 +102,8 @@ class Step(Record):
     job_id_raw: int | None = field(doc="Number of its job that the scheduler uses.")
     step_id: str = field(doc="batch, extern, interactive, or the number of the srun.")
     job_position: int | None = field(
-        doc="Position of the row of its job in the same origin: tells the runs of a requeued job "
-        "apart."
+        doc="Position of the row of its job in the same origin, which differs between the "
+        "runs of a requeued job."
     )
     job_submit_time: datetime | None = field(doc="submit_time of its job's row.")
     cluster: str | None = field(doc="Name of the cluster.")

@@ -17,9 +17,8 @@ import attrs
 
 from .bounds import LONGEST, too_long
 from .fields import BY_NAME, FREE, canonical
-from .ids import PATTERN
+from .kinds import KINDS
 from .layout import Layout
-from .scalars import STATES
 
 __all__ = ["Joined", "Joiner"]
 
@@ -31,21 +30,6 @@ SEVERAL: Final = "several ways to divide it"
 LINES: Final = 1_000
 """Lines of one record, at most."""
 
-_NUMBER = r"(?:[\d.]*[KMGTPE?]?[cn]?|Unknown|None|N/A|UNLIMITED)"
-_SHAPES: Final = {
-    "id": PATTERN,
-    "state": rf"(?:{'|'.join(STATES)})(?: by [^\n]+)?",
-    "exit": r"(?:\d+:\d+)?",
-    "time": r"(?:[\dT:+\-.Z]*|Unknown|None|N/A|\d+ \w+ [\d:]+)",
-    "duration": r"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|Unknown|None|N/A)",
-    "tres": r"(?:[\w/:.\-]+=[^,\n]*(?:,[\w/:.\-]+=[^,\n]*)*)?",
-    "text": r"(?:[^\s][^\n]*)?",
-}
-_KIND_SHAPES: Final = {
-    "minutes": "duration",
-    "seconds": "duration",
-    "usage": "tres",
-}
 _OWN_SHAPES: Final = {
     "User": r"[\w.@$+\-\\]*",
     "Group": r"[\w.@$+\-\\ ]*",
@@ -80,14 +64,13 @@ _NEVER_EMPTY: Final = frozenset(
 def _shape(column: str) -> re.Pattern[str]:
     known = BY_NAME.get(canonical(column.partition("#")[0]))
     if known is None:
-        return re.compile(_SHAPES["text"])
+        return re.compile(KINDS["text"].shape)
     if known.name in _OWN_SHAPES:
         return re.compile(_OWN_SHAPES[known.name])
     if known.name in FREE:
         return re.compile(r"[\s\S]*")
-    kind = _KIND_SHAPES.get(known.kind, known.kind)
     some = "(?=.)" if known.name in _NEVER_EMPTY else ""
-    return re.compile(some + _SHAPES.get(kind, _NUMBER), re.ASCII)
+    return re.compile(some + KINDS[known.kind].shape, re.ASCII)
 
 
 @attrs.define
@@ -154,21 +137,9 @@ class Joiner:
 
         None when it may go on behind the last line.
         """
-        line = lines[first]
-        if self.layout.header is not None and line == self.layout.header:
-            done.headers += 1
+        if self._holds_no_begin(lines, first, odd, done, at_end):
             return first + 1
-        if len(line) > LONGEST:
-            done.rejects.append((first, line, too_long(len(line))))
-            return first + 1
-        if not line.strip() and self._is_gap(lines, first, done, at_end):
-            done.blanks += 1
-            return first + 1
-        if not line.strip() and not self.first_free:  # no record begins so
-            if not self._append(lines, first, odd, done):
-                done.blanks += 1
-            return first + 1
-        text = _decoded(line)
+        text = _decoded(lines[first])
         last = first
         complaint = ""
         absorbed: set[int] = set()
@@ -198,24 +169,48 @@ class Joiner:
             if following not in odd:
                 absorbed.add(following)
             last = following
-        if self._append(lines, first, odd, done):
-            return first + 1
-        if not line.strip():
-            done.blanks += 1
-            return first + 1
-        fields = self._count(_decoded(line))
-        if complaint == SEVERAL:
-            complaint = f"{fields} fields where {self.due} are due, and {SEVERAL}"
-        reason = complaint or (
-            f"{fields} fields where {self.due} are due, and no way to divide or join them"
-            if fields >= self.due or last > first or not at_end or first + 1 < len(lines)
-            else f"the file ends inside this record: {fields} of {self.due} fields"
-        )
-        done.rejects.append((first, line, reason))
+        if not self._append(lines, first, odd, done):
+            cut_off = at_end and last == first and first + 1 == len(lines)
+            self._give_up(lines[first], first, done, complaint, cut_off=cut_off)
         return first + 1
 
+    def _holds_no_begin(
+        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+    ) -> bool:
+        """Whether a line begins no record; if so, it is dealt with."""
+        line = lines[first]
+        if self.layout.header is not None and line == self.layout.header:
+            done.headers += 1
+        elif len(line) > LONGEST:
+            done.rejects.append((first, line, too_long(len(line))))
+        elif not line.strip() and self._is_gap(lines, first, done, at_end):
+            done.blanks += 1
+        elif not line.strip() and not self.first_free:  # no record begins so
+            if not self._append(lines, first, odd, done):
+                done.blanks += 1
+        else:
+            return False
+        return True
+
+    def _give_up(
+        self, line: bytes, index: int, done: Joined, complaint: str, *, cut_off: bool
+    ) -> None:
+        """Reject a line that is part of no record.  cut_off: the input ends with it."""
+        if not line.strip():
+            done.blanks += 1
+            return
+        fields = self._count(_decoded(line))
+        reason = f"{fields} fields where {self.due} are due, and no way to divide or join them"
+        if complaint == SEVERAL:
+            reason = f"{fields} fields where {self.due} are due, and {SEVERAL}"
+        elif complaint:
+            reason = complaint
+        elif fields < self.due and cut_off:
+            reason = f"the file ends inside this record: {fields} of {self.due} fields"
+        done.rejects.append((index, line, reason))
+
     def _is_gap(self, lines: Sequence[bytes], index: int, done: Joined, at_end: bool) -> bool:
-        """Whether an empty line separates records, and is no part of a field."""
+        """Whether an empty line separates records, and is not part of a field."""
         if not (self.last_free or self.first_free):
             return True
         if self.layout.header is None:
@@ -333,5 +328,5 @@ class Joiner:
 
 
 def _decoded(line: bytes) -> str:
-    """Text of a line; bytes that are no UTF-8 as ``\\xNN``."""
+    """Text of a line; bytes that are not UTF-8 as ``\\xNN``."""
     return line.decode("utf-8", "backslashreplace")

@@ -50,7 +50,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
                 color=INK,
                 linewidth=1.2,
                 linestyle=style,
-                label=f"{name}: {_told(place)}",
+                label=f"{name}: {_in_words(place)}",
             )
         _time_axis(axes.xaxis, edges[-1])
         axes.set_xlim(edges[0], edges[-1])
@@ -67,38 +67,18 @@ def histogram(waits: pl.DataFrame) -> Plot:
         draw,
         "How long jobs waited",
         f"Histogram of the waits of {values.len():,} jobs on a logarithmic scale of time: half of "
-        f"them waited no longer than {_told(median)}, nine of ten no longer than {_told(p90)}.",
+        f"them waited no longer than {_in_words(median)}, nine of ten no longer than "
+        f"{_in_words(p90)}.",
         size=(7.5, 3.2),
     )
 
 
 def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
     """Each job's wait by the time of its submission, coloured by partition."""
-    when = zone.local(pl.coalesce("submit_time", "start_time"))
-    points = waits.select(
-        when.dt.replace_time_zone(None).alias("when"),
-        pl.col("wait_s").clip(lower_bound=1.0),
-        "partition",
-    )
-    names = (
-        points.filter(pl.col("partition").is_not_null())
-        .group_by("partition")
-        .len()
-        .sort("len", "partition", descending=[True, False])["partition"]
-        .to_list()
-    )
-    own = names[:SHOWN_PARTITIONS] if len(names) > SHOWN_PARTITIONS + 1 else names
-    rest = "other partitions" if own else "jobs"
-    group = pl.col("partition").replace_strict(
-        {name: number for number, name in enumerate(own)},
-        default=len(own),
-        return_dtype=pl.Int64,
-    )
-    points = points.with_columns(group.alias("group")).sort("when", maintain_order=True)
-    labels = [*own, rest] if points["group"].max() == len(own) else own
+    points, labels = _by_partition(waits, zone)
 
     def draw(figure: Any) -> None:
-        from matplotlib.colors import to_rgba_array
+        from matplotlib.colors import to_rgba_array  # optional: only plots need it
 
         axes = figure.subplots()
         many = points.height > POINTS_AS_SHAPES
@@ -123,7 +103,7 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
                 axes.plot([], [], linestyle="none", marker="o", color=f"C{number}", label=label)
             figure.legend(loc="outside upper left", ncols=min(len(labels), 4))
 
-    shown = f"; colours tell {len(labels)} partitions apart" if len(labels) > 1 else ""
+    shown = f"; colours distinguish {len(labels)} partitions" if len(labels) > 1 else ""
     return Plot(
         "by-date",
         draw,
@@ -132,6 +112,33 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
         f"scale{shown}. Waits below one second are drawn at one second.",
         size=(7.5, 3.8),
     )
+
+
+def _by_partition(waits: pl.DataFrame, zone: Zone) -> tuple[pl.DataFrame, list[str]]:
+    """When and how long each job waited, with the number of its group; and the groups' labels."""
+    when = zone.local(pl.coalesce("submit_time", "start_time"))
+    points = waits.select(
+        when.dt.replace_time_zone(None).alias("when"),
+        pl.col("wait_s").clip(lower_bound=1.0),
+        "partition",
+    )
+    names = (
+        points.filter(pl.col("partition").is_not_null())
+        .group_by("partition")
+        .len()
+        .sort("len", "partition", descending=[True, False])["partition"]
+        .to_list()
+    )
+    own = names[:SHOWN_PARTITIONS] if len(names) > SHOWN_PARTITIONS + 1 else names
+    rest = "other partitions" if own else "jobs"
+    group = pl.col("partition").replace_strict(
+        {name: number for number, name in enumerate(own)},
+        default=len(own),
+        return_dtype=pl.Int64,
+    )
+    points = points.with_columns(group.alias("group")).sort("when", maintain_order=True)
+    labels = [*own, rest] if points["group"].max() == len(own) else own
+    return points, labels
 
 
 def cpu_hours(people: pl.DataFrame) -> Plot:
@@ -153,10 +160,10 @@ def cpu_hours(people: pl.DataFrame) -> Plot:
 def states(by_state: pl.DataFrame) -> Plot:
     """Jobs by state."""
     counts = by_state.sort("jobs", "state", descending=[True, False], nulls_last=True)
-    told = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in
+    listed = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in
                      counts.select("state", "jobs").iter_rows())  # fmt: skip
     return _bars(
-        "states", "Jobs by state", counts.select("state", "jobs"), "jobs", f"Bars: {told}."
+        "states", "Jobs by state", counts.select("state", "jobs"), "jobs", f"Bars: {listed}."
     )
 
 
@@ -183,6 +190,7 @@ def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Pl
 
 
 def _time_axis(axis: Any, longest: float) -> None:
+    # optional: only plots need it
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
@@ -196,7 +204,7 @@ def _longest(values: pl.Series) -> float:
     return float(values.max())  # type: ignore[arg-type]
 
 
-def _told(seconds: float) -> str:
+def _in_words(seconds: float) -> str:
     """A wait in the largest unit that fits: 42 s, 3.5 min, 1.2 h, 4.0 d."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:

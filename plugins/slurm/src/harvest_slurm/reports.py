@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from harvest import DatasetReader
+from harvest import DatasetReader, UsageError
 from harvest.report import Column, Notes, Report, Table
 
 from .report_plots import cpu_hours, histogram, scatter, states
@@ -196,14 +196,14 @@ def _picked(frame: pl.LazyFrame, chosen: dict[str, str]) -> pl.LazyFrame:
 
 
 def _number(top: int | str) -> int:
-    from harvest import UsageError
-
     try:
         number = int(top)
     except ValueError:
         number = -1
     if number < 0:
-        raise UsageError(f"top={top!r} is no number of users", remedy="write top=25, or 0 for all")
+        raise UsageError(
+            f"top={top!r} is not a number of users", remedy="write top=25, or 0 for all"
+        )
     return number
 
 

@@ -1,7 +1,7 @@
 """One value of sacct at a time, in full: the reference that the columnar path falls back to.
 
 Each function takes the text of a field, never empty, and gives its value.  A :class:`Word` says
-that sacct printed something that is no value of the column but is no mistake either
+that sacct printed something that is neither a value of the column nor a mistake
 (``UNLIMITED``); None that it printed its way of saying "nothing".  ValueError means that the text
 cannot be read; its message is the reason of a reject.
 """
@@ -27,6 +27,7 @@ __all__ = [
     "memory",
     "minutes",
     "reqmem",
+    "resources",
     "seconds",
     "state",
     "time",
@@ -169,6 +170,24 @@ def reqmem(text: str) -> tuple[int | Word | None, str | None]:
     per = {"c": "cpu", "n": "node"}.get(text[-1:])
     value = _scaled(text[:-1] if per else text, 1024, "no size of the form NUMBER[KMGTPE][cn]")
     return (Word(text), None) if isinstance(value, Word) else (value, per)
+
+
+def resources(text: str) -> list[tuple[str, float | int | None]]:
+    """Amounts by resource of ``cpu=00:02:18,mem=8G,gres/gpu=1``: bytes, seconds or numbers.
+
+    Slurm's marks for "not set" (2^64-1, 2^64-2) become null.
+    """
+    found: list[tuple[str, float | int | None]] = []
+    for entry in text.split(","):
+        key, equals, value = entry.partition("=")
+        if not (key and equals):
+            raise ValueError(f"{entry!r} is not an entry of the form RESOURCE=AMOUNT")
+        try:
+            read = duration(value) if ":" in value else memory(value)
+        except ValueError:
+            raise ValueError(f"{entry!r} has no amount") from None
+        found.append((key, None if isinstance(read, Word) else read))
+    return found
 
 
 def exit_code(text: str) -> tuple[int, int]:

@@ -38,7 +38,7 @@ class Rule:
 
 
 class Place(Protocol):
-    """Tells which rows belong to one slice of time."""
+    """Which rows belong to one slice of time."""
 
     def jobs(self, table: pl.DataFrame) -> pl.Series:
         """For jobs with state, eligible_time and end_time: which are of this slice."""

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, ClassVar
-from zoneinfo import ZoneInfo
 
 from harvest import (
     Detection,
@@ -20,6 +19,7 @@ from harvest import (
 
 from .config import SlurmConfig
 from .records import Job, Step
+from .window import slices
 
 __all__ = ["SlurmSource"]
 
@@ -39,7 +39,7 @@ class SlurmSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header of sacct, by rows that look like its, or by its JSON."""
-        from .layout import HEAD_BYTES, likeness
+        from .layout import HEAD_BYTES, likeness  # loads numpy, which naming the source spares
 
         if not path.is_file():
             return None
@@ -47,27 +47,27 @@ class SlurmSource(Source):
             with _opened(path) as stream:
                 found = likeness(stream.read(HEAD_BYTES))
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            return None  # what it was cannot be told any more
+            return None  # what it was cannot be found out any more
         return Detection(*found) if found else None
 
     def plan(self) -> Iterable[Partition]:
         """Each file is a partition; for ``live``, each slice of the time window."""
         if self.location == "live":
-            from .live import slices
-
             return slices(self.config)
         return super().plan()
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
         """Batches of jobs and steps of a dump or of a slice."""
         if self.location == "live":
-            from .live import read_slice
+            from .live import read_slice  # loads pyarrow and polars, which planning does without
 
             yield from read_slice(partition, self.config, ctx)
             return
+        from .dump import read_dump  # as above
+
         try:
             with _opened(partition.path) as stream:
-                yield from _read_dump(stream, partition, self.config, ctx)
+                yield from read_dump(stream, partition, self.config, ctx)
         except (EOFError, zlib.error) as error:
             raise SourceError(
                 f"its compressed data are damaged or cut short: {error}",
@@ -80,57 +80,3 @@ def _opened(path: Path) -> IO[bytes]:
     with path.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
     return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
-
-
-def _read_dump(
-    stream: IO[bytes], partition: Partition, config: SlurmConfig, ctx: ReadContext
-) -> Iterator[Any]:
-    from .assemble import assemble
-    from .convert import Context
-    from .csvtext import settle
-    from .fixed_width import read_fixed
-    from .jsondump import read_json
-    from .layout import HEAD_BYTES, delimiter_of, find_layout
-    from .selection import Selection, rules_of
-    from .text import read_text
-
-    origin = partition.origin
-    head = stream.read(HEAD_BYTES)
-    if not head.strip():
-        ctx.note("the file is empty")
-        ctx.read(0)
-        return
-    layout = find_layout(
-        head,
-        where=origin,
-        columns=config.columns,
-        delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
-    )
-    stream.seek(0)
-    if layout.kind == "csv":
-        layout = settle(stream, layout, ctx)
-        stream.seek(0)
-    selection = Selection(rules_of(config), origin)
-    if layout.kind == "json":
-        yield from read_json(stream, selection, ctx, origin)
-        return
-    convert = Context(ZoneInfo(config.timezone or "UTC"), cut=layout.kind == "fixed")
-    if layout.kind == "fixed":
-        blocks = read_fixed(stream, layout, ctx)
-    else:
-        blocks = read_text(stream, layout, ctx)
-    yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)
-    if convert.naive_times and config.timezone is None:
-        ctx.note(
-            "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
-            "cluster if that is another"
-        )
-    if convert.elapsed_from_times:
-        ctx.note(
-            "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
-        )
-    if convert.cpus_from_request:
-        ctx.note(
-            "CPUs of jobs are those they asked for (ReqCPUS), since those allocated are not in the "
-            "dump; ask sacct for AllocCPUS"
-        )

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.spans import PAD, Spans
 
 from .bounds import LONGEST, reject_line
 from .columns import GridRows, RawRows
 from .compound import simple_ids
 from .csvtext import CsvReader
-from .digits import PAD, spans_of
 from .ids import is_id
 from .layout import Layout
 from .rejoin import LINES, Joined, Joiner
@@ -194,7 +194,7 @@ class _LineReader:
         made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
         made[:, -1] = len(block.data)
         id_marks = made[self.names.index(self.id_name)].astype(np.int64)
-        certain = simple_ids(spans_of(block.data, id_marks[0:-1:2], id_marks[1:-1:2]))
+        certain = simple_ids(Spans(block.data, id_marks[0:-1:2], id_marks[1:-1:2]))
         places = np.flatnonzero(good)
         return (
             block,
@@ -283,7 +283,7 @@ def _find(data: Any, mark: bytes) -> Any:
 
 
 def _undecodable(block: _Lines) -> list[int]:
-    """Which lines are no text; whoever joins lines decodes them one by one."""
+    """Which lines are not text; whoever joins lines decodes them one by one."""
     if block.data[PAD : block.end].max() < 0x80:
         return []
     whole = pa.array([0, block.end], pa.int32()).buffers()[1]

@@ -38,10 +38,10 @@ def _gpus() -> pl.Expr:
 
 
 def _runs(data: DatasetReader) -> pl.LazyFrame:
-    """Runs of jobs, each once: the row that tells most where several dumps tell of one run.
+    """Runs of jobs, each once: the fullest row where several dumps hold one run.
 
-    Rows of one run in several origins are told by cluster, id, submit and start; a run that had
-    not started when one dump was taken counts as the same as the one that has.
+    Rows of one run in several origins are recognised by cluster, id, submit and start; a run that
+    had not started when one dump was taken counts as the same as the one that has.
     """
     rows = data["slurm.job"].with_row_index("job_row")
     known = pl.col("submit_time").is_not_null()
@@ -49,7 +49,7 @@ def _runs(data: DatasetReader) -> pl.LazyFrame:
         pl.col("cluster"),
         pl.col("job_id"),
         pl.col("submit_time"),
-        # without a time of submission nothing tells runs apart but their place
+        # without a time of submission nothing distinguishes runs but their place
         pl.when(~known).then(pl.col("origin")),
         pl.when(~known).then(pl.col("position")),
     )
@@ -90,12 +90,12 @@ def _steps(data: DatasetReader) -> pl.LazyFrame:
         gpu_util=_amount(tot, "gres/gpuutil"),
         gpu_mem=_amount(tot, "gres/gpumem").cast(pl.Int64),
     )
-    # memory that was never sampled is not known; a zero of an extern step is no measurement of
+    # memory that was never sampled is not known; a zero of an extern step does not measure
     # the job either, but it cannot win against one
     once = (
         steps.filter(pl.col("job_position").is_not_null())
         .with_columns(_owner("job_submit_time", "job_position"))
-        # several dumps may tell of one step: the latest state counts
+        # several dumps may hold one step: the latest state counts
         .sort(pl.col("end_time").is_not_null(), "elapsed_s", nulls_last=False)
         .unique([*_OWNER, "step_id"], keep="last", maintain_order=True)
     )
@@ -128,6 +128,39 @@ def _unless_zero(column: str) -> pl.Expr:
     return pl.when(pl.col(column) > 0).then(pl.col(column))
 
 
+def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
+    """Runs of jobs, numbered from 0 per job, with the key of their steps."""
+    number = pl.col("submit_time").rank("ordinal").over("cluster", "job_id").cast(pl.Int64) - 1
+    runs = _runs(data).with_columns(restart=number.fill_null(0))
+    return runs.with_columns(_owner("submit_time", "position"))
+
+
+_AS_ACCOUNTED = (
+    "job_id",
+    "submit_time",
+    "restart",
+    "job_id_raw",
+    "array_job_id",
+    "array_task_id",
+    "het_job_id",
+    "het_offset",
+    "cluster",
+    "name",
+    "user",
+    "account",
+    "partition",
+    "qos",
+    "state",
+    "state_by",
+    "exit_code",
+    "exit_signal",
+    "eligible_time",
+    "start_time",
+    "end_time",
+)
+"""The first columns of ``jobs``."""
+
+
 def jobs(data: DatasetReader) -> pl.LazyFrame:
     """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
@@ -135,14 +168,7 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
     ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
     ``mem_used_bytes`` is the most that one step used on all its tasks.
     """
-    runs = _runs(data).with_columns(
-        restart=(
-            pl.col("submit_time").rank("ordinal").over("cluster", "job_id").cast(pl.Int64) - 1
-        ).fill_null(0)
-    )
-    rolled = runs.with_columns(_owner("submit_time", "position")).join(
-        _steps(data), on=_OWNER, how="left", nulls_equal=True
-    )
+    rolled = _numbered_runs(data).join(_steps(data), on=_OWNER, how="left", nulls_equal=True)
     # of a job that has not started, NNodes is what it asked for
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
     alloc_nodes = pl.coalesce(
@@ -153,32 +179,9 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         given, _memory("req_cpus", pl.coalesce("nodes", "req_nodes", _amount("req_tres", "node")))
     )
     return rolled.select(
-        "job_id",
-        "submit_time",
-        "restart",
-        "job_id_raw",
-        "array_job_id",
-        "array_task_id",
-        "het_job_id",
-        "het_offset",
-        "cluster",
-        "name",
-        "user",
-        "account",
-        "partition",
-        "qos",
-        "state",
-        "state_by",
-        "exit_code",
-        "exit_signal",
-        "eligible_time",
-        "start_time",
-        "end_time",
-        wait_s=(pl.col("start_time") - pl.col("submit_time")).dt.total_microseconds() / 1e6,
-        planned_s=pl.coalesce(
-            "planned_s",
-            (pl.col("start_time") - pl.col("eligible_time")).dt.total_microseconds() / 1e6,
-        ),
+        *_AS_ACCOUNTED,
+        wait_s=_start_after("submit_time"),
+        planned_s=pl.coalesce("planned_s", _start_after("eligible_time")),
         elapsed_s="elapsed_s",
         timelimit_s="timelimit_s",
         req_nodes="req_nodes",
@@ -207,6 +210,11 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         origin="origin",
         position="position",
     ).sort("submit_time", "job_id", "restart", nulls_last=True)
+
+
+def _start_after(time: str) -> pl.Expr:
+    """Seconds from a time to the start."""
+    return (pl.col("start_time") - pl.col(time)).dt.total_microseconds() / 1e6
 
 
 def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
@@ -303,7 +311,7 @@ def worst_days(
     try:
         days = int(top)
     except ValueError:
-        raise UsageError(f"top={top!r} is no number of days") from None
+        raise UsageError(f"top={top!r} is not a number of days") from None
     waits = queue_time(data, timezone)
     for column, wanted in (("partition", partition), ("qos", qos)):
         if wanted is not None:

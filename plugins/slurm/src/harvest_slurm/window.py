@@ -1,22 +1,25 @@
-"""Windows in time and their slices, as settings name them."""
+"""The time window of a live cluster, and the slices that it is read in."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
 import attrs
 
-from harvest import SourceError
+from harvest import Partition, SourceError
 
-from .config import SlurmConfig
+from .config import SlurmConfig, moment
 
-__all__ = ["ORIGIN", "Window", "moment", "window_of"]
+__all__ = ["ORIGIN", "Window", "slices", "window_of"]
 
 ORIGIN: Final = "slurm:live"
 """What rows of a live cluster name as their origin."""
+
+SETTLED: Final = timedelta(days=1)
+"""How long after its end a slice may still change: daemons hand in late records."""
 
 
 @attrs.frozen
@@ -40,35 +43,6 @@ class Window:
         return found
 
 
-_AGO = re.compile(r"(\d{1,6})([smhdw])")
-_AGO_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
-    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
-
-    Raises ValueError when it is none.
-    """
-    now = now or datetime.now(UTC)
-    if text == "now":
-        return now.replace(microsecond=0)
-    if text == "today":
-        local = now.astimezone(zone)
-        return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
-    ago = _AGO.fullmatch(text)
-    if ago:
-        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
-    try:
-        read = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is no moment; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
-        ) from None
-    if read.tzinfo is None:
-        read = read.replace(tzinfo=zone)
-    return read.astimezone(UTC)
-
-
 def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
     """The time window that the settings name."""
     zone = ZoneInfo(config.timezone or "UTC")
@@ -82,3 +56,24 @@ def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
             remedy="set slurm.since and slurm.until",
         )
     return Window(since, until, config.slice_days)
+
+
+def slices(config: SlurmConfig) -> Iterator[Partition]:
+    """A partition per slice, and one for jobs cancelled before they became eligible.
+
+    Slices that ended a day ago and more are taken as settled: they are read again only when the
+    settings change.  The last slice holds what has not ended, and is always read again.
+    """
+    now = datetime.now(UTC)
+    window = window_of(config, now)
+    bounds = window.bounds()
+    common = {"since": window.since.isoformat(), "until": window.until.isoformat()}
+    for start, stop in bounds:
+        settled = stop != window.until and stop + SETTLED < now
+        yield Partition(
+            id=f"{start:%Y-%m-%dT%H%M%SZ}",
+            origin=ORIGIN,
+            options={**common, "start": start.isoformat(), "stop": stop.isoformat()},
+            fingerprint=f"{start.isoformat()}/{stop.isoformat()}" if settled else None,
+        )
+    yield Partition(id="never-eligible", origin=ORIGIN, options=common)

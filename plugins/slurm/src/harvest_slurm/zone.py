@@ -34,7 +34,7 @@ def zone_of(data: DatasetReader, wanted: str | None) -> Zone:
             ZoneInfo(wanted)
         except (ValueError, OSError, KeyError):
             raise UsageError(
-                f"{wanted!r} is no time zone", remedy="name one as Europe/Zurich or UTC"
+                f"{wanted!r} is not a known time zone", remedy="name one as Europe/Zurich or UTC"
             ) from None
         return Zone(wanted, f"Days and months are those of the zone {wanted}, as asked for.")
     zones = sorted({zone or "UTC" for zone in data.harvested_with("slurm", "timezone")})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -129,45 +129,51 @@ def _tasks(text: str, limit: int | None) -> str:
     return f"{text}%{limit}" if limit and "%" not in text else text
 
 
+_TEXTS: Final = {
+    "cluster": "cluster",
+    "name": "name",
+    "group": "group",
+    "account": "account",
+    "partition": "partition",
+    "qos": "qos",
+    "constraints": "constraints",
+    "state_by": "kill_request_user",
+    "flags": "flags",
+    "node_list": "nodes",
+    "work_dir": "working_directory",
+    "submit_line": "submit_line",
+    "container": "container",
+}
+"""Columns of text, with the key that each is under."""
+
 _READ: Final = frozenset(
     [
-        "account",
+        *_TEXTS.values(),
         "allocation_nodes",
         "array",
         "association",
-        "cluster",
         "comment",
-        "constraints",
-        "container",
         "derived_exit_code",
         "exit_code",
-        "flags",
-        "group",
         "het",
         "job_id",
-        "kill_request_user",
-        "name",
-        "nodes",
-        "partition",
         "priority",
-        "qos",
         "required",
         "reservation",
         "state",
         "steps",
-        "submit_line",
         "time",
         "tres",
         "user",
         "wckey",
-        "working_directory",
         "restart_cnt",
     ]
 )
+"""Keys of a job that become columns; all others go to ``extra``."""
 
 
 def job_row(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a job.  Raises KeyError, TypeError or ValueError where it is none."""
+    """The row of a job.  Raises KeyError, TypeError or ValueError where it is not a job."""
     state, flags = _states(data["state"])
     time, comment = data["time"], data.get("comment") or {}
     tres = data.get("tres") or {}
@@ -177,35 +183,14 @@ def job_row(data: Mapping[str, Any]) -> dict[str, Any]:
     allocated = _tres(tres.get("allocated"), mega=True)
     limit = number(time.get("limit"))
     association = data.get("association") or {}
-    required = data.get("required") or {}
-    extra = {
-        key: _extra(value)
-        for key, value in data.items()
-        if key not in _READ and _says_something(value)
-    }
-    if flags:
-        extra["state"] = flags
-    memory = {key: value for key, value in required.items() if key.startswith("memory")}
-    if any(number(value) for value in memory.values()):
-        extra["required"] = _extra(memory)
-    if isinstance(time.get("limit"), Mapping) and time["limit"].get("infinite"):
-        extra["Timelimit"] = "UNLIMITED"
-    steps = data.get("steps") or []
-    row = _array(data) | {
-        "cluster": _text(data.get("cluster")),
-        "name": _text(data.get("name")),
+    row: dict[str, Any] = {column: _text(data.get(key)) for column, key in _TEXTS.items()}
+    row |= _array(data)
+    row |= {
         "user": _text(data.get("user")) or _text(association.get("user")),
-        "group": _text(data.get("group")),
-        "account": _text(data.get("account")),
-        "partition": _text(data.get("partition")),
-        "qos": _text(data.get("qos")),
         "reservation": _text((data.get("reservation") or {}).get("name")),
-        "constraints": _text(data.get("constraints")),
         "priority": number(data.get("priority")),
         "state": state,
-        "state_by": _text(data.get("kill_request_user")),
         "reason": _text(data["state"].get("reason")),
-        "flags": _text(data.get("flags")),
         "exit_code": ended["code"],
         "exit_signal": ended["signal"],
         "derived_exit_code": derived["code"],
@@ -220,28 +205,48 @@ def job_row(data: Mapping[str, Any]) -> dict[str, Any]:
         "planned_s": _seconds(time.get("planned")),
         "timelimit_s": None if limit is None else limit * 60.0,
         "alloc_nodes": number(data.get("allocation_nodes")),
-        "req_cpus": number(required.get("CPUs")),
+        "req_cpus": number((data.get("required") or {}).get("CPUs")),
         "alloc_cpus": allocated.get("cpu"),
         "req_mem_bytes": requested.get("mem"),
         "req_tres": _entries(requested),
         "alloc_tres": _entries(allocated),
-        "node_list": _text(data.get("nodes")),
         "restarts": number(data.get("restart_cnt")),
-        "work_dir": _text(data.get("working_directory")),
-        "submit_line": _text(data.get("submit_line")),
         "comment": _text(comment.get("job")),
         "admin_comment": _text(comment.get("administrator")),
         "system_comment": _text(comment.get("system")),
         "wckey": _text((data.get("wckey") or {}).get("wckey")),
-        "container": _text(data.get("container")),
-        "extra": list(extra.items()) or None,
+        "extra": list(_job_extra(data, flags).items()) or None,
     }
+    return row | _cpu_seconds(time, data.get("steps") or [])
+
+
+def _cpu_seconds(time: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, float | None]:
+    """CPU times of a job: the job's own are always 0 in 22.05; sacct's tables print the sum."""
+    found = {}
     for word in ("total", "user", "system"):
         own = _seconds(time.get(word))
         parts = [_seconds(step["time"].get(word)) or 0.0 for step in steps]
-        # the job's own are always 0 in 22.05; sacct's tables print the sum
-        row[f"{word}_cpu_s"] = sum(parts) if steps else own
-    return row
+        found[f"{word}_cpu_s"] = sum(parts) if steps else own
+    return found
+
+
+def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
+    """What a job's columns do not hold.  flags: what is printed beside its state."""
+    extra = {
+        key: _extra(value)
+        for key, value in data.items()
+        if key not in _READ and _says_something(value)
+    }
+    if flags:
+        extra["state"] = flags
+    required = data.get("required") or {}
+    memory = {key: value for key, value in required.items() if key.startswith("memory")}
+    if any(number(value) for value in memory.values()):
+        extra["required"] = _extra(memory)
+    limit = data["time"].get("limit")
+    if isinstance(limit, Mapping) and limit.get("infinite"):
+        extra["Timelimit"] = "UNLIMITED"
+    return extra
 
 
 def _says_something(value: Any) -> bool:
@@ -270,19 +275,10 @@ def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]
     state, flags = _states(step.get("state"))
     time, tres = step["time"], step.get("tres") or {}
     ended = _exit(step.get("exit_code"), state)
-    used, written = tres.get("requested") or {}, tres.get("consumed") or {}
-    most, mean = _tres(used.get("max"), mega=False), _tres(used.get("average"), mega=False)
-    least, total = _tres(used.get("min"), mega=False), _tres(used.get("total"), mega=False)
-    most_out, mean_out = (_tres(written.get(k), mega=False) for k in ("max", "average"))
     allocated = _tres(tres.get("allocated"), mega=True)
     nodes = step.get("nodes") or {}
     energy = ((step.get("statistics") or {}).get("energy") or {}).get("consumed")
-    extra = {"state": flags} if flags else {}
-    where = {entry["type"]: entry for entry in used.get("max") or ()}
-    calm = {entry["type"]: entry for entry in used.get("min") or ()}
-    if "cpu" in total:
-        total["cpu"] = total["cpu"] / 1000  # type: ignore[assignment]  # milliseconds
-    return {
+    return _use(tres.get("requested") or {}, tres.get("consumed") or {}) | {
         "job_id": job["job_id"],
         "job_id_raw": job["job_id_raw"],
         "step_id": _step_id(step["step"]),
@@ -306,6 +302,23 @@ def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]
         "total_cpu_s": _seconds(time.get("total")),
         "user_cpu_s": _seconds(time.get("user")),
         "system_cpu_s": _seconds(time.get("system")),
+        "consumed_energy_j": number(energy),
+        "alloc_tres": _entries(allocated),
+        "submit_line": _text(step.get("submit_line")),
+        "extra": [("state", flags)] if flags else None,
+    }
+
+
+def _use(used: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of what a step used; of disks, ``written`` is what it wrote."""
+    most, mean = _tres(used.get("max"), mega=False), _tres(used.get("average"), mega=False)
+    least, total = _tres(used.get("min"), mega=False), _tres(used.get("total"), mega=False)
+    most_out, mean_out = (_tres(written.get(k), mega=False) for k in ("max", "average"))
+    where = {entry["type"]: entry for entry in used.get("max") or ()}
+    calm = {entry["type"]: entry for entry in used.get("min") or ()}
+    if "cpu" in total:
+        total["cpu"] = total["cpu"] / 1000  # type: ignore[assignment]  # milliseconds
+    return {
         "ave_cpu_s": mean["cpu"] / 1000 if "cpu" in mean else None,
         "min_cpu_s": least["cpu"] / 1000 if "cpu" in least else None,
         "min_cpu_node": _text(calm.get("cpu", {}).get("node")),
@@ -322,11 +335,7 @@ def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]
         "max_disk_write_bytes": most_out.get("fs/disk"),
         "ave_disk_read_bytes": mean.get("fs/disk"),
         "ave_disk_write_bytes": mean_out.get("fs/disk"),
-        "consumed_energy_j": number(energy),
-        "alloc_tres": _entries(allocated),
         "usage_in_tot": _entries(total),
-        "submit_line": _text(step.get("submit_line")),
-        "extra": list(extra.items()) or None,
     }
 
 

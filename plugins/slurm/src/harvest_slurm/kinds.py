@@ -1,0 +1,71 @@
+"""What each kind of field means: how its text looks, how it is read, and what it becomes.
+
+``fields`` says which kind each field of sacct is.  A column is read by ``fast`` wherever its texts
+are of the common spelling, else once per distinct text by ``slow``, which alone decides what is an
+error (see ``convert``).  By its shape a field is recognised in a record that lies in pieces (see
+``rejoin``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import attrs
+import pyarrow as pa
+
+from . import compound, digits, scalars
+from .ids import PATTERN
+
+__all__ = ["FLOAT", "INT", "KINDS", "STRING", "TIMESTAMP", "Kind"]
+
+INT: Final = pa.int64()
+FLOAT: Final = pa.float64()
+STRING: Final = pa.string()
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+
+
+Reader: TypeAlias = Any  # a function, or None where nothing is read
+
+
+@attrs.frozen
+class Kind:
+    """One kind of field.
+
+    shape: regular expression of its text, empty or not.
+    fast: reads the common spellings of a whole column.  slow: reads one text, in full.
+    types: of the columns that it becomes, by what follows the name of the column.
+    """
+
+    shape: str
+    fast: Reader
+    slow: Reader
+    types: dict[str, Any]
+
+
+_NUMBER: Final = r"(?:[\d.]*[KMGTPE?]?[cn]?|Unknown|None|N/A|UNLIMITED)"
+_TIME: Final = r"(?:[\dT:+\-.Z]*|Unknown|None|N/A|\d+ \w+ [\d:]+)"
+_SPAN: Final = r"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|Unknown|None|N/A)"
+_STATE: Final = rf"(?:{'|'.join(scalars.STATES)})(?: by [^\n]+)?"
+_LIST: Final = r"(?:[\w/:.\-]+=[^,\n]*(?:,[\w/:.\-]+=[^,\n]*)*)?"
+_TEXT: Final = r"(?:[^\s][^\n]*)?"
+_PAIR: Final = r"(?:\d+:\d+)?"
+_ENTRIES: Final = compound.entries
+
+# fmt: off
+KINDS: Final[dict[str, Kind]] = {
+    "id":       Kind(PATTERN, None,           None,               {"": STRING}),  # see ids
+    "text":     Kind(_TEXT,   None,           None,               {"": STRING}),
+    "int":      Kind(_NUMBER, digits.whole,   scalars.integer,    {"": INT}),
+    "count":    Kind(_NUMBER, digits.whole,   scalars.count,      {"": INT}),
+    "memory":   Kind(_NUMBER, digits.decimal, scalars.memory,     {"": INT}),
+    "reqmem":   Kind(_NUMBER, None,           scalars.reqmem,     {"": INT, "per": STRING}),
+    "seconds":  Kind(_SPAN,   digits.seconds, scalars.seconds,    {"": FLOAT}),
+    "minutes":  Kind(_SPAN,   digits.minutes, scalars.minutes,    {"": FLOAT}),
+    "duration": Kind(_SPAN,   digits.clock,   scalars.duration,   {"": FLOAT}),
+    "time":     Kind(_TIME,   digits.moment,  scalars.time,       {"": TIMESTAMP}),
+    "state":    Kind(_STATE,  None,           scalars.state,      {"": STRING, "by": STRING}),
+    "exit":     Kind(_PAIR,   digits.pair,    scalars.exit_code,  {"": INT, "signal": INT}),
+    "tres":     Kind(_LIST,   _ENTRIES,       scalars.resources,  {"": pa.map_(STRING, INT)}),
+    "usage":    Kind(_LIST,   _ENTRIES,       scalars.resources,  {"": pa.map_(STRING, FLOAT)}),
+}
+# fmt: on
