@@ -239,7 +239,7 @@ def test_a_dump_without_usage_says_so_instead_of_zero():
 
 @pytest.mark.parametrize("top", ["many", "-1"])
 def test_a_wrong_number_of_users_is_told(top):
-    with pytest.raises(UsageError, match="no number of users"):
+    with pytest.raises(UsageError, match="is not a number of users"):
         summary(Dataset(), top=top)
 
 

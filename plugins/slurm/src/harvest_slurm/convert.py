@@ -96,7 +96,8 @@ def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
     """Moments; those without a zone are of the context's."""
     read = column.read(kind.fast)
     ctx.naive_times |= bool(read.good.any())
-    moments = arrow(*read.values, read.good, pa.timestamp("us"))
+    (micros,) = read.values
+    moments = arrow(micros, read.good, pa.timestamp("us"))
     if ctx.zone.key == "UTC":
         moments = moments.view(TIMESTAMP)
     else:
