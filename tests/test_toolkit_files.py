@@ -39,17 +39,21 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_files_are_those_that_find_lists(tree: Path) -> None:
+    # a link that leads nowhere counts, so that what reads it reports it
+    kinds = ["(", "-xtype", "f", "-o", "-xtype", "l", ")"]
     found = subprocess.run(
-        ["find", str(tree), "-xtype", "f"], capture_output=True, text=True, check=False
+        ["find", str(tree), *kinds], capture_output=True, text=True, check=False
     )
     listed = [path for _, files in walk_files(tree) for path in files]
-    assert sorted(map(str, listed)) == sorted(found.stdout.splitlines())
+    wanted = [*found.stdout.splitlines(), str(tree / "circle")]  # which find cannot follow
+    assert sorted(map(str, listed)) == sorted(wanted)
 
 
 def test_directories_come_in_the_order_of_their_names(tree: Path) -> None:
     folders = [str(folder.relative_to(tree)) for folder, _ in walk_files(tree)]
     assert folders == [".", ".hidden", "sub", "sub/deep", "sub-x"]
-    assert [path.name for path in list_files(tree)] == ["a.txt", "b.txt", "linked"]
+    names = [path.name for path in list_files(tree)]
+    assert names == ["a.txt", "b.txt", "circle", "linked", "nowhere"]
 
 
 def test_depth_and_hidden_directories_are_the_callers_choice(tree: Path) -> None:

@@ -44,6 +44,17 @@ def test_a_directory_of_mixed_files(log_writer, tmp_path):
     assert found.units == found.accounted
 
 
+def test_a_link_that_leads_nowhere_is_one_reject(log_writer, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/there.darshan").write_bytes(log_writer().build())
+    (tmp_path / "in/lost.darshan").symlink_to(tmp_path / "gone")
+
+    result = harvest.run(f"darshan:{tmp_path}/in", f"jsonl:{tmp_path}/out")
+
+    assert result.account.rejected == 1
+    assert [part.partition for part in result.parts if part.rejected] == ["lost.darshan"]
+
+
 def test_two_logs_of_one_process_are_two_jobs_with_one_pid(log_writer, tmp_path):
     for number in (1, 2):
         name = f"u_python_id815-815_4-19-68487-{number}_1.darshan"

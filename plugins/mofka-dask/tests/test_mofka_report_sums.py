@@ -38,7 +38,9 @@ MISSING = {
     "graphs": ("graph.csv",),
     "logs": ("scheduler.e", "worker.e", "consumer.o"),
     "Darshan logs": ("*.darshan",),
-    "files of the job": ("*Node", "*Nodes", "config.*", "*.yaml", "*.sh", "*.OU"),
+    "nodes": ("*Node", "*Nodes"),
+    "configuration": ("config.*", "*.yaml"),
+    "job": ("*.sh", "*.OU"),
 }
 
 

@@ -142,6 +142,7 @@ class Source(abc.ABC):
 
 
 def file_partition(path: Path, *, id: str, **more: Any) -> Partition:  # noqa: A002
-    """The partition that is one whole file."""
+    """The partition that is one whole file; reading one that is not there makes it a reject."""
     origin = str(path.absolute())
-    return Partition(id=id, origin=origin, inputs=(origin,), size_bytes=path.stat().st_size, **more)
+    size = path.stat().st_size if path.exists() else 0
+    return Partition(id=id, origin=origin, inputs=(origin,), size_bytes=size, **more)

@@ -57,9 +57,9 @@ def walk_files(
     depth: levels below ``directory`` that are entered; None for all.
     hidden: whether to enter directories whose names begin with a dot.
 
-    A link to a file is a file; a link to a directory is not followed, and one that leads nowhere
-    is left out.  Raises OSError where a directory cannot be listed, for its files would be
-    missing from the dataset.
+    A link to a file is a file, and so is one that leads nowhere, for who reads it has to report
+    it; a link to a directory is not followed.  Pipes, sockets and devices are not files.  Raises
+    OSError where a directory cannot be listed, for its files would be missing from the dataset.
     """
     pending = [(directory, 0)]
     while pending:
@@ -78,7 +78,7 @@ def walk_files(
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
     if entry.is_symlink():
-        return os.path.isfile(entry.path)  # noqa: PTH113 - False for a circle of links, too
+        return os.path.isfile(entry.path) or not os.path.exists(entry.path)  # noqa: PTH110, PTH113
     return entry.is_file()
 
 
