@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 import pytest
 from clusters import Harvest, eventually, rows_files
-from harvest_paced import PacedConfig, PacedSource
+from harvest_paced import MUCH, PacedConfig, PacedSource
 from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
 from harvest.api.engine import Work
@@ -285,7 +285,7 @@ def folder(tmp_path):
     (tmp_path / "in $(touch PWNED)").mkdir()
     for number in range(6):
         hold = f"hold {tmp_path / 'go'}\n" if number in (2, 3) else ""
-        text = f"line {number}\n{hold}bad\nlast {number}\n"
+        text = f"{MUCH}{number}\n{hold}bad\nlast {number}\n"
         (tmp_path / "in $(touch PWNED)" / f"f{number}").write_text(text)
     return tmp_path / "in $(touch PWNED)"
 

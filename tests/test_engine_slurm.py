@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 import pytest
 from clusters import eventually, rows_files
+from harvest_paced import MUCH
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -321,8 +322,8 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     lines(
         folder,
         a="one\ntwo\nbad\n",
-        b=f"three\nhold {go}\nfour\n",
-        c=f"five\nhold {go}\nsix\n",
+        b=f"{MUCH}\nhold {go}\nfour\n",
+        c=f"{MUCH}\nhold {go}\nsix\n",
         **{"-d %j \\ $(touch PWNED)": "seven\n"},
     )
     out = tmp_path / "%A out; touch PWNED \\ $(touch PWNED) 'x' -rf\n\"y"
@@ -357,7 +358,8 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
 
 
 def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
-    folder = lines(tmp_path / "in", a="one\n", b=f"two\nhold {tmp_path / 'go'}\n", c="bad\nthree\n")
+    held = f"{MUCH}\nhold {tmp_path / 'go'}\n"
+    folder = lines(tmp_path / "in", a="one\n", b=held, c="bad\nthree\n")
     (folder / "caf\udce9").write_text("four\n")
     out = tmp_path / "out $(touch PWNED)"
     arguments = ("run", "-s", f"paced:{folder}", "-o", "paced.prefix=> ", "--keep-runs", "3")
@@ -433,7 +435,7 @@ def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_
 
 
 def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, tmp_path):
-    folder = lines(tmp_path / "in", a="one\n", b=f"hold {tmp_path / 'go'}\n")
+    folder = lines(tmp_path / "in", a="one\n", b=f"{MUCH}\nhold {tmp_path / 'go'}\n")
     arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out")
     running = on_slurm.start(*arguments, "--engine", "slurm", *QUICK, "-o", "slurm.tasks_per_job=1")
     staging = tmp_path / "out" / "_harvest" / "staging"
@@ -446,7 +448,7 @@ def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, 
     eventually(lambda: not queue(on_slurm), "its jobs are cancelled")
     (tmp_path / "go").touch()
     told = json.loads(on_slurm.run("run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--json"))
-    assert told["record_types"] == {"paced.line": 2}
+    assert told["record_types"] == {"paced.line": 3}
 
 
 def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):

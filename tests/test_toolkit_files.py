@@ -41,9 +41,7 @@ def tree(tmp_path: Path) -> Path:
 def test_files_are_those_that_find_lists(tree: Path) -> None:
     # a link that leads nowhere counts, so that what reads it reports it
     kinds = ["(", "-xtype", "f", "-o", "-xtype", "l", ")"]
-    found = subprocess.run(
-        ["find", str(tree), *kinds], capture_output=True, text=True, check=False
-    )
+    found = subprocess.run(["find", str(tree), *kinds], capture_output=True, text=True, check=False)
     listed = [path for _, files in walk_files(tree) for path in files]
     wanted = [*found.stdout.splitlines(), str(tree / "circle")]  # which find cannot follow
     assert sorted(map(str, listed)) == sorted(wanted)

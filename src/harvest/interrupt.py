@@ -35,6 +35,7 @@ __all__ = [
     "finish",
     "forget",
     "install",
+    "kept_here",
     "orderly",
     "requested",
     "sleep",
@@ -138,6 +139,19 @@ def deferred() -> Iterator[None]:
         yield
     finally:
         _deferring -= 1
+
+
+@contextlib.contextmanager
+def kept_here() -> Iterator[None]:
+    """Keep SIGINT from threads and processes that are started inside, and from those they start.
+
+    A Ctrl-C goes to all processes of a terminal; this one decides what it means to the others.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _remember(number: int, frame: FrameType | None) -> None:

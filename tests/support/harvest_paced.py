@@ -20,6 +20,9 @@ from harvest import Partition, ReadContext, Record, field
 
 harvest_api = 1
 
+MUCH = "x" * (1 << 20)
+"""A line that makes a partition too large to be read with others, and a sink begin its files."""
+
 
 @harvest.record("paced.line", layer="workflow", level="client")
 class PacedLine(Record):
