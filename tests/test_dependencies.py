@@ -26,6 +26,9 @@ CORE = "hpc-harvest"
 NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_jax": "jax"}
 """Methods of polars and pyarrow that import another library."""
 
+WITH_NUMPY = ("harvest.toolkit.delimited", "harvest.toolkit.spans")
+"""Modules of the core that need numpy, which who imports them declares."""
+
 LEFT_OPEN = {
     "pytest": "harvest.testing is for those who run pytest",
     "pandas": "only to make pyarrow know it, where it is imported already",
@@ -35,7 +38,7 @@ LEFT_OPEN = {
 }
 """What is imported without being declared, and why."""
 
-MODULES_OF_THEIR_OWN = {"numba"}
+MODULES_OF_THEIR_OWN = {"dask", "distributed", "numba", "numpy"}
 """Optional libraries for which there are whole modules, imported where the library is there."""
 
 
@@ -69,6 +72,8 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
                     yield alias.name.partition(".")[0], node.col_offset == 0, where
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 yield node.module.partition(".")[0], node.col_offset == 0, where
+                if node.module in WITH_NUMPY:
+                    yield "numpy", node.col_offset == 0, where
             elif isinstance(node, ast.Attribute) and node.attr in NEEDS:
                 yield NEEDS[node.attr], False, where
 

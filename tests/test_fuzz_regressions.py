@@ -102,7 +102,7 @@ def test_a_damaged_line_across_the_border_of_blocks_is_one_reject(tmp_path: Path
 def test_a_value_that_belies_its_tag_is_a_reject(tmp_path: Path, text: str) -> None:
     # once an IndexError, KeyError or AttributeError of PyYAML that failed the run
     (reject,) = read(MofkaDaskSource, tmp_path, "dask.yaml", text).rejects
-    assert "is no configuration" in reject.reason
+    assert "is not a configuration" in reject.reason
 
 
 def test_repeated_keys_of_yaml_are_both_kept(tmp_path: Path) -> None:

@@ -364,7 +364,7 @@ def test_one_dataset_that_refuses_stops_the_run_for_all(lab: Lab) -> None:
         harvest.run(
             "lab:x", [f"jsonl:{fresh}", lab.sink], plugins=lab.plugins(AB), schema_drift="reject"
         )
-    with pytest.raises(harvest.DatasetError, match="no dataset"):
+    with pytest.raises(harvest.DatasetError, match="not a dataset"):
         harvest.open(fresh)
 
 

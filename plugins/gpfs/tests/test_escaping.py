@@ -121,7 +121,7 @@ def test_lines_behind_the_first_ones_decide_for_all_ranges(tmp_path: Path) -> No
     # when it is read, then all ranges are taken alike
     assert [one["path"] for one in files(found)] == names
     # because that was decided once, when reading was planned
-    assert len({part.options["escaping"] for part in found.partitions}) == 1
+    assert len({tuple(part.options["escaping"]) for part in found.partitions}) == 1
 
 
 @pytest.mark.parametrize("escape", ESCAPES)

@@ -11,10 +11,11 @@ For trying what a kill leaves behind, ``stage``, ``publish`` and ``finish`` can 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -26,6 +27,8 @@ from harvest.storage.small import SMALL_BYTES, read_small, write_small_parts
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
+
+    Rows: TypeAlias = tuple[RecordType, pa.Table]
 
 __all__ = ["SinkDriver", "part_stem"]
 
@@ -73,13 +76,13 @@ class SinkDriver:
             stem = part_stem(key, token)
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
-            given = list(tables)
-            if self._is_small(given):
-                parts[key] = _stage_small(staged[key], given)
+            few, rows = self._take_few(iter(tables))
+            if few is not None:
+                parts[key] = _stage_small(staged[key], few)
                 if parts[key]:
                     small[key] = partial(read_small, staged[key], parts[key])
             else:
-                parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], given)
+                parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
         return Publication(
             parts=dict(sorted(parts.items())),
             staged=staged,
@@ -88,9 +91,17 @@ class SinkDriver:
             small=small,
         )
 
-    def _is_small(self, given: Iterable[tuple[RecordType, pa.Table]]) -> bool:
-        size = sum(size_of(table) for _, table in given)
-        return self.sink.shares_files and size <= self.small_bytes
+    def _take_few(self, rows: Iterator[Rows]) -> tuple[list[Rows] | None, Iterator[Rows]]:
+        """All rows if they are few and the sink shares files, else None; and the rows."""
+        taken: list[Rows] = []
+        size = 0
+        while self.sink.shares_files and size <= self.small_bytes:
+            item = next(rows, None)
+            if item is None:
+                return taken, iter(())
+            taken.append(item)
+            size += size_of(item[1])
+        return None, chain(taken, rows)
 
     def publish(self, publication: Publication) -> None:
         """Publish, and put the new manifest in force."""
