@@ -27,7 +27,7 @@ def lengths(dataset, least="0"):
 def plugins(monkeypatch):
     """A manager that knows the demo plugin and one with reports, also for the command line."""
     module = ModuleType("demo_reports")
-    module.harvest_reports = lambda: [
+    declared = [
         ReportSpec(
             name="demo.lengths",
             doc="How long lines are.",
@@ -49,6 +49,7 @@ def plugins(monkeypatch):
         ),
         ReportSpec(name="demo.wrong", doc="Gives no report.", build=lambda dataset: "text"),
     ]
+    module.harvest_reports = harvest.hookimpl(lambda: declared)
     monkeypatch.setitem(sys.modules, "demo_reports", module)
     found = PluginManager(
         [

@@ -39,9 +39,9 @@ def scan(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address():
     """Of a scheduler with two workers, as this plugin starts one."""
-    from harvest_gpfs.aggregation.on_dask import connected
+    from harvest_gpfs.aggregation.on_dask import connect
 
-    with connected(None, workers=2, memory=4 << 30) as client:
+    with connect(None, workers=2, memory=4 << 30) as client:
         assert len(client.scheduler_info()["workers"]) == 2
         yield client.scheduler.address
 

@@ -41,7 +41,7 @@ SMALL_INPUT_BYTES: Final = 1 << 20
 BUNDLE_BYTES: Final = 4 << 20
 """Input bytes of partitions that are read together, at most."""
 
-BUNDLE_PARTITIONS: Final = 16
+BUNDLE_PARTITIONS: Final = 8
 """How many are read together at most: so much is read again when a run is killed."""
 
 
