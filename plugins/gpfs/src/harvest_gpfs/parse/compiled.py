@@ -1,14 +1,8 @@
-"""Kernels compiled by numba, for sources that walk every byte of large inputs.
+"""When a list is read with kernels that numba compiles, and how their helpers are compiled.
 
-numba is an extra (``hpc-harvest[fast]``): large, slow to import, and slow to compile a kernel the
-first time it is used on a machine.  A source therefore keeps two roads to the same rows: a
-columnar one that needs nothing, and a kernel in a module of its own that is imported only when
-``wanted`` says that the input repays it::
-
-    if compiled.wanted(total_bytes, user_choice):
-        from .kernel import parse          # kernels of ``native``
-    else:
-        from .columnar import parse
+numba is the extra ``fast``: large, slow to import, and slow to compile a kernel the first time it
+is used on a machine.  So there are two parsers with the same rows: ``columnar``, which needs
+nothing, and ``walker`` with the kernels of ``native``, where the input repays loading them.
 """
 
 from __future__ import annotations
@@ -55,4 +49,4 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     import numba
 
-    return numba.njit(function, forceinline=True)  # type: ignore[no-any-return]
+    return numba.njit(function, forceinline=True, error_model="numpy")  # type: ignore[no-any-return]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba.core import types
+from numba import types
 
-from harvest_gpfs.parse.native import native
+from .native import native
 
 __all__ = ["count"]
 
@@ -34,7 +34,9 @@ def count(data: Any, size: Any, result: Any) -> None:
     remarks = np.int64(data[0] == _NEWLINE or data[0] == _HASH or data[0] == _BRACKET)
     place = np.int64(0)
     while place < size - 1:
-        stop = min(place + _TOGETHER, size - 1)
+        stop = place + _TOGETHER
+        if stop > size - 1:
+            stop = size - 1
         ends = begun = np.uint8(0)
         for at in range(place, stop):
             end = np.uint8(data[at] == _NEWLINE)

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
-from harvest_gpfs.parse.compiled import inlined
-from harvest_gpfs.parse.native import native
+from .compiled import inlined
+from .native import native
 
 __all__ = ["walk"]
 

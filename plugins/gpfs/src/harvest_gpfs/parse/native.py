@@ -39,7 +39,7 @@ import attrs
 
 __all__ = ["Kernel", "load", "native"]
 
-_FORM: Final = 1
+_FORM: Final = 2
 """Of the files; part of their names."""
 
 _LIBRARY: Final = frozenset({"memcpy", "memmove", "memset"})
@@ -63,7 +63,8 @@ class Kernel:
     def code(self) -> _Code:
         """Compile it for this machine.
 
-        Raises TypeError when it needs more than the pointers and numbers it is given, as arrays.
+        Raises TypeError when it needs more than the pointers and numbers it is given: arrays, or
+        an exception that it may raise.
         """
         import llvmlite.binding as llvm
         import numba
@@ -77,23 +78,16 @@ class Kernel:
         name = self.function.__qualname__
         if self.signature.return_type != types.void or not all(takes):
             raise TypeError(f"{name}: a native kernel takes pointers, int64 and float64")
-        compiled = numba.njit(
-            self.signature,
-            error_model="numpy",
-            no_cpython_wrapper=True,
-            no_cfunc_wrapper=True,
-        )(self.function)
-        module = llvm.parse_assembly(compiled.inspect_llvm(self.signature.args))
-        symbols, needed = [], []
-        for function in module.functions:
-            if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                symbols.append(function.name)
-            elif function.is_declaration and not function.name.startswith("llvm."):
-                needed.append(function.name)
-        if more := sorted(set(needed) - _LIBRARY):
+        compiled = numba.cfunc(self.signature)(self.function)
+        module = llvm.parse_assembly(compiled.inspect_llvm())
+        needed = {
+            function.name
+            for function in module.functions
+            if function.is_declaration and not function.name.startswith("llvm.")
+        }
+        if more := sorted(needed - _LIBRARY):
             raise TypeError(f"{name}: a native kernel cannot use {', '.join(more)}")
-        (symbol,) = symbols
-        return _Code(symbol, "".join(takes), _machine(llvm).emit_object(module))
+        return _Code(compiled.native_name, "".join(takes), _machine(llvm).emit_object(module))
 
 
 def native(signature: Any) -> Callable[[Callable[..., None]], Kernel]:
@@ -160,18 +154,8 @@ def _link(code: _Code) -> tuple[Callable[..., None], Any]:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(llvm))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.object))
     engine.finalize_object()
-    # numba's functions take two places first, for what they give and what they raise
-    kind = ctypes.CFUNCTYPE(
-        ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *(_TYPES[letter] for letter in code.takes)
-    )
-    function = kind(engine.get_function_address(code.symbol))
-
-    def call(*arguments: Any) -> None:
-        given, raised = ctypes.c_int64(), ctypes.c_int64()
-        if status := function(ctypes.addressof(given), ctypes.addressof(raised), *arguments):
-            raise RuntimeError(f"a kernel ended with status {status}")
-
-    return call, engine
+    kind = ctypes.CFUNCTYPE(None, *(_TYPES[letter] for letter in code.takes))
+    return kind(engine.get_function_address(code.symbol)), engine
 
 
 def _machine(llvm: Any) -> Any:

@@ -18,7 +18,7 @@ from harvest_gpfs.parse import compiled
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 
 KERNEL = """
-from numba.core import types
+from numba import types
 import numpy as np
 from harvest_gpfs.parse.native import native
 
@@ -166,7 +166,7 @@ def harmless(numbers: Any, count: Any) -> None:
 
 
 def test_a_kernel_cannot_use_what_belongs_to_the_interpreter() -> None:
-    from numba.core import types
+    from numba import types
 
     from harvest_gpfs.parse.native import native
 
@@ -176,16 +176,31 @@ def test_a_kernel_cannot_use_what_belongs_to_the_interpreter() -> None:
         kernel.code()
 
 
-@pytest.mark.parametrize("signature", ["int64(int64, int64)", "void(float32, int64)"])
-def test_a_kernel_takes_pointers_and_numbers_and_gives_nothing(signature: str) -> None:
-    from numba.core import sigutils
+@pytest.mark.parametrize(("result", "first"), [("int64", "int64"), ("void", "float32")])
+def test_a_kernel_takes_pointers_and_numbers_and_returns_nothing(result: str, first: str) -> None:
+    from numba import types
 
     from harvest_gpfs.parse.native import native
 
-    arguments, result = sigutils.normalize_signature(signature)
+    signature = getattr(types, result)(getattr(types, first), types.int64)
 
     with pytest.raises(TypeError, match="takes pointers, int64 and float64"):
-        native(result(*arguments))(harmless).code()
+        native(signature)(harmless).code()
+
+
+def may_raise(numbers: Any, count: Any) -> None:
+    numbers[0] = numbers[1] // count
+
+
+def test_a_kernel_cannot_raise() -> None:
+    from numba import types
+
+    from harvest_gpfs.parse.native import native
+
+    kernel = native(types.void(types.CPointer(types.int64), types.int64))(may_raise)
+
+    with pytest.raises(TypeError, match=r"may_raise: a native kernel cannot use .*PyErr"):
+        kernel.code()
 
 
 def test_a_module_that_is_not_there_is_an_import_error() -> None:
