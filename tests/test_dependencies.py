@@ -31,7 +31,6 @@ WITH_NUMPY = ("harvest.toolkit.delimited", "harvest.toolkit.spans")
 
 LEFT_OPEN = {
     "pytest": "harvest.testing is for those who run pytest",
-    "pandas": "only to make pyarrow know it, where it is imported already",
     "llvmlite": "comes with numba",
     "cycler": "comes with matplotlib",
     "markupsafe": "comes with jinja2",

@@ -15,7 +15,6 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import without_pandas
 from .errors import BatchError
 from .types import ORIGIN, arrow_type, schema_of
 
@@ -38,8 +37,6 @@ BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""
 
 _CHEAP_BYTES = 1 << 20
-
-without_pandas.defer()
 
 
 def conform(record_type: RecordType, data: Any, *, origin: str | None = None) -> pa.Table:
