@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from harvest.pipeline.recipe import run_options
+
 from . import complete
 
 __all__ = [
     "DatasetPath",
-    "Deleted",
-    "EngineName",
     "Json",
-    "KeepRuns",
-    "MaxRejects",
-    "OnError",
     "RecipeFile",
     "RunOptions",
-    "SchemaDrift",
     "Settings",
     "Sinks",
     "Sources",
     "Wait",
-    "Workers",
+    "takes_run_options",
 ]
 
 DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
@@ -57,43 +55,6 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting. Repeatable."),
 ]
-EngineName = Annotated[
-    str | None, typer.Option(help="Where partitions run: local, ...", metavar="NAME")
-]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Worker processes. [default: as many as pay]")
-]
-OnError = Annotated[
-    str | None,
-    typer.Option(help="An unreadable input unit: reject (keep and go on) or fail."),
-]
-MaxRejects = Annotated[
-    int | None, typer.Option(min=0, help="Commit nothing when there are more rejects.")
-]
-Deleted = Annotated[
-    str | None,
-    typer.Option(
-        help="Rows whose input is no longer there: keep (the default) or drop.",
-        metavar="POLICY",
-    ),
-]
-KeepRuns = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Earlier states that the dataset keeps from now on, for `harvest rollback`. "
-        "[default: as before, at first 1]",
-    ),
-]
-SchemaDrift = Annotated[
-    str | None,
-    typer.Option(
-        metavar="POLICY",
-        help="Columns that are not those of the dataset: evolve (the default: add and widen), "
-        "freeze (what is new goes to 'extra') or reject (refuse the run).",
-    ),
-]
 Wait = Annotated[
     float,
     typer.Option(min=0, metavar="SECONDS", help="Wait for another run on the dataset to end."),
@@ -101,25 +62,66 @@ Wait = Annotated[
 
 
 class RunOptions(NamedTuple):
-    """A recipe file and what the command line says on top of it."""
+    """A recipe file and what the command line says on top of it.
+
+    run: the options of a run by their field of a recipe, with None where one was not given.
+    """
 
     file: Path | None
     sources: list[str] | None
     sinks: list[str] | None
     settings: list[str] | None
-    engine: str | None
-    workers: int | None
-    on_error: str | None
-    max_rejects: int | None
-    deleted: str | None
-    keep_runs: int | None
-    schema_drift: str | None
-    limit: int | None = None
-    wait_s: float = 0.0
+    wait_s: float
+    run: dict[str, Any]
 
-    def keys(self) -> dict[str, Any]:
-        """The options that are keys of a recipe, with None where one was not given."""
-        given = self._asdict()
-        for name in ("file", "sources", "sinks", "settings", "wait_s"):
-            del given[name]
-        return given
+
+def takes_run_options(*, without: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Fill a command's first parameter, ``options: RunOptions``, from the command line.
+
+    The options of a run are those that :class:`harvest.pipeline.recipe.Recipe` declares, in its
+    order.  without: one of them that means nothing to the command.
+    """
+    fields = [field for field in run_options().values() if field.name != without]
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        def call(**values: Any) -> int:
+            options = RunOptions(
+                file=values.pop("recipe"),
+                sources=values.pop("source"),
+                sinks=values.pop("sink"),
+                settings=values.pop("settings"),
+                wait_s=values.pop("wait"),
+                run={field.name: values.pop(field.name) for field in fields},
+            )
+            return command(options, **values)
+
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        call.__doc__ = command.__doc__
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                _parameter("recipe", RecipeFile),
+                _parameter("source", Sources),
+                _parameter("sink", Sinks),
+                _parameter("settings", Settings),
+                *(_parameter(field.name, _annotation(field.metadata)) for field in fields),
+                _parameter("wait", Wait, 0.0),
+                *(parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in own),
+            ]
+        )
+        return call
+
+    return decorate
+
+
+def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _annotation(option: Mapping[str, Any]) -> Any:
+    """What typer shall make of an option of a run, by its declaration."""
+    kind: Any = option["kind"]
+    return Annotated[
+        kind | None,
+        typer.Option(min=option.get("least"), metavar=option["metavar"], help=option["doc"]),
+    ]

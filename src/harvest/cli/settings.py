@@ -24,7 +24,7 @@ def recipe_of(options: RunOptions, plugins: PluginManager) -> Recipe:
         sources=tuple(Endpoint(*split_location(s, plugins.sources)) for s in options.sources or ()),
         sinks=tuple(Endpoint(*split_location(k, plugins.sinks)) for k in options.sinks or ()),
         settings=plugin_settings(options.settings),
-        **options.keys(),
+        **options.run,
     )
 
 

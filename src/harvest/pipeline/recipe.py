@@ -45,7 +45,7 @@ class Endpoint:
         return f"{self.name}:{self.location}" if self.name else self.location
 
 
-def _word(*words: str) -> Any:
+def _word(doc: str, *words: str) -> Any:
     """An option of a run that is one of these words; the first is the default."""
 
     def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
@@ -55,10 +55,11 @@ def _word(*words: str) -> Any:
                 remedy=f"use {', '.join(words[:-1])} or {words[-1]}",
             )
 
-    return attrs.field(default=words[0], validator=check, metadata={"kind": str})
+    option = {"kind": str, "doc": doc, "metavar": "|".join(words)}
+    return attrs.field(default=words[0], validator=check, metadata=option)
 
 
-def _number(*, least: int, recorded: bool = True) -> Any:
+def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) -> Any:
     """An option of a run that is a whole number, or None.
 
     recorded: whether the record of a run holds it.
@@ -71,35 +72,47 @@ def _number(*, least: int, recorded: bool = True) -> Any:
             option = field.name.replace("_", "-")
             raise ConfigError(f"{option} {value!r} is not a whole number of at least {least}")
 
-    return attrs.field(default=None, validator=check, metadata={"kind": int, "recorded": recorded})
+    option = {"kind": int, "doc": doc, "metavar": metavar, "least": least, "recorded": recorded}
+    return attrs.field(default=None, validator=check, metadata=option)
 
 
 @attrs.frozen(kw_only=True)
 class Recipe:
     """Everything a run needs to know.
 
-    An option of a run is declared here alone, with what it may be; recipe files, the record of a
-    run and the documentation follow.
+    An option of a run is declared here alone, with its help and what it may be; the command line,
+    recipe files, the record of a run and the documentation follow.
 
     settings: plugin name -> key -> value.
-    workers: None for as many as make sense on this machine.
-    max_rejects, limit: None for no bound.
-    deleted: what becomes of rows whose input is gone: keep or drop.
-    keep_runs: earlier states that the dataset keeps; None for as many as it did before.
-    schema_drift: what becomes of columns that are not those of the dataset: evolve, freeze, reject.
     """
 
     sources: tuple[Endpoint, ...] = ()
     sinks: tuple[Endpoint, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
-    engine: str = attrs.field(default="local", metadata={"kind": str})
-    workers: int | None = _number(least=1)
-    on_error: str = _word("reject", "fail")
-    max_rejects: int | None = _number(least=0)
-    limit: int | None = _number(least=1)
-    deleted: str = _word(*DELETED)
-    keep_runs: int | None = _number(least=0, recorded=False)
-    schema_drift: str = _word("evolve", "freeze", "reject")
+    engine: str = attrs.field(
+        default="local",
+        metadata={"kind": str, "doc": "Where partitions run: local, ...", "metavar": "NAME"},
+    )
+    workers: int | None = _number("Worker processes. [default: as many as pay]", least=1)
+    on_error: str = _word(
+        "An unreadable input unit: reject (keep and go on) or fail.", "reject", "fail"
+    )
+    max_rejects: int | None = _number("Commit nothing when there are more rejects.", least=0)
+    limit: int | None = _number("Rows per source at most.", metavar="ROWS", least=1)
+    deleted: str = _word(
+        "Rows whose input is no longer there: keep (the default) or drop.", *DELETED
+    )
+    keep_runs: int | None = _number(
+        "Earlier states that the dataset keeps from now on, for `harvest rollback`. "
+        "[default: as before, at first 1]",
+        least=0,
+        recorded=False,
+    )
+    schema_drift: str = _word(
+        "Columns that are not those of the dataset: evolve (the default: add and widen), "
+        "freeze (what is new goes to 'extra') or reject (refuse the run).",
+        *("evolve", "freeze", "reject"),
+    )
 
     def merged(self, **changes: Any) -> Recipe:
         """This recipe with what the command line says on top; None and empty say nothing."""

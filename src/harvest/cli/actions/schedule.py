@@ -66,7 +66,7 @@ def _arguments(options: RunOptions) -> Iterator[str]:
     for option, values in repeated:
         for value in values or ():
             yield f"{option}={value}"
-    for key, given in options.keys().items():
+    for key, given in options.run.items():
         if given is not None:
             yield f"--{key.replace('_', '-')}={given}"
     if options.wait_s:

@@ -6,25 +6,10 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import (
-    Deleted,
-    EngineName,
-    KeepRuns,
-    MaxRejects,
-    OnError,
-    RecipeFile,
-    RunOptions,
-    SchemaDrift,
-    Settings,
-    Sinks,
-    Sources,
-    Wait,
-    Workers,
-)
+from harvest.cli.options import RunOptions, takes_run_options
 
 __all__ = ["run"]
 
-Limit = Annotated[int | None, typer.Option(min=1, metavar="ROWS", help="Rows per source at most.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Read everything again, changed or not.")]
 PrintConfig = Annotated[
@@ -35,20 +20,9 @@ JsonAccount = Annotated[
 ]
 
 
+@takes_run_options()
 def run(
-    recipe: RecipeFile = None,
-    source: Sources = None,
-    sink: Sinks = None,
-    settings: Settings = None,
-    engine: EngineName = None,
-    workers: Workers = None,
-    on_error: OnError = None,
-    max_rejects: MaxRejects = None,
-    limit: Limit = None,
-    deleted: Deleted = None,
-    keep_runs: KeepRuns = None,
-    schema_drift: SchemaDrift = None,
-    wait: Wait = 0.0,
+    options: RunOptions,
     dry_run: DryRun = False,
     force: Force = False,
     print_config: PrintConfig = False,
@@ -61,21 +35,6 @@ def run(
     """
     from harvest.cli.actions.run import print_recipe, run_once  # late: help needs none of it
 
-    options = RunOptions(
-        file=recipe,
-        sources=source,
-        sinks=sink,
-        settings=settings,
-        engine=engine,
-        workers=workers,
-        on_error=on_error,
-        max_rejects=max_rejects,
-        deleted=deleted,
-        keep_runs=keep_runs,
-        schema_drift=schema_drift,
-        limit=limit,
-        wait_s=wait,
-    )
     if print_config:
         return print_recipe(options)
     return run_once(options, dry_run=dry_run, force=force, json=json)

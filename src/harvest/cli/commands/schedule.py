@@ -6,21 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import (
-    Deleted,
-    EngineName,
-    KeepRuns,
-    MaxRejects,
-    OnError,
-    RecipeFile,
-    RunOptions,
-    SchemaDrift,
-    Settings,
-    Sinks,
-    Sources,
-    Wait,
-    Workers,
-)
+from harvest.cli.options import RunOptions, takes_run_options
 
 __all__ = ["schedule"]
 
@@ -37,22 +23,12 @@ Form = Annotated[
 Name = Annotated[str, typer.Option(metavar="NAME", help="What the units or the job are called.")]
 
 
+@takes_run_options(without="limit")
 def schedule(
-    recipe: RecipeFile = None,
-    source: Sources = None,
-    sink: Sinks = None,
-    settings: Settings = None,
+    options: RunOptions,
     every: Every = "1d",
     form: Form = "cron",
     name: Name = "harvest",
-    engine: EngineName = None,
-    workers: Workers = None,
-    on_error: OnError = None,
-    max_rejects: MaxRejects = None,
-    deleted: Deleted = None,
-    keep_runs: KeepRuns = None,
-    schema_drift: SchemaDrift = None,
-    wait: Wait = 0.0,
 ) -> int:
     """Print what makes cron, systemd or Slurm run this harvest, here, at set times.
 
@@ -60,18 +36,4 @@ def schedule(
     """
     from harvest.cli.actions.schedule import print_entry  # late: help needs none of it
 
-    options = RunOptions(
-        file=recipe,
-        sources=source,
-        sinks=sink,
-        settings=settings,
-        engine=engine,
-        workers=workers,
-        on_error=on_error,
-        max_rejects=max_rejects,
-        deleted=deleted,
-        keep_runs=keep_runs,
-        schema_drift=schema_drift,
-        wait_s=wait,
-    )
     return print_entry(options, every=every, form=form, name=name)

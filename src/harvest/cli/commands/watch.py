@@ -6,21 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import (
-    Deleted,
-    EngineName,
-    KeepRuns,
-    MaxRejects,
-    OnError,
-    RecipeFile,
-    RunOptions,
-    SchemaDrift,
-    Settings,
-    Sinks,
-    Sources,
-    Wait,
-    Workers,
-)
+from harvest.cli.options import RunOptions, takes_run_options
 
 __all__ = ["watch"]
 
@@ -54,24 +40,14 @@ JsonOfRounds = Annotated[
 ]
 
 
+@takes_run_options(without="limit")
 def watch(
-    recipe: RecipeFile = None,
-    source: Sources = None,
-    sink: Sinks = None,
-    settings: Settings = None,
+    options: RunOptions,
     every: Every = 30.0,
     settle: Settle = 2.0,
     poll: Poll = False,
     runs: Rounds = None,
     until_idle: UntilIdle = None,
-    engine: EngineName = None,
-    workers: Workers = None,
-    on_error: OnError = None,
-    max_rejects: MaxRejects = None,
-    deleted: Deleted = None,
-    keep_runs: KeepRuns = None,
-    schema_drift: SchemaDrift = None,
-    wait: Wait = 0.0,
     json: JsonOfRounds = False,
 ) -> int:
     """Keep harvesting as files arrive; each round is an ordinary run.
@@ -84,20 +60,6 @@ def watch(
     """
     from harvest.cli.actions.watch import keep_watching  # late: help needs none of it
 
-    options = RunOptions(
-        file=recipe,
-        sources=source,
-        sinks=sink,
-        settings=settings,
-        engine=engine,
-        workers=workers,
-        on_error=on_error,
-        max_rejects=max_rejects,
-        deleted=deleted,
-        keep_runs=keep_runs,
-        schema_drift=schema_drift,
-        wait_s=wait,
-    )
     return keep_watching(
         options, every=every, settle=settle, poll=poll, rounds=runs, idle=until_idle, json=json
     )
