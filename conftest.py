@@ -22,6 +22,21 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 
+LONG_TESTS_OF_THE_KIT = {
+    "test_another_process_gives_the_same",
+    "test_killed_commits_resume",
+    "test_killed_runs_resume",
+    "test_memory_is_bounded",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the long tests that our plugins have from the kit, which asks its users for no mark."""
+    for item in items:
+        if item.name in LONG_TESTS_OF_THE_KIT:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real samples that lies beside a checkout on some machines."""

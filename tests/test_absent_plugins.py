@@ -28,6 +28,7 @@ def everything(tmp_path_factory) -> Path:
     return folder / "out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("absent", small_inputs.MAKERS)
 def test_every_view_and_report_serves_or_says_what_is_missing(everything, absent):
     # given a dataset with rows of a plugin that is not there
@@ -57,6 +58,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_ask_names_the_distribution_to_install(everything, way):
     command, what = WAYS[way]

@@ -65,6 +65,7 @@ def reject_of(dataset) -> dict:
     return json.loads(lines[0])
 
 
+@pytest.mark.slow
 def test_a_missing_directory(tmp_path, dataset):
     done = run_again(tmp_path / "nowhere", dataset)
     assert done.returncode == 1
@@ -73,6 +74,7 @@ def test_a_missing_directory(tmp_path, dataset):
     assert rows(dataset) == 1
 
 
+@pytest.mark.slow
 def test_a_directory_with_no_known_file(tmp_path, dataset):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.md").write_text("hello")
@@ -82,6 +84,7 @@ def test_a_directory_with_no_known_file(tmp_path, dataset):
     assert rows(dataset) == 1
 
 
+@pytest.mark.slow
 def test_an_empty_file_is_noted(run_directory, dataset):
     (run_directory / "worker.csv").write_text("")
     done = run_again(run_directory, dataset)
@@ -91,6 +94,7 @@ def test_an_empty_file_is_noted(run_directory, dataset):
     assert rows(dataset) == 1
 
 
+@pytest.mark.slow
 def test_a_header_alone_is_noted(run_directory, dataset):
     (run_directory / "worker.csv").write_text(",worker,action,stimulus_id,time\n")
     done = run_again(run_directory, dataset)
@@ -98,6 +102,7 @@ def test_a_header_alone_is_noted(run_directory, dataset):
     assert "worker.csv" in done.stdout
 
 
+@pytest.mark.slow
 def test_binary_garbage_is_rejected(run_directory, dataset):
     (run_directory / "worker.csv").write_bytes(bytes(range(256)) * 40)
     done = run_again(run_directory, dataset)
@@ -108,6 +113,7 @@ def test_binary_garbage_is_rejected(run_directory, dataset):
     assert "the header lacks worker, time" in reject["reason"]
 
 
+@pytest.mark.slow
 def test_a_truncated_last_line_is_rejected_with_its_text_and_place(run_directory, dataset):
     (run_directory / "worker_transition.csv").write_text(GOOD + "1,x-2,waiting,re")
     done = run_again(run_directory, dataset)
@@ -120,6 +126,7 @@ def test_a_truncated_last_line_is_rejected_with_its_text_and_place(run_directory
     assert "no newline at its end" in reject["reason"]
 
 
+@pytest.mark.slow
 def test_wrong_columns_name_what_is_missing(run_directory, dataset):
     (run_directory / "worker.csv").write_text("a,b\n1,2\n")
     done = run_again(run_directory, dataset)
@@ -137,6 +144,7 @@ def unreadable(tmp_path):
     return memory
 
 
+@pytest.mark.slow
 def test_an_unreadable_file_costs_that_file_alone(run_directory, dataset, unreadable):
     (run_directory / "worker.csv").symlink_to(unreadable)
     done = run_again(run_directory, dataset)
@@ -147,6 +155,7 @@ def test_an_unreadable_file_costs_that_file_alone(run_directory, dataset, unread
     assert reject["origin"] == str(run_directory / "worker.csv")
 
 
+@pytest.mark.slow
 def test_when_nothing_at_all_can_be_read_the_run_fails(tmp_path, dataset, unreadable):
     folder = tmp_path / "unreadable"
     folder.mkdir()
@@ -173,6 +182,7 @@ def test_a_sink_that_is_a_file(run_directory, tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_dataset_as_it_was(run_directory, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -202,6 +212,7 @@ def test_a_full_disk_leaves_the_dataset_as_it_was(run_directory, tmp_path):
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.slow
 def test_more_rejects_than_allowed(run_directory, dataset):
     (run_directory / "worker_transition.csv").write_text(GOOD + "1,x-2,waiting\n")
     done = run_again(run_directory, dataset, "--max-rejects", "0")
@@ -209,6 +220,7 @@ def test_more_rejects_than_allowed(run_directory, dataset):
     assert rows(dataset) == 1
 
 
+@pytest.mark.slow
 def test_on_error_fail_names_file_and_record(run_directory, dataset):
     (run_directory / "worker_transition.csv").write_text(GOOD + "1,x-2,waiting\n")
     done = run_again(run_directory, dataset, "--on-error", "fail")
@@ -217,6 +229,7 @@ def test_on_error_fail_names_file_and_record(run_directory, dataset):
     assert rows(dataset) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -242,6 +255,7 @@ def test_wrong_usage_ends_with_2_and_a_suggestion(arguments, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_is_no_dataset_is_said_to_be_none(tmp_path):
     for command in ("verify", "runs", "rejects"):
         done = harvest(command, tmp_path)
@@ -249,6 +263,7 @@ def test_what_is_no_dataset_is_said_to_be_none(tmp_path):
         assert "this is not a dataset" in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_commits_nothing(run_directory, tmp_path):
     lines = (f"{n},key-{n},released,waiting,tcp://h:{n},{n}.5\n" for n in range(500_000))
     (run_directory / "worker_transition.csv").write_text(HEADER + "".join(lines))

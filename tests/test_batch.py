@@ -405,6 +405,7 @@ def test_without_slurm_a_submission_is_a_usage_error(tmp_path, monkeypatch):
 # --- on a real Slurm
 
 
+@pytest.mark.slow
 def test_hostile_names_dependencies_and_status_on_a_real_slurm(on_slurm, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", on_slurm.env["SLURM_CONF"])
     monkeypatch.chdir(tmp_path)
@@ -444,6 +445,7 @@ def test_hostile_names_dependencies_and_status_on_a_real_slurm(on_slurm, tmp_pat
     assert "command 0 failed" in told.stdout
 
 
+@pytest.mark.slow
 def test_failed_commands_are_submitted_again_and_others_cancelled(on_slurm, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", on_slurm.env["SLURM_CONF"])
     flag = tmp_path / "flag"

@@ -275,6 +275,7 @@ def parquet(folder: Path, inputs: Path) -> Place:
     return Place(folder, inputs, ("parquet:P",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_dataset_has_the_same_bytes_as_without_bundles(
     workers: int, inputs: Path, expected: dict[str, Any], tmp_path: Path
@@ -289,6 +290,7 @@ def test_the_dataset_has_the_same_bytes_as_without_bundles(
 POINTS = ("partition.rows", "partition.staged", "partition.done", "partition.placed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("point", [*POINTS, "commit.begun", "commit.published"])
 def test_a_kill_leaves_bundles_whole_or_not_at_all(
@@ -307,6 +309,7 @@ def test_a_kill_leaves_bundles_whole_or_not_at_all(
     crash.check_equal(place, expected)
 
 
+@pytest.mark.slow
 def test_kills_at_any_instant_of_a_run_with_bundles(
     inputs: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:

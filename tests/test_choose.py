@@ -55,6 +55,7 @@ def by_both(study: Path, out: Path) -> dict[str, int]:
     return rows(out)
 
 
+@pytest.mark.slow
 def test_a_directory_is_read_by_all_sources_that_are_sure_of_it(study, tmp_path):
     # when it is harvested without the name of a source
     done = command("run", "-s", study, "-k", f"parquet:{tmp_path / 'out'}")
@@ -70,6 +71,7 @@ def test_a_directory_is_read_by_all_sources_that_are_sure_of_it(study, tmp_path)
     assert left.endswith(f"-s slurm:{study} adds")
 
 
+@pytest.mark.slow
 def test_what_was_left_is_read_with_the_option_that_the_line_gives(study, tmp_path):
     arguments = ["-s", study, "-s", f"slurm:{study}", "-k", f"parquet:{tmp_path / 'out'}"]
     command("run", *arguments)
@@ -82,6 +84,7 @@ def test_a_source_that_is_named_beside_the_bare_location_reads_it_once(study, tm
     assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
 
 
+@pytest.mark.slow
 def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
     out = f"parquet:{tmp_path / 'out'}"
     recipe = tmp_path / "r.toml"

@@ -212,6 +212,7 @@ def test_tracebacks_are_shown_on_demand_only(tmp_path):
     assert "Traceback" in harvest("--debug", *arguments, cwd=tmp_path).stderr
 
 
+@pytest.mark.slow
 def test_escape_codes_in_names_never_reach_the_terminal(tmp_path):
     folder = tmp_path / "run\x1b[31m"
     folder.mkdir()

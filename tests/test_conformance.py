@@ -303,11 +303,13 @@ def test_damage_that_breaks_a_source_is_named(source, corruption, seen, tmp_path
     assert seen in raised.value.seen
 
 
+@pytest.mark.slow
 def test_state_between_runs_is_found_by_a_kill(module, tmp_path):
     seen = broken(module.RememberingSource, "test_killed_runs_resume", tmp_path).seen
     assert "ended without one" in seen
 
 
+@pytest.mark.slow
 def test_hoarding_is_found(module, tmp_path):
     assert (
         "MB more"

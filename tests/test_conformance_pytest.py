@@ -75,6 +75,7 @@ def test_the_plugin_imports_nothing_large():
     assert not {"pyarrow", "numpy", "polars", "cattrs"} & set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_golden_files_are_written_compared_and_differ_readably(project):
     wanted = ["-k", "test_rows"]
     absent = run_pytest(project, *wanted)
@@ -98,6 +99,7 @@ def test_golden_files_are_written_compared_and_differ_readably(project):
     assert any(line.startswith("+{") and '"good"' in line for line in shown)
 
 
+@pytest.mark.slow
 def test_a_broken_promise_is_told_in_words(project):
     done = run_pytest(project, "-k", "accounting")
 

@@ -108,6 +108,7 @@ class Trusting(ArrowSink):
         return base / path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sink", "test", "seen"),
     [

@@ -21,6 +21,8 @@ import pytest
 import small_inputs
 from crash import Place
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("HARVEST_KILLS", "40"))
 SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
 LIVES = 4

@@ -22,6 +22,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "file"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_damaged_file_is_a_plain_error(tmp_path: Path, form: str, command: str) -> None:

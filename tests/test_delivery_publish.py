@@ -146,12 +146,14 @@ def names(uploads: list[str]) -> list[str]:
     return [re.sub(r"-.*", "", name) for name in uploads]
 
 
+@pytest.mark.slow
 def test_plugins_are_first_and_the_core_is_last(dist, registry):
     done = publish(dist, registry)
     assert done.returncode == 0, done.stderr
     assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
 
 
+@pytest.mark.slow
 def test_again_it_uploads_nothing(dist, registry):
     publish(dist, registry)
     done = publish(dist, registry)
@@ -160,6 +162,7 @@ def test_again_it_uploads_nothing(dist, registry):
     assert "upload" not in done.stdout
 
 
+@pytest.mark.slow
 def test_what_a_broken_publish_left_out_is_added(dist, registry):
     # given a registry that fails after the first file
     registry.refuse_after = 1
@@ -177,6 +180,7 @@ def test_what_a_broken_publish_left_out_is_added(dist, registry):
     assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
 
 
+@pytest.mark.slow
 def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, registry):
     # given a plugin that somebody built from other sources
     other = wheel(dist, "hpc-harvest-zinc", "1.2.0", "other")
@@ -190,6 +194,7 @@ def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, regist
     assert registry.uploads == []
 
 
+@pytest.mark.slow
 def test_older_versions_are_left_alone(dist, registry, tmp_path):
     (tmp_path / "old").mkdir()
     old = wheel(tmp_path / "old", "hpc-harvest", "1.1.0")

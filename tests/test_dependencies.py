@@ -77,6 +77,7 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
                 yield NEEDS[node.attr], False, where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTS)
 def test_what_a_distribution_imports_is_what_it_declares(name):
     here = PROJECTS[name] / "src"
@@ -152,6 +153,7 @@ for name in dataset.views():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", small_inputs.MAKERS)
 def test_a_plugin_that_does_not_declare_numpy_works_without(source, tmp_path):
     if "numpy" in declared(f"{CORE}-{source}", extras=False):
@@ -204,6 +206,7 @@ class Tiny(harvest.Source):
 }
 
 
+@pytest.mark.slow
 def test_core_and_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with these three and the libraries that they declare, and no other

@@ -60,6 +60,7 @@ def laid_out(directory: Path, files: dict[str, str]) -> None:
         (directory / place / name).write_bytes(data)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.sampled_from(sorted(FILES)), st.sampled_from(PLACES), max_size=6))
 @example({"slurm/json": ""})

@@ -233,6 +233,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(STEPS)
 def test_whatever_was_cut_short_the_files_are_those_of_the_manifest(steps: Any) -> None:

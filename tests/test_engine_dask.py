@@ -207,6 +207,7 @@ def applied(engine, function, tasks):
         yield from ClusterTasks(client, engine.config, Terms(), function).results(tasks)
 
 
+@pytest.mark.slow
 def test_results_come_as_they_are_done_and_few_are_given_out_at_a_time(cluster, monkeypatch):
     most = []
     give = engine_module.ClusterTasks._give
@@ -253,6 +254,7 @@ def test_a_worker_of_another_environment_is_told_of(cluster):
         list(applied(DaskEngine(address=cluster), doubled, [OnlyHere()]))
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_every_worker_ends_the_run():
     import dask
 
@@ -265,6 +267,7 @@ def test_a_task_that_kills_every_worker_ends_the_run():
     assert "finished partitions are kept" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_ends_the_run():
     with running_cluster() as cluster:
         results = applied(DaskEngine(address=cluster.address), doubled, range(100_000))
@@ -320,6 +323,7 @@ def writers_of(pid: int, path: Path) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_the_dataset_of_a_local_run(anywhere, folder, tmp_path):
     out = tmp_path / "out"
     running = anywhere.start(
@@ -338,6 +342,7 @@ def test_a_killed_worker_leaves_the_dataset_of_a_local_run(anywhere, folder, tmp
     assert not list((out / "_harvest" / "staging").iterdir())
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_stops_its_workers(anywhere, folder, tmp_path):
     out = tmp_path / "out"
     running = anywhere.start(
@@ -375,6 +380,7 @@ def certificates(folder: Path) -> dict[str, str]:
     return {f"tls_{kind}": str(folder / f"{kind}.pem") for kind in ("ca", "cert", "key")}
 
 
+@pytest.mark.slow
 def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_path):
     mine, stranger = certificates(tmp_path / "mine"), certificates(tmp_path / "stranger")
     options = [
@@ -404,6 +410,7 @@ def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_
     assert rows_files(tmp_path / "out") == local_rows(anywhere, folder)
 
 
+@pytest.mark.slow
 def test_slurm_jobs_as_workers_one_of_which_is_killed(on_slurm, folder, tmp_path):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     out = tmp_path / "out"

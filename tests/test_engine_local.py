@@ -227,6 +227,7 @@ def program(tmp_path: Path) -> str:
     return PROGRAM.format(source=f"gpfs:{inputs}", sink=f"parquet:{tmp_path / 'out'}")
 
 
+@pytest.mark.slow
 def test_a_script_without_main_guard_runs_once(program: str, tmp_path: Path) -> None:
     pytest.importorskip("harvest_gpfs")
     script = tmp_path / "script.py"
@@ -237,6 +238,7 @@ def test_a_script_without_main_guard_runs_once(program: str, tmp_path: Path) -> 
     assert (done.stdout, done.stderr) == ("begins\n40\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-I"], ["-i", "-q"]], ids=["plain", "isolated", "shell"])
 def test_a_program_may_come_from_standard_input(options: list[str], program: str) -> None:
     pytest.importorskip("harvest_gpfs")
@@ -257,6 +259,7 @@ for cell in {cells!r}:
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_may_use_it(program: str) -> None:
     pytest.importorskip("harvest_gpfs")
     cells = NOTEBOOK.format(cells=program.strip().splitlines())

@@ -267,6 +267,7 @@ def test_a_setting_that_does_not_fit_is_named(setting, message):
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.slow
 def test_without_slurm_nothing_happens_but_a_clear_error(tmp_path, anywhere):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_text("one\n")
@@ -315,6 +316,7 @@ def queue(on_slurm) -> dict[str, str]:
     return dict(line.split() for line in told if "COMPLETING" not in line)
 
 
+@pytest.mark.slow
 def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm, tmp_path):
     # given four files, two of which are read slowly, and names that a shell would act on
     folder = tmp_path / "in; touch PWNED '$(touch PWNED)' \"`touch PWNED`\"\n#SBATCH -t 0"
@@ -357,6 +359,7 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     assert queue(on_slurm) == {}
 
 
+@pytest.mark.slow
 def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
     held = f"{MUCH}\nhold {tmp_path / 'go'}\n"
     folder = lines(tmp_path / "in", a="one\n", b=held, c="bad\nthree\n")
@@ -405,6 +408,7 @@ def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
     assert not list(tmp_path.rglob("PWNED"))
 
 
+@pytest.mark.slow
 def test_what_stops_a_partition_stops_the_run_and_its_jobs(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="bad\nbad\n", b=f"hold {tmp_path / 'never'}\n")
 
@@ -419,6 +423,7 @@ def test_what_stops_a_partition_stops_the_run_and_its_jobs(on_slurm, tmp_path):
     eventually(lambda: not queue(on_slurm), "the other task is cancelled")
 
 
+@pytest.mark.slow
 def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="one\n", b="two\n")
 
@@ -434,6 +439,7 @@ def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_
     assert "the disk is on fire" in log.read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="one\n", b=f"{MUCH}\nhold {tmp_path / 'go'}\n")
     arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out")
@@ -451,6 +457,7 @@ def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, 
     assert told["record_types"] == {"paced.line": 3}
 
 
+@pytest.mark.slow
 def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
     lines(tmp_path / "in", a="one\n")
     arguments = ("run", "-s", "paced:in", "-k", "jsonl:out")
@@ -464,6 +471,7 @@ def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
     assert batches(tmp_path / "out") == []
 
 
+@pytest.mark.slow
 def test_a_real_run_of_dask_is_the_same_on_slurm(on_slurm, tmp_path):
     arguments = ("run", "-s", f"mofka-dask:{EXAMPLE}")
     on_slurm.run(*arguments, "-k", "parquet:local")

@@ -30,11 +30,13 @@ from fuzz.targets import NAMES, load  # noqa: E402
 SECONDS = int(os.environ.get("HARVEST_FUZZ_SECONDS", "0"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_corpus_holds_the_promise(name: str) -> None:
     assert replay(load(name)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_changes_hold_the_promise(name: str, tmp_path: Path) -> None:
     if importlib.util.find_spec("atheris") is not None:

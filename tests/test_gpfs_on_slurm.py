@@ -15,6 +15,8 @@ from clusters import Harvest, eventually, rows_files
 
 pytest.importorskip("harvest_gpfs")
 
+pytestmark = pytest.mark.slow
+
 LINE = (
     "{n} 65537 0  |size={size}|kballoc={kb}|access=2026-01-0{day} 00:00:00"
     "|modify=2025-12-0{day} 00:00:00|uid={uid}|gid=100|pool=data|misc=FAu| -- {path}\n"

@@ -177,6 +177,7 @@ def points() -> list[str]:
     return [*own, "commit.published", "commit.recorded", "manifest.after_rename", "kept.forget"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", points())
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "file"])
 def test_a_rollback_killed_anywhere_leaves_one_state_or_the_other(

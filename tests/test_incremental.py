@@ -26,6 +26,8 @@ from hypothesis.stateful import (
 import harvest
 from harvest.pipeline.rollback import roll_back
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"slurm": {"timezone": "UTC"}}
 SINKS = ("parquet:P", "jsonl:J", "jsonl:F.jsonl")
 HEADERS = {

@@ -216,6 +216,7 @@ with interrupt.orderly():
     assert ended(code, signal.SIGTERM) == (130, "", LINE)
 
 
+@pytest.mark.slow
 def test_a_deferred_step_is_finished() -> None:
     code = f"""
 with interrupt.orderly():

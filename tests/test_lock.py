@@ -191,6 +191,7 @@ for _ in range(25):
 """
 
 
+@pytest.mark.slow
 def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
     # given processes that each add to a number, which only works one at a time
     (tmp_path / "count").write_text("0")
@@ -211,6 +212,7 @@ def words(small: Small, *more: str) -> list[str]:
             *more]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_of_two_runs_at_once_one_is_refused_or_waits(tmp_path: Path) -> None:
     # given a run that stands before its commit
     small = Small(tmp_path).write(a=dump(1))
@@ -232,6 +234,7 @@ def test_of_two_runs_at_once_one_is_refused_or_waits(tmp_path: Path) -> None:
     assert len(small.manifest().runs) == 2
 
 
+@pytest.mark.slow
 def test_a_run_that_lost_its_lock_touches_nothing(tmp_path: Path) -> None:
     # given a run that was suspended for so long that another machine took over the dataset
     small = Small(tmp_path, "jsonl").write(a=dump(1))
@@ -253,6 +256,7 @@ def test_a_run_that_lost_its_lock_touches_nothing(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in small.folder.rglob("*")} == files
 
 
+@pytest.mark.slow
 def test_a_run_where_the_file_system_has_no_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -250,6 +250,7 @@ def _types_and_rows(draw: st.DrawFn) -> tuple[RecordType, list[Record]]:
 slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @slow
 @given(_types_and_rows())
 def test_each_row_is_written_as_plain_python_would(case: tuple[RecordType, list[Record]]) -> None:
@@ -263,6 +264,7 @@ def test_each_row_is_written_as_plain_python_would(case: tuple[RecordType, list[
     assert [json.dumps(json.loads(line)) for line in lines] == [json.dumps(e) for e in expected]
 
 
+@pytest.mark.slow
 @slow
 @given(_types_and_rows())
 def test_what_is_written_reads_back(case: tuple[RecordType, list[Record]]) -> None:
@@ -274,6 +276,7 @@ def test_what_is_written_reads_back(case: tuple[RecordType, list[Record]]) -> No
     assert repr(found.to_dicts()) == repr(expected.to_dicts())
 
 
+@pytest.mark.slow
 @slow
 @given(_types_and_rows())
 def test_every_line_fits_the_json_schema(case: tuple[RecordType, list[Record]]) -> None:

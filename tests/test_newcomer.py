@@ -19,6 +19,8 @@ pytest.importorskip("hatch_vcs")
 pytest.importorskip("passlib")
 pytest.importorskip("pypiserver")
 pytest.importorskip("twine")
+
+pytestmark = pytest.mark.slow
 yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,6 +22,7 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT / "docs").as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_block_does_what_the_page_shows(page, tmp_path):
     outcome = check_page(page, tmp_path / "page")

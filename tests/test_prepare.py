@@ -130,6 +130,7 @@ def test_ranges_can_be_written_down_for_batch_jobs(source: harvest.Source, tmp_p
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_numbers_lines_across_ranges(workers: int, scan: Path, tmp_path: Path) -> None:
     pytest.importorskip("harvest_gpfs")

@@ -33,6 +33,7 @@ def test_the_quick_start_is_one_block_of_two_commands():
     assert len(block.strip().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_the_tour_runs_as_it_stands(clone):
     commands = [
         shlex.split(line.removeprefix("$ "))
@@ -50,6 +51,7 @@ def test_the_tour_runs_as_it_stands(clone):
     assert "Task " in (clone / "out" / "tasks.txt").read_text()
 
 
+@pytest.mark.slow
 def test_the_python_example_runs_as_it_stands(clone):
     (example,) = [b for b in blocks("python") if "harvest.open" in b]
     done = subprocess.run(

@@ -46,6 +46,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_named_and_just_its_inputs_are_read_again(
     damage: str, small: Small
@@ -196,6 +197,7 @@ def test_a_file_that_does_not_belong_is_named(tmp_path: Path) -> None:
     assert "does not belong to the dataset" in problem
 
 
+@pytest.mark.slow
 def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path) -> None:
     small = Small(tmp_path, "jsonl").write(a=dump(1))
     small.harvest()

@@ -126,6 +126,7 @@ def page(report):
     return Page(report.html())
 
 
+@pytest.mark.slow
 def test_the_page_runs_nothing_and_fetches_nothing(page):
     assert page.all("script") == page.all("link") == page.all("iframe") == page.all("img") == []
     (policy,) = (m["content"] for m in page.all("meta") if "http-equiv" in m)
@@ -166,6 +167,7 @@ def test_plots_follow_the_colours_of_the_page(report, page):
     assert "var(--plot-series-0, #0072b2)" in text
 
 
+@pytest.mark.slow
 def test_the_same_report_gives_the_same_bytes(report, page):
     from harvest.report import draw as drawing
 
@@ -194,6 +196,7 @@ def test_a_users_own_matplotlib_style_changes_nothing(report):
         assert drawing.to_svg(plot) == plain
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_browser_opens_the_page_without_complaint(report, tmp_path):
     pytest.importorskip("matplotlib")

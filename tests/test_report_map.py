@@ -179,6 +179,7 @@ class Sections(HTMLParser):
             self.ids.append(dict(attributes)["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_browser_opens_the_map_without_complaint(report, tmp_path):
     pytest.importorskip("matplotlib")

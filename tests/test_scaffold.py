@@ -17,6 +17,7 @@ from harvest.testing.check import check_promises
 from harvest.testing.declarations import check_plugin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(kind, tmp_path, monkeypatch):
     name = f"made-up-{kind}"

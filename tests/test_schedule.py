@@ -92,6 +92,7 @@ def test_slurm_where_a_percent_sign_means_nothing_reads_the_same(program, tmp_pa
     assert run_by_shell(command, "/") == (str(tmp_path), HOSTILE)
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"])))
 def test_any_word_without_a_backslash_survives_cron_and_the_shell(word):
     if "\\" in word:
@@ -173,6 +174,7 @@ def test_what_says_no_time_is_refused_with_a_remedy(words):
     assert refused.value.remedy
 
 
+@pytest.mark.slow
 @with_systemd
 @pytest.mark.parametrize(
     "words",
@@ -250,6 +252,7 @@ def schedule(*arguments, cwd):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_printed_line_harvests(tmp_path):
     here = tmp_path / "it's 100% here"
     (here / "my dumps").mkdir(parents=True)
@@ -268,6 +271,7 @@ def test_the_printed_line_harvests(tmp_path):
     assert len((here / "jobs.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_a_password_is_not_printed_and_a_wrong_name_is_found(tmp_path):
     (tmp_path / "in").mkdir()
     common = ("-s", "slurm:in", "-k", "parquet:out")

@@ -215,6 +215,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CHANGED)
 def test_evolve_refuses_another_type_before_anything_is_written(lab: Lab, case: str) -> None:
     before, one, now, two = CHANGED[case]
@@ -273,6 +274,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", VALUES)
 def test_freeze_loses_no_value_of_a_new_column(lab: Lab, case: str) -> None:
     hint, value, text = VALUES[case]

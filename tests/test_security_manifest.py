@@ -70,6 +70,7 @@ COMMANDS: dict[str, Callable[[Small], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     "path", ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]

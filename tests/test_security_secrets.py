@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SECRET = "s3cr3t.Wort"
 
 LOCATIONS = {

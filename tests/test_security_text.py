@@ -58,6 +58,7 @@ def steering(text: str) -> set[str]:
     return {c for c in text if unicodedata.category(c) in STEERS and c != "\n"}
 
 
+@pytest.mark.slow
 def test_no_command_steers_the_terminal(hostile: Path, dataset: Path) -> None:
     again = f"mofka-dask:{hostile}"
     for arguments in (
@@ -79,6 +80,7 @@ def test_no_command_steers_the_terminal(hostile: Path, dataset: Path) -> None:
         assert steering(said) == set(), arguments
 
 
+@pytest.mark.slow
 def test_spreadsheets_get_no_formula(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "rows.csv"
     harvest("query", dataset, 'select * from "dask.worker_transition"', "-o", target)
@@ -109,6 +111,7 @@ class Page(html.parser.HTMLParser):
                 self.links.append(value or "")
 
 
+@pytest.mark.slow
 def test_pages_run_nothing_and_fetch_nothing(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     harvest("report", "run.map", dataset, "-o", target)

@@ -17,6 +17,8 @@ from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of
 from harvest.testing.sink.driver import SinkDriver
 
+pytestmark = pytest.mark.slow
+
 parquet = pytest.importorskip("harvest_parquet.sink")
 jsonl = pytest.importorskip("harvest_jsonl.sink")
 

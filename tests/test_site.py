@@ -72,6 +72,7 @@ def navigation() -> list[str]:
     return named(yaml.safe_load(text)["nav"])
 
 
+@pytest.mark.slow
 def test_every_page_is_in_the_navigation_once_and_built(site):
     pages = sorted(p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md"))
     assert sorted(navigation()) == pages
@@ -143,6 +144,7 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 @pytest.mark.parametrize(
     ("page", "title"),

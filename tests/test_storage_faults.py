@@ -55,6 +55,7 @@ def expected(base: Place, tmp_path_factory: Any) -> dict[str, Any]:
     return crash.contents(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("point", "kind"), steps())
 def test_storage_that_fails_at_a_step(
     point: str,

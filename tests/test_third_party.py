@@ -104,6 +104,7 @@ def harvest_command(python, *arguments, **variables):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_of_harvest_comes_from_the_wheels(environment):
     asked = "import harvest, harvest_parquet; print(harvest.__file__, harvest_parquet.__file__)"
     done = subprocess.run(
@@ -121,6 +122,7 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     assert offers["made-up"] == {"sources": ["made-up"]}
 
 
+@pytest.mark.slow
 def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environment, tmp_path):
     sample = EXAMPLES[1] / "tests/data/node.prom"
     database, folder = tmp_path / "out.duckdb", tmp_path / "out"
@@ -141,6 +143,7 @@ def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environmen
     assert found.stdout.strip() == "[('idle', 184290.52), ('user', 2300.0)]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", EXAMPLES, ids=lambda path: path.name)
 def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     shutil.copytree(project / "tests", tmp_path / "tests")
@@ -156,6 +159,7 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kept"), [("node-exporter", 3), ("duckdb", 30), ("made-up", 3)])
 def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
     done = harvest_command(environment, "plugins", "check", name, "--json")
@@ -174,6 +178,7 @@ def test_a_plugin_of_ten_lines_is_listed_with_what_it_offers(environment):
     assert greeting["version"] == "1.0"
 
 
+@pytest.mark.slow
 def test_it_emits_records(environment, tmp_path):
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
 
@@ -187,6 +192,7 @@ def test_it_emits_records(environment, tmp_path):
     assert shown.returncode == 0
 
 
+@pytest.mark.slow
 def test_it_is_harvested_like_any_other(environment, tmp_path):
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
 

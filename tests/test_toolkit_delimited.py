@@ -26,6 +26,7 @@ def damages(data: bytes, **more) -> list[Damage]:
     return [damage for block in blocks(io.BytesIO(data), **more) for damage in block.damages]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ROWS, st.integers(1, 40))
 def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
@@ -51,6 +52,7 @@ def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
     assert kept >= len(data.removeprefix(b"\xef\xbb\xbf")) - data.count(b"\n") - data.count(b"\r")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ROWS, st.integers(1, 60))
 def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):

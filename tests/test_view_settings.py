@@ -90,6 +90,7 @@ def test_a_failure_without_settings_is_not_blamed_on_the_user(dataset, monkeypat
 ODD = ["abc", "", "-1", "nan", "inf", "1e400", "é", "1;2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(location, odd):
     dataset = harvest.open(location)
@@ -112,6 +113,7 @@ def command(*words: object) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -152,6 +154,7 @@ SHORTENED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SHORTENED)
 def test_a_shortened_table_says_of_how_many_rows(location, case):
     # the first version of the small inputs has 30 + 30 + 5 jobs
@@ -160,6 +163,7 @@ def test_a_shortened_table_says_of_how_many_rows(location, case):
     assert said in done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_preview_says_that_it_stopped_before_the_end(location):
     source = location.parent / "in" / "slurm"
     done = command("preview", "-s", f"slurm:{source}", "-n", "2")
@@ -169,6 +173,7 @@ def test_a_preview_says_that_it_stopped_before_the_end(location):
     assert "gpfs.file: 2 of at least 20 rows" in other.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_rows_are_limited_in_every_form_of_a_view(location, tmp_path):
     lines = command("view", "slurm.jobs", location, "-n", "4", "--json").stdout.splitlines()
     command("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")

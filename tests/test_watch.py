@@ -83,6 +83,7 @@ def small(tmp_path):
     return Small(tmp_path).write(a=dump(1, 2), b=dump(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("deleted", "poll"),
     [pytest.param("keep", False, id="notified"), pytest.param("drop", True, id="polled")],
@@ -129,6 +130,7 @@ def test_nothing_is_committed_when_nothing_has_changed(small):
     assert (small.state / "manifest.json").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sink", "poll"),
     [
@@ -154,6 +156,7 @@ def test_rejects_are_told_by_the_exit_code(small):
     assert told.results[0].account.rejected == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_told_once_and_tried_again(small):
     packed = small.inputs / "z.txt.gz"
     packed.write_bytes(b"\x1f\x8b\x08\x00 cut short")
@@ -404,6 +407,7 @@ def test_without_the_library_it_polls_and_says_so(small, monkeypatch):
     assert small.jobs() == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_signal_during_a_round_interrupts_it_and_the_next_run_completes(anywhere, tmp_path):
     folder, gate = tmp_path / "in", tmp_path / "gate"
     folder.mkdir()
@@ -427,6 +431,7 @@ def test_a_signal_during_a_round_interrupts_it_and_the_next_run_completes(anywhe
     assert rows_files(tmp_path / "out") == rows_files(tmp_path / "fresh")
 
 
+@pytest.mark.slow
 def test_a_signal_between_rounds_ends_it_after_a_last_one(anywhere, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()

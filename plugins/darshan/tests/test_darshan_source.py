@@ -101,6 +101,7 @@ def test_hosts_of_dxt_serve_other_modules_of_the_same_rank(log_writer, make_dxt,
     assert [r["hostname"] for r in found.rows("darshan.stdio")] == ["nodeA", None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", [zlib.compress, bz2.compress], ids=["zlib", "bzip2"])
 @pytest.mark.parametrize("part", ["names", "DXT_POSIX", "POSIX", "STDIO", "HEATMAP", "LUSTRE"])
 def test_decompression_bombs_cost_their_module_alone(
@@ -140,6 +141,7 @@ def test_limits_on_a_whole_log(log_writer, harvest_bytes):
     assert harvest_bytes(data, max_seconds=1e-9).rejects[0].reason.endswith("more than 1e-09 s")
 
 
+@pytest.mark.slow
 def test_a_large_log_is_read_in_bounded_memory(log_writer, tmp_path):
     # given two million segments of the variant: 192 MB when inflated
     script = """

@@ -46,6 +46,7 @@ def add(server, scan, metadata, *jobs):
     )
 
 
+@pytest.mark.slow
 def test_jobs_are_read_with_the_size_of_their_scan(database):
     # given both spellings of the dimensions, blank ids and times, and a scan with several jobs
     add(database, 1, {"Dimensions.1": 128, "Dimensions.2": 128}, (11, "'00:04:19'"))

@@ -70,6 +70,7 @@ def test_two_workers_write_the_same_bytes_as_one_process(scan, address, by, tmp_
         assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
     import distributed
 

@@ -226,6 +226,7 @@ def as_groups(frame, by):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(parts=DATASETS.map(once), data=st.data())
@@ -237,6 +238,7 @@ def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
     assert as_groups(result.frame, by) == expected([r for part in parts for r in part], by)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(parts=DATASETS, by=st.lists(st.sampled_from(BY), max_size=3, unique=True))
 def test_all_backends_write_the_same_bytes(parts, by):

@@ -14,6 +14,8 @@ import pytest
 
 import harvest
 
+pytestmark = pytest.mark.slow
+
 LINE = (
     "{n} 65537 0  |size={size}|kballoc=16|access={day} 00:00:00|modify={day} 00:00:00|uid={uid}"
     "|gid=100|pool=data|misc=FAu| -- {path}\n"

@@ -139,6 +139,7 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
 @settings(deadline=None, max_examples=3, suppress_health_check=[HealthCheck.too_slow])
@@ -174,6 +175,7 @@ def test_any_names_come_back_from_any_number_of_ranges(
         assert {name: got.get(name) for name in one} == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
 @settings(deadline=None, max_examples=60)
 @given(made=st.lists(rows.map(lambda one: one["path"]), min_size=1, max_size=8))

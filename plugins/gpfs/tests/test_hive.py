@@ -62,6 +62,7 @@ def test_other_readers_find_the_directories_columns(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     names=st.lists(

@@ -84,6 +84,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+@pytest.mark.slow
 def test_it_is_compiled_once_and_then_loaded_without_numba(place: Place) -> None:
     assert place.called() == ([*FILLED, 0], True)
     assert place.called() == ([*FILLED, 0], False)
@@ -91,6 +92,7 @@ def test_it_is_compiled_once_and_then_loaded_without_numba(place: Place) -> None
     assert file.name.startswith("kernels_here.fill-")
 
 
+@pytest.mark.slow
 def test_another_source_is_compiled_anew(place: Place) -> None:
     place.called()
 
@@ -100,6 +102,7 @@ def test_another_source_is_compiled_anew(place: Place) -> None:
     assert place.called() == ([number + 100 for number in FILLED] + [0], False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -124,6 +127,7 @@ def test_a_damaged_file_is_not_loaded_but_made_anew(
     assert file.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_processes_that_compile_it_at_once_do_not_disturb_each_other(place: Place) -> None:
     processes = [place.process() for _ in range(3)]
 
@@ -132,6 +136,7 @@ def test_processes_that_compile_it_at_once_do_not_disturb_each_other(place: Plac
     assert place.called() == ([*FILLED, 0], False)
 
 
+@pytest.mark.slow
 def test_it_is_kept_where_that_is_possible(place: Place) -> None:
     # given two places below a file, in which nothing can be made, and a third that is fine
     blocked = place.folder / "file"
@@ -148,6 +153,7 @@ def test_it_is_kept_where_that_is_possible(place: Place) -> None:
     assert [path.parent for path in caches.rglob("*.o")] == [caches / "harvest"]
 
 
+@pytest.mark.slow
 def test_it_works_where_nothing_can_be_kept(place: Place) -> None:
     blocked = place.folder / "file"
     blocked.write_bytes(b"")

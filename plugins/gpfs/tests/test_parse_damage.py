@@ -8,6 +8,8 @@ import pytest
 from policy_lists import ESCAPES, STYLES, by_parser, by_reference, layout_of, line, listing, row
 from test_parse_rows import AWKWARD, PARSERS, mode_of
 
+pytestmark = pytest.mark.slow
+
 LINES = 1500
 PIECES = (
     *(b"%", b"|", b"=", b" ", b"-", b" -- ", b"\\", b"\\n", b"0", b"9", b"\0", b"\xff", b"\xc3"),

@@ -77,6 +77,7 @@ def fitted(one: Row, style: str, escape: str) -> Row:
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
 @settings(deadline=None, max_examples=20)

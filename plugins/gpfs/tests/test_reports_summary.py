@@ -51,6 +51,7 @@ def test_tables_hold_what_the_views_say(report, data):
     assert {r["oddity"] for r in found["odd-names"]} == {"control character", "shell character"}
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text_in_every_form(report, tmp_path):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
@@ -64,6 +65,7 @@ def test_hostile_names_are_text_in_every_form(report, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.slow
 def test_a_page_needs_nothing_from_elsewhere_and_is_the_same_twice(data):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
@@ -91,6 +93,7 @@ def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
     assert "ages" in tables(dated)
 
 
+@pytest.mark.slow
 def test_every_plot_can_be_drawn(data, tmp_path):
     pytest.importorskip("matplotlib")
     from harvest.report.draw import to_png

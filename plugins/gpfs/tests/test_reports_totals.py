@@ -8,6 +8,8 @@ from datetime import timedelta
 import pytest
 from scan_rows import NOW, harvested, row
 
+pytestmark = pytest.mark.slow
+
 WEEK = timedelta(days=7)
 OLD, NEW = {"scan_time": NOW}, {"scan_time": NOW + WEEK, "origin": "/lists/b.list"}
 UNITS = {"size_in_b": 1, "size_kib": 2**10, "size_mib": 2**20, "size_gib": 2**30}

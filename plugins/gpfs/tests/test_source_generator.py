@@ -15,6 +15,8 @@ import zstandard
 from policy_lists import ESCAPES, STYLES, files, harvest
 from test_parse_rows import PARSERS
 
+pytestmark = pytest.mark.slow
+
 LINES = 1_200
 # the generator does not encode SHOW of the style ncar, as ESCAPE '%/' would encode it
 COMBINATIONS = tuple(

@@ -58,6 +58,7 @@ def test_parts_hold_the_lines_in_their_order(tmp_path: Path, packed: str, compre
     assert max(len(plain(p)) for p in parts) < 2 * min(len(plain(p)) for p in parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     pieces=st.lists(st.binary(max_size=40).map(lambda b: b.replace(b"# end", b"")), max_size=30),

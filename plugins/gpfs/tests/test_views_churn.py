@@ -220,6 +220,7 @@ def expected(old, new, top):
     return sums
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_that_dicts_tell(old, new):

@@ -290,6 +290,7 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
         JsonlSink(str(path)).check()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full on this system")
@@ -316,6 +317,7 @@ POSITIONS = st.lists(st.integers(1, 12), max_size=8)
 BATCHES = st.lists(st.tuples(st.sampled_from([lines, counts]), POSITIONS), max_size=8)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=120)
 @given(BATCHES, st.booleans(), st.sampled_from(ENDINGS))
 def test_any_batches_come_out_in_order(

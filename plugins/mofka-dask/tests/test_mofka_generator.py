@@ -35,6 +35,7 @@ def test_a_generated_run_gives_just_the_rows_of_its_manifest(tmp_path):
     assert 0.35 < share < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SCRIPT.is_file(), reason="no benchmarks folder beside this checkout")
 def test_the_same_seed_writes_the_same_files(tmp_path):
     generate(tmp_path / "a", 3)

@@ -98,6 +98,7 @@ def test_an_empty_graph_has_no_tasks(tmp_path):
     assert brief(harvest(tmp_path, [("set()", "{}")])) == []
 
 
+@pytest.mark.slow
 def test_fields_of_megabytes_are_read(tmp_path):
     graph = {
         ("array-1234567890", i): {("array-1234567890", i // 2)} - {("array-1234567890", 0)}

@@ -74,6 +74,7 @@ def test_whole_columns_are_spelled_as_single_keys_are(keys):
     assert canonical_keys(column).to_pylist() == [*(spelled(key) for key in keys), None]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.dictionaries(KEYS, st.integers(0, 2**63 - 1), max_size=4), max_size=5))
 def test_printed_dicts_of_sizes_keep_their_order(dicts):
@@ -85,6 +86,7 @@ def test_printed_dicts_of_sizes_keep_their_order(dicts):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled), st.booleans())
 def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys, by_pandas):

@@ -131,6 +131,7 @@ def test_lines_before_the_first_event_are_an_event_without_time(tmp_path):
     assert found.filtered == {"blank line": 1}
 
 
+@pytest.mark.slow
 def test_events_are_the_same_however_the_file_is_cut(tmp_path, monkeypatch):
     text = "".join(line(f"event {i}") + (TRACE if i % 3 else "") for i in range(40))
     whole = harvest(tmp_path, text)

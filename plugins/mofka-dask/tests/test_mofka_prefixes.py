@@ -90,6 +90,7 @@ def meant(text: str) -> object:
     return value if isinstance(value, tuple | bytes) and not text[0].isspace() else text
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")  # odd escapes
 @settings(max_examples=500, deadline=None)
 @given(st.lists(KEYS, min_size=1, max_size=20))

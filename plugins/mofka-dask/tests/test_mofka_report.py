@@ -267,6 +267,7 @@ class Page(HTMLParser):
             self.ids.add(dict(attributes)["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 @pytest.mark.parametrize("which", ["dataset", "real"])
 def test_a_browser_opens_the_page_without_complaint(which, request, tmp_path):

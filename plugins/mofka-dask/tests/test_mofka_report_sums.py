@@ -183,6 +183,7 @@ def executions_in(run: Path) -> Counter[str]:
     return count
 
 
+@pytest.mark.slow
 def test_executions_are_the_same_wherever_they_are_counted(run, views, report, pictures):
     expected = executions_in(run)
     total = sum(expected.values())
@@ -200,6 +201,7 @@ def test_executions_are_the_same_wherever_they_are_counted(run, views, report, p
     assert rows(report, "slowest") == [] or len(rows(report, "slowest")) == total
 
 
+@pytest.mark.slow
 def test_tasks_are_the_same_wherever_they_are_counted(views, report):
     tasks = views["dask.tasks"]
     (summary,) = views["dask.run_summary"].to_dicts()
@@ -235,6 +237,7 @@ def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
             assert (row["total_s"] if "total_s" in row else row["busy_s"]) is None
 
 
+@pytest.mark.slow
 def test_the_occupancy_that_is_drawn_is_the_time_of_the_trace(views, report, pictures):
     axes = pictures["occupancy"]
     if axes is None:

@@ -36,6 +36,7 @@ FLOATS = st.floats(0, 4e9, allow_nan=False).map(repr)
 WHOLE = st.integers(0, 9_999_999_999).map(str)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.one_of(DECIMALS, FLOATS, WHOLE, st.none()), max_size=20))
 def test_epoch_texts_are_read_as_decimal_reads_them(texts):

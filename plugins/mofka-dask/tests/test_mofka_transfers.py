@@ -117,6 +117,7 @@ def test_what_is_wrong_with_a_row_is_wrong_with_its_repeats(tmp_path):
     assert [(r["position"], r["copies"]) for r in found.rows("dask.transfer")] == [(2, 1)]
 
 
+@pytest.mark.slow
 def test_repeats_are_found_across_blocks(tmp_path, monkeypatch):
     """Given many small blocks, when rows repeat far away, then counts equal those of a dict."""
     monkeypatch.setattr("harvest.toolkit.delimited.BLOCK_BYTES", 1000)

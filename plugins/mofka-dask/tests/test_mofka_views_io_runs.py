@@ -90,6 +90,7 @@ def expected(run, segments, threads):
     return sums
 
 
+@pytest.mark.slow
 def test_every_operation_on_a_task_thread_has_one_task(dataset, expected):
     got: Counter = Counter()
     for row in dataset.view("dask.task_io").collect().to_dicts():

@@ -266,6 +266,7 @@ def test_silence_is_told_as_such(summary):
     assert all(worker in note for worker in silent)
 
 
+@pytest.mark.slow
 def test_a_dataset_gives_what_memory_gives(tmp_path):
     # given the example run, harvested into Parquet files
     pytest.importorskip("harvest_parquet", reason="the parquet plugin is not installed")
@@ -301,6 +302,7 @@ def test_text_of_a_view(tmp_path):
     assert all(block.startswith("Task ") for block in blocks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_events_of_many_shuffled_tasks_are_in_order(engine):
     # given 60,000 transitions of 20,000 tasks, in random order

@@ -58,6 +58,7 @@ def tables(report):
     return {table.name: table.data.to_dicts() for table in report.tables}
 
 
+@pytest.mark.slow
 def test_each_row_of_the_views_counts_once(study):
     _, dataset = study
     found = tables(dataset.report("ncem.comparison", study=STUDY))

@@ -243,6 +243,7 @@ def test_a_quoted_cell_may_hold_a_line_end_and_blanks_are_a_blank_line(tmp_path)
     assert not found.rejects
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

@@ -191,6 +191,7 @@ def near(value: float | None) -> object:
     return None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(studies())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_views_find_the_truth(tmp_path_factory, drawn):
@@ -276,6 +277,7 @@ def fenced(draw) -> Fenced:
     return Fenced(seconds, [s for s in seconds if low <= s <= high])
 
 
+@pytest.mark.slow
 @given(
     fenced(),
     fenced(),

@@ -160,6 +160,7 @@ def test_rows_of_two_versions_of_a_type_do_not_share_a_file(driver: SinkDriver) 
     assert found.sort("name")["size_bytes"].to_list() == [None, 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     changes=st.lists(

@@ -107,6 +107,7 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=80)
 @given(
     st.lists(

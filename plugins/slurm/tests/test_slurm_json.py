@@ -211,6 +211,7 @@ things = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.dictionaries(texts, things, max_size=4), max_size=5),
@@ -275,6 +276,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     st.sampled_from(["plain", "structs", "lists"]),

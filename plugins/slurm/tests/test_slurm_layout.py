@@ -108,6 +108,7 @@ SACCT_FIELDS = (
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.sampled_from(["JobID", "JobIDRaw"]),

@@ -117,6 +117,7 @@ def ours(found: Collected, jobs: dict[str, int]) -> list[dict[str, Any]]:
     return [row for row in rows if (row["array_job_id"] or row["job_id_raw"]) in jobs.values()]
 
 
+@pytest.mark.slow
 def test_every_job_is_there_as_it_was_asked_for(found: Collected, jobs: dict[str, int]) -> None:
     assert not found.rejects
     rows = by_id(found)
@@ -238,6 +239,7 @@ def test_dumps_say_what_live_says(
             assert other == {c: row[c] for c in other}, name
 
 
+@pytest.mark.slow
 def test_slices_share_out_every_job_once(
     found: Collected, jobs: dict[str, int], in_cluster: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +283,7 @@ def test_users_states_and_windows(found: Collected, jobs: dict[str, int], in_clu
     assert harvest_live(since="3000d", until="2999d").written == 0
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer(
     cluster: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

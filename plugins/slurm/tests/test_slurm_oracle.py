@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sacct_records
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,6 +83,7 @@ def rejects_of_all_other_lines(
     return rejected
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.sampled_from(HEADERS),
@@ -126,6 +128,7 @@ def test_what_sacct_writes_is_read_or_refused(
 COMMAS = st.text(st.sampled_from('ab,"\n'), max_size=6).filter(lambda name: name == name.strip())
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(HEADERS[:3]), st.lists(COMMAS, min_size=1, max_size=5), st.integers(1, 400))
 def test_raw_commas_are_not_taken_for_csv(header: list[str], made: list[str], block: int) -> None:

@@ -211,6 +211,7 @@ XDMOD = {"Partition", "QOS", "User", "Submit", "Eligible", "Start", "End", "Elap
          "NNodes", "NCPUS", "ReqCPUS", "ReqMem", "ReqTRES", "AllocTRES", "Timelimit"}  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.one_of(st.sets(st.sampled_from(EVERY)), st.sets(st.sampled_from(EVERY), max_size=4)))
 @example(SONAR)
