@@ -256,34 +256,7 @@ class _Shape:
         return pa.table(columns, schema=schema)
 
     def _extra(self, table: pa.Table, kind: pa.MapType) -> pa.Array:
-        """The entries that each row has already, then one for each spilled value."""
-        # polars takes long to import, and few columns are frozen
-        import polars as pl
+        from .spill import with_entries  # late: polars takes long to import, few columns are frozen
 
-        from harvest.model.frames import without_maps
-        from harvest.model.json import plain_text
-
-        extra = pl.Series("extra", without_maps(table.column("extra")))
-        rows = pl.DataFrame({"extra": extra}).with_row_index("row")
-        own = rows.explode("extra").drop_nulls("extra").unnest("extra")
-        pieces = [own]
-        for name, its_kind in self.spilled.items():
-            texts = pl.Series("value", plain_text(its_kind, table.column(name)), dtype=pl.String)
-            taken = own.filter(pl.col("key") == name)["row"]
-            key = pl.when(pl.col("row").is_in(taken.implode())).then(pl.lit(f"column {name}"))
-            pieces.append(
-                pl.DataFrame({"value": texts})
-                .with_row_index("row")
-                .drop_nulls("value")
-                .select("row", key.otherwise(pl.lit(name)).alias("key"), "value")
-            )
-        entries = (
-            pl.concat(pieces)
-            .group_by("row", maintain_order=True)
-            .agg(pl.struct("key", "value").alias("entries"))
-        )
-        # a row without an entry keeps what it had: nothing, or no entry
-        made = rows.join(entries, on="row", how="left", maintain_order="left").select(
-            pl.coalesce("entries", "extra")
-        )
-        return as_maps(made.to_arrow().column(0), kind)
+        spilled = {name: (its, table.column(name)) for name, its in self.spilled.items()}
+        return as_maps(with_entries(table.column("extra"), spilled), kind)

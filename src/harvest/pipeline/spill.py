@@ -1,0 +1,47 @@
+"""Values of columns that a dataset does not have, as entries of the column ``extra``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+import pyarrow as pa
+
+from harvest.model.frames import without_maps
+from harvest.model.json import plain_text
+
+__all__ = ["with_entries"]
+
+
+def with_entries(
+    maps: pa.ChunkedArray, columns: Mapping[str, tuple[pa.DataType, pa.ChunkedArray]]
+) -> pa.Array:
+    """The entries that each row of a map column has already, then one for each value of a column.
+
+    columns: name -> type and values.  An entry is keyed by the name, or by ``column NAME`` where
+    the row has an entry of that name.  Returns lists of structs of ``key`` and ``value``; a row
+    without an entry keeps what it had: null, or no entry.
+    """
+    extra = pl.Series("extra", without_maps(maps))
+    rows = pl.DataFrame({"extra": extra}).with_row_index("row")
+    own = rows.explode("extra").drop_nulls("extra").unnest("extra")
+    pieces = [own]
+    for name, (kind, column) in columns.items():
+        texts = pl.Series("value", plain_text(kind, column), dtype=pl.String)
+        taken = own.filter(pl.col("key") == name)["row"]
+        key = pl.when(pl.col("row").is_in(taken.implode())).then(pl.lit(f"column {name}"))
+        pieces.append(
+            pl.DataFrame({"value": texts})
+            .with_row_index("row")
+            .drop_nulls("value")
+            .select("row", key.otherwise(pl.lit(name)).alias("key"), "value")
+        )
+    entries = (
+        pl.concat(pieces)
+        .group_by("row", maintain_order=True)
+        .agg(pl.struct("key", "value").alias("entries"))
+    )
+    found = rows.join(entries, on="row", how="left", maintain_order="left").select(
+        pl.coalesce("entries", "extra")
+    )
+    return found.to_arrow().column(0)
