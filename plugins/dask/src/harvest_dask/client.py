@@ -1,0 +1,187 @@
+"""``capture``: record a cluster from the script or notebook that uses it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from . import logs
+from .clock import Offset, measure
+from .directory import create_capture, file_name, process_id
+from .frames import FrameFile
+from .process import first_frames, script, start
+from .queues import Payload
+from .recorder import Recorder, Target
+from .remote import RemoteFile
+from .scheduler import SchedulerCapture, stop_capture
+from .settings import CaptureError, Settings, absolute
+from .shim import TOPIC
+
+__all__ = ["capture"]
+
+logger = logging.getLogger("harvest_dask")
+
+
+class capture:  # noqa: N801  a context manager that reads as a verb
+    """Record what a cluster does while the block runs, into a directory.
+
+    ``with capture(client, "runs/R1"):`` with a client as it is, ``async with`` with one that was
+    made with ``asynchronous=True``.  All machines must share the directory; where only the
+    scheduler sees it, ``via="scheduler"`` sends everything there over Dask's connections.
+
+    interval: seconds between samples.  flush: seconds after which a killed process loses nothing.
+    queue: rows of a kind that a process holds while it cannot write.  script: whether this process
+    runs the workflow, so that its script is recorded.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        directory: str | os.PathLike[str],
+        *,
+        interval: float = 1.0,
+        flush: float = 0.5,
+        via: str | None = None,
+        queue: int = 1_000_000,
+        script: bool = True,
+    ) -> None:
+        self._client = client
+        self._is_script = script
+        self._asked = Settings(
+            absolute(directory), interval, flush, via, queue, owner=str(client.id)
+        )
+
+    @property
+    def directory(self) -> Path:
+        """Where the capture is written."""
+        return Path(self._asked.directory)
+
+    def __enter__(self) -> Self:
+        if self._client.asynchronous:
+            raise CaptureError("the client is asynchronous: write `async with capture(...)`")
+        self._client.sync(self._begin)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.sync(self._end, _reason(kind))
+
+    async def __aenter__(self) -> Self:
+        await self._begin()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._end(_reason(kind))
+
+    async def _begin(self) -> None:
+        asked = self._asked
+        if asked.via is None:
+            made = create_capture(asked.directory)
+        else:
+            made = await _at_scheduler(self._client, create_capture, asked.directory)
+        self._settings = Settings(**asked.as_dict() | {"capture": made})
+        await _warn_of_missing(self._client)
+        await _register(self._client, SchedulerCapture(self._settings))
+        await self._record_client()
+
+    async def _record_client(self) -> None:
+        client, settings = self._client, self._settings
+        process = process_id()
+        name = file_name("client", process)
+        offset: Offset = await measure(client.scheduler.harvest_capture_time)
+        known = start(
+            settings,
+            role="client",
+            process=process,
+            clock_offset_s=offset[0],
+            address=client.id,
+            name=client.id,
+            scheduler=client.scheduler.address,
+        )
+
+        def target(first: Sequence[bytes]) -> Target:
+            if settings.via is None:
+                return FrameFile(Path(settings.directory, name), settings.capture, first)
+            send = client.scheduler.harvest_capture_append
+            return RemoteFile(send, client.loop.asyncio_loop, name, settings.capture, first)
+
+        def report(spell: Payload) -> None:
+            said = {k: spell[k] for k in ("since", "reason", "lost")}
+            message = said | {"capture": settings.capture, "process": process}
+            client.loop.add_callback(client.log_event, TOPIC, message)
+
+        first = first_frames(known, *([script()] if self._is_script else []))
+        self._recorder = Recorder(target, settings, first, report)
+        stream = self._recorder.stream("log", logs.COLUMNS)
+        self._logs = logs.LogTap(stream, "client", settings.capture, None)
+        self._logs.attach()
+        self._recorder.start()
+
+    async def _end(self, reason: str) -> None:
+        self._logs.detach()
+        await self._recorder.aclose(reason)
+        try:
+            known = await _at_scheduler(self._client, stop_capture, self._settings.name, reason)
+        except OSError as error:
+            known = False
+            logger.warning("the scheduler does not answer: %s", error)
+        if not known:
+            logger.warning(
+                "the capture in %s ended before the block did: its scheduler is gone",
+                self._settings.directory,
+            )
+
+
+def _reason(kind: type[BaseException] | None) -> str:
+    return "the capture ends" if kind is None else f"{kind.__name__} in the captured block"
+
+
+async def _at_scheduler(client: Any, function: Any, *words: Any) -> Any:
+    """Run a function of this package in the scheduler's process."""
+    try:
+        return await client.run_on_scheduler(function, *words)
+    except ModuleNotFoundError as error:
+        raise CaptureError(_not_installed(error)) from error
+
+
+async def _register(client: Any, plugin: SchedulerCapture) -> None:
+    try:
+        await client.register_plugin(plugin, name=plugin.name)
+    except ModuleNotFoundError as error:
+        raise CaptureError(_not_installed(error)) from error
+
+
+def _not_installed(error: ModuleNotFoundError) -> str:
+    return f"{error} in the scheduler's process: install hpc-harvest-dask there too"
+
+
+async def _warn_of_missing(client: Any) -> None:
+    """Warn once of workers that cannot record, as the package is not installed there."""
+
+    def is_installed() -> bool:  # has no name to be imported by, so its code travels
+        from importlib.util import find_spec
+
+        return find_spec("harvest_dask") is not None
+
+    found = await client.run(is_installed, on_error="return")
+    missing = sorted(worker for worker, installed in found.items() if installed is not True)
+    if missing:
+        logger.warning(
+            "%d of %d workers record nothing, since hpc-harvest-dask is not installed there: %s",
+            len(missing),
+            len(found),
+            ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else ""),
+        )

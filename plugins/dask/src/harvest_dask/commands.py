@@ -1,0 +1,86 @@
+"""The command ``harvest dask capture``: record a cluster that runs already."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from distributed import Client
+
+from harvest import HarvestError, UsageError, interrupt
+
+from .client import capture
+from .settings import CaptureError
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Dask clusters that run.", no_args_is_help=True)
+
+
+@app.callback()
+def dask() -> None:
+    """Dask clusters that run."""
+
+
+@app.command("capture")
+def capture_command(
+    scheduler: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="The scheduler, such as tcp://node1:8786.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="A new directory that all machines share."
+        ),
+    ],
+    interval: Annotated[float, typer.Option(help="Seconds between samples.")] = 1.0,
+    flush: Annotated[
+        float, typer.Option(help="Seconds (at most 1) of events that a killed process may lose.")
+    ] = 0.5,
+    via_scheduler: Annotated[
+        bool,
+        typer.Option("--via-scheduler", help="The scheduler writes for all: only it sees DIR."),
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds to wait for a scheduler that does not answer.")
+    ] = 30.0,
+) -> None:
+    """Capture what a running Dask cluster does, until Ctrl-C or the cluster's end.
+
+    hpc-harvest-dask must be installed where the scheduler and the workers run.
+    Read the capture with `harvest run -s dask:DIR`.
+    """
+    via = "scheduler" if via_scheduler else None
+    with interrupt.orderly():
+        try:
+            client: Any = Client(  # type: ignore[no-untyped-call]
+                scheduler, timeout=timeout, set_as_default=False
+            )
+        except ValueError as error:
+            raise UsageError(str(error), where=scheduler) from error
+        try:
+            recording = capture(
+                client, output, interval=interval, flush=flush, via=via, script=False
+            )
+            with recording:
+                typer.echo(
+                    f"capturing {scheduler} into {recording.directory}; Ctrl-C ends the capture"
+                )
+                ended = _wait(client)
+        except CaptureError as error:
+            raise HarvestError(str(error)) from error
+        finally:
+            client.close()
+    typer.echo(f"{ended}; captured in {recording.directory}")
+
+
+def _wait(client: Any) -> str:
+    """Wait for Ctrl-C or the cluster's end; which it was."""
+    while client.status not in ("closing", "closed"):
+        if interrupt.requested():
+            interrupt.forget()
+            return "ended by Ctrl-C"
+        time.sleep(interrupt.POLL_S)
+    return "the cluster ended"

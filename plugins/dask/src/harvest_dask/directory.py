@@ -1,0 +1,89 @@
+"""The capture directory: who starts a capture writes ``capture.json``, the others find it there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from .settings import CaptureError
+
+__all__ = ["create_capture", "file_name", "find_capture", "join_capture", "process_id"]
+
+MARK: Final = "capture.json"
+VERSION: Final = 1
+
+
+def create_capture(directory: str) -> str:
+    """Make a directory a new capture and give its id.  Raises CaptureError."""
+    found = _read(directory)
+    if found is not None:
+        raise CaptureError(f"{directory} holds a capture already: name another directory")
+    created, own = _write(directory)
+    if not own:
+        raise CaptureError(f"{directory} was made a capture by another process just now")
+    return created
+
+
+def join_capture(directory: str) -> str:
+    """The id of the capture in a directory, which is made one if need be.  Raises CaptureError."""
+    return _read(directory) or _write(directory)[0]
+
+
+def find_capture(directory: str) -> str | None:
+    """The id of the capture in a directory; None where this machine sees no capture there."""
+    return _read(directory)
+
+
+def process_id() -> str:
+    """A name that is unique per start of a process and has a place in file names."""
+    host = re.sub(r"[^A-Za-z0-9_.]", "-", socket.gethostname()) or "host"
+    return f"{host}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def file_name(role: str, process: str) -> str:
+    """The file of a process."""
+    return f"{role}-{process}.cap"
+
+
+def _read(directory: str) -> str | None:
+    path = Path(directory, MARK)
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CaptureError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise CaptureError(f"{path} is not what a capture writes: {error}") from error
+    known: dict[str, Any] = found if isinstance(found, dict) else {}
+    if known.get("harvest_dask") != VERSION or not isinstance(known.get("id"), str):
+        raise CaptureError(f"{path} is not of a capture of version {VERSION}")
+    return str(known["id"])
+
+
+def _write(directory: str) -> tuple[str, bool]:
+    """Write the mark whole, or find that another process did: its id, and whether it is ours."""
+    new = secrets.token_hex(8)
+    target = Path(directory, MARK)
+    part = Path(directory, f".{MARK}.{new}")
+    try:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps({"harvest_dask": VERSION, "created": time.time(), "id": new}))
+        try:
+            os.link(part, target)  # unlike a rename, this never replaces another's
+        except FileExistsError:
+            found = _read(directory)
+            if found is None:
+                raise
+            return found, False
+        finally:
+            part.unlink()
+    except OSError as error:
+        raise CaptureError(f"cannot write {target}: {error.strerror}") from error
+    return new, True

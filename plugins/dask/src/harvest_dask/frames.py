@@ -1,0 +1,97 @@
+"""Frames, and the files they are appended to.
+
+A frame is a head (magic, length, CRC and number of the frame) and a payload, one msgpack map.  A
+file holds whole frames only, however often the disk refused one; after a kill the last one may be
+cut, which its head shows.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgpack
+
+from .directory import find_capture
+from .settings import CaptureError
+
+__all__ = ["MAGIC", "FrameFile", "pack"]
+
+MAGIC: Final = b"HDC1"
+HEAD: Final = struct.Struct("<4sIII")
+
+
+def pack(payload: dict[str, Any]) -> bytes:
+    """A payload as bytes; what msgpack has no type for becomes text."""
+    packed: bytes = msgpack.packb(payload, default=str, unicode_errors="backslashreplace")
+    return packed
+
+
+class FrameFile:
+    """A file that frames are appended to.
+
+    Where it vanished it is made anew, as long as the directory is still that of the capture, and
+    begins with the first frames again.
+    """
+
+    def __init__(self, path: Path, capture: str | None, first: Sequence[bytes] = ()) -> None:
+        self.path = path
+        self._capture = capture
+        self._first = tuple(first)
+        self._handle: int | None = None
+        self._size = 0
+        self._index = 0
+
+    def append(self, payloads: Sequence[bytes]) -> None:
+        """Append a frame for each payload: all of them, or none.  Raises OSError."""
+        if not self._is_there():
+            self._create()
+        if self._index == 0:
+            payloads = [*self._first, *payloads]
+        handle = self._handle
+        assert handle is not None
+        if os.fstat(handle).st_size != self._size:
+            os.ftruncate(handle, self._size)  # what a refused write left behind
+        data = b"".join(
+            HEAD.pack(MAGIC, len(payload), zlib.crc32(payload), index) + payload
+            for index, payload in enumerate(payloads, self._index + 1)
+        )
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+        self._size += len(data)
+        self._index += len(payloads)
+
+    def close(self) -> None:
+        """Close the file; another frame would begin a new one."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _is_there(self) -> bool:
+        """Whether the path still leads to the file that is open."""
+        if self._handle is None:
+            return False
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(found, os.fstat(self._handle))
+
+    def _create(self) -> None:
+        try:
+            found = find_capture(os.fspath(self.path.parent))
+        except CaptureError as error:
+            raise OSError(str(error)) from error
+        if found is None or found != self._capture:
+            raise OSError(
+                f"{self.path.parent} is not the capture's directory on this machine: use one that "
+                "all machines share, or via='scheduler'"
+            )
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        self.close()
+        self._handle, self._size, self._index = handle, 0, 0

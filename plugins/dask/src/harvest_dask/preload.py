@@ -1,0 +1,47 @@
+"""Preload module for ``dask scheduler`` and ``dask worker``: capture from the first event on.
+
+A preload of the scheduler captures its workers too.  Settings are those of Dask's configuration
+(``harvest.capture``).  Whatever is wrong with them, the cluster starts, uncaptured, and the log
+says why.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from distributed import Scheduler, Worker
+
+from .directory import join_capture
+from .scheduler import SchedulerCapture
+from .settings import CaptureError, settings_from_dask
+from .shim import worker_plugin
+
+__all__ = ["dask_setup"]
+
+logger = logging.getLogger("harvest_dask")
+
+
+async def dask_setup(service: Any) -> None:
+    """Dask calls this when a scheduler or worker starts."""
+    if not isinstance(service, Scheduler | Worker):
+        return  # a nanny: its worker is captured, and it does no work itself
+    try:
+        asked = settings_from_dask()
+        settings = replace(asked, capture=join_capture(asked.directory))
+        if isinstance(service, Worker):
+            plugin = worker_plugin(settings.as_dict(), clock=False)
+            await service.plugin_add(plugin, name="harvest-capture-preload")
+            return
+        if any(Path(settings.directory).glob("scheduler-*.cap")):
+            logger.warning(
+                "%s holds the capture of an earlier scheduler: both will be one capture",
+                settings.directory,
+            )
+        capture = SchedulerCapture(settings)
+        await capture.start(service)
+        service.add_plugin(capture, name=capture.name)
+    except CaptureError as error:
+        logger.error("this cluster runs uncaptured: %s", error)

@@ -1,0 +1,98 @@
+"""What a file begins with: which process this is, its software, configuration and environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any, Final
+
+import dask.config
+
+from .queues import Payload
+from .secrecy import flat_config, mask_arguments, mask_values
+from .settings import Settings
+
+__all__ = ["first_frames", "script", "start"]
+
+_PREFIXES: Final = (
+    *("SLURM_", "PBS_", "LSB_", "FLUX_", "COBALT_", "SGE_", "PMI_", "PALS_"),
+    *("OMP_", "MKL_", "OPENBLAS_", "MALLOC_", "DASK_", "DARSHAN_", "DXT_", "CONDA_DEFAULT_"),
+)
+_NAMES: Final = frozenset(
+    (
+        *("HOSTNAME", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "VIRTUAL_ENV"),
+        *("CONDA_PREFIX", "NUMEXPR_NUM_THREADS", "PYTHONPATH", "LD_PRELOAD", "TMPDIR", "TZ"),
+    )
+)
+
+
+def start(
+    settings: Settings, *, role: str, process: str, clock_offset_s: float | None, **facts: Any
+) -> Payload:
+    """The frame ``start``: facts that all processes have, and those of this role."""
+    return {
+        "kind": "start",
+        "version": 1,
+        "role": role,
+        "time": time.time(),
+        "id": process,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "python": platform.python_version(),
+        "capture": settings.capture,
+        "clock_offset_s": clock_offset_s,
+    } | facts
+
+
+def first_frames(*known: Payload) -> Callable[[], Iterable[Payload]]:
+    """The first frames of a file; what takes a while is found out when they are asked for."""
+
+    def frames() -> Iterable[Payload]:
+        yield from known
+        yield {"kind": "software", "python": platform.python_version(), "packages": _packages()}
+        yield {"kind": "config", "values": mask_values(flat_config(dask.config.config))}
+        yield {"kind": "environment", "values": mask_values(_environment(os.environ))}
+
+    return frames
+
+
+def script() -> Payload:
+    """The frame ``script``: what the client's process runs."""
+    notebook = "ipykernel" in sys.modules
+    found = None if notebook else getattr(sys.modules.get("__main__"), "__file__", None)
+    path = Path(found).resolve() if found else None
+    content = path.read_bytes() if path is not None and path.is_file() else None
+    return {
+        "kind": "script",
+        "path": str(path) if path is not None else None,
+        "sha256": hashlib.sha256(content).hexdigest() if content is not None else None,
+        "size_bytes": len(content) if content is not None else None,
+        "argv": mask_arguments(sys.argv),
+        "notebook": notebook,
+    }
+
+
+def _packages() -> dict[str, str]:
+    """Versions by name; of several of one name the first on the path counts, as for imports."""
+    found: dict[str, str] = {}
+    for distribution in distributions():
+        name = distribution.metadata["Name"]
+        if name:
+            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), distribution.version)
+    return found
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in sorted(environment.items())
+        if name.startswith(_PREFIXES) or name in _NAMES
+    }

@@ -1,0 +1,108 @@
+"""Bounded queues between the computation and the thread that writes.
+
+Who appends pays for one append; a full queue counts what it cannot take.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from .frames import pack
+
+__all__ = ["Columns", "Payload", "Singles", "Stream"]
+
+Columns = Mapping[str, Sequence[Any]]
+Payload = dict[str, Any]
+
+FRAME_ROWS: Final = 20_000
+"""Rows of a frame at most: while one is packed the process waits, some milliseconds."""
+
+
+class _Losses:
+    """Counts rows that a full queue could not take, and since when."""
+
+    def __init__(self) -> None:
+        self._lost = 0
+        self._since: float | None = None
+        self._lock = threading.Lock()
+
+    def lose(self, rows: int) -> None:
+        """Count rows as lost."""
+        with self._lock:
+            self._lost += rows
+            if self._since is None:
+                self._since = time.time()
+
+    def take_lost(self) -> tuple[int, float | None]:
+        """How many rows were lost since the last call, and since when."""
+        with self._lock:
+            found = self._lost, self._since
+            self._lost, self._since = 0, None
+        return found
+
+
+class Stream(_Losses):
+    """Rows of one kind; ``shape`` makes columns of them, in the thread that writes."""
+
+    def __init__(self, kind: str, shape: Callable[[Sequence[Any]], Columns], limit: int) -> None:
+        super().__init__()
+        self.kind = kind
+        self.shape = shape
+        self.rows: deque[Any] = deque()
+        self.limit = limit
+
+    def append(self, row: Any) -> None:
+        """Take a row, or count it as lost."""
+        if len(self.rows) < self.limit:
+            self.rows.append(row)
+        else:
+            self.lose(1)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def frames(self) -> Iterator[tuple[bytes, int]]:
+        """The rows that wait now: payloads, and how many rows each holds."""
+        waiting = len(self.rows)
+        while waiting:
+            n = min(waiting, FRAME_ROWS)
+            waiting -= n
+            columns = self.shape([self.rows.popleft() for _ in range(n)])
+            kept = {k: v for k, v in columns.items() if any(x is not None for x in v)}
+            yield pack({"kind": self.kind, "n": n, "columns": kept}), n
+
+
+class Singles(_Losses):
+    """Frames of their own; functions that make them are called by the thread that writes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+        self._waiting: deque[tuple[Callable[[], Payload], int]] = deque()
+        self._rows = 0
+        self._count = threading.Lock()
+
+    def append(self, make: Callable[[], Payload], rows: int) -> None:
+        """Take a frame that stands for so many rows, or count them as lost."""
+        with self._count:
+            fits = self.limit > 0 and (not self._rows or self._rows + rows <= self.limit)
+            if fits:
+                self._rows += rows
+                self._waiting.append((make, rows))
+        if not fits:
+            self.lose(rows)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def frames(self) -> Iterator[tuple[bytes, int]]:
+        """The frames that wait now: payloads, and how many rows each stands for."""
+        for _ in range(len(self._waiting)):
+            with self._count:
+                make, rows = self._waiting.popleft()
+                self._rows -= rows
+            yield pack(make()), rows

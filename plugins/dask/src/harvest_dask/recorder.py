@@ -1,0 +1,193 @@
+"""The recorder of a process: events go into queues, a thread writes them.
+
+While writing is refused, rows wait in their queues.  A full queue loses rows, which are counted,
+and a ``blind`` frame says so as soon as writing is possible.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+from .frames import pack
+from .queues import Columns, Payload, Singles, Stream
+from .settings import Settings
+
+__all__ = ["Recorder", "Target", "blind"]
+
+CLOSE_S: Final = 30.0
+"""How long a process that ends waits for its last rows to be written."""
+
+logger = logging.getLogger("harvest_dask")
+
+
+class Target(Protocol):
+    """Where frames go: a file, or the scheduler."""
+
+    def append(self, payloads: Sequence[bytes]) -> None:
+        """Append frames: all of them, or none.  Raises OSError."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+class Recorder:
+    """Writes what one process sees.
+
+    ``target`` makes the target, which begins with the frames that ``first`` gives; both are called
+    in the thread.  ``report`` takes word of blindness elsewhere: this process cannot write it.
+    """
+
+    def __init__(
+        self,
+        target: Callable[[Sequence[bytes]], Target],
+        settings: Settings,
+        first: Callable[[], Iterable[Payload]],
+        report: Callable[[Payload], None] | None = None,
+    ) -> None:
+        self._make_target = target
+        self._first = first
+        self._report = report
+        self._limit = settings.queue
+        self._flush_s = settings.flush
+        self._singles = Singles(self._limit)
+        self._streams: list[Stream] = []
+        self._pending: tuple[list[bytes], int] | None = ([], 0)
+        self._blind: Payload | None = None
+        self._warned = False
+        self._reason: str | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="harvest-capture", daemon=True)
+
+    def stream(
+        self,
+        kind: str,
+        columns: Sequence[str] = (),
+        shape: Callable[[Sequence[Any]], Columns] | None = None,
+    ) -> Stream:
+        """A queue for rows of a kind: tuples in the columns' order, or what ``shape`` takes."""
+
+        def transpose(rows: Sequence[Any]) -> Columns:
+            return dict(zip(columns, zip(*rows, strict=True), strict=True))
+
+        made = Stream(kind, shape or transpose, self._limit)
+        self._streams.append(made)
+        return made
+
+    def put(self, payload: Payload | Callable[[], Payload], rows: int = 1) -> None:
+        """Write a frame of its own; a function that makes it is called in the thread."""
+        self._singles.append(payload if callable(payload) else lambda: payload, rows)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def close(self, reason: str) -> None:
+        """Write what waits and the frame ``end``, and wait for that."""
+        self._reason = reason
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSE_S)
+        self._shut()
+
+    async def aclose(self, reason: str) -> None:
+        """As ``close``, while the event loop runs on."""
+        await asyncio.to_thread(self.close, reason)
+
+    def _run(self) -> None:
+        try:
+            target = self._make_target([pack(payload) for payload in self._first()])
+            self._flush(target)
+            while not self._stop.wait(self._flush_s):
+                self._flush(target)
+            self._finish(target)
+        except Exception:
+            # the computation goes on; the log and the missing frame ``end`` say that this ended
+            logger.exception("the capture of this process ended: what follows is not recorded")
+            self._shut()
+
+    def _flush(self, target: Target) -> None:
+        """Write what waits; once that is refused, the rest stays in the queues."""
+        if self._pending is not None and not self._write(target):
+            return
+        for payload, rows in self._waiting():
+            self._pending = ([payload], rows)
+            if not self._write(target):
+                return
+
+    def _waiting(self) -> Iterator[tuple[bytes, int]]:
+        yield from self._singles.frames()
+        for stream in self._streams:
+            yield from stream.frames()
+        lost, since = self._take_lost()
+        if lost:
+            reason = f"the queue of {self._limit} rows was full"
+            self._warn(f"{reason}: {lost} rows are lost so far; the computation goes on")
+            yield pack(blind(since or time.time(), reason, lost)), 0
+
+    def _write(self, target: Target) -> bool:
+        """Write the pending frame, and after a blind spell what it cost; False if refused."""
+        while self._pending is not None:
+            try:
+                target.append(self._pending[0])
+            except OSError as error:
+                self._refuse(error)
+                return False
+            self._pending = None
+            if self._blind is not None:
+                lost, _ = self._take_lost()
+                spell = blind(self._blind["since"], self._blind["reason"], lost)
+                self._blind, self._pending = None, ([pack(spell)], 0)
+                logger.warning("recording goes on; %d rows are lost", lost)
+        return True
+
+    def _refuse(self, error: OSError) -> None:
+        if self._blind is not None:
+            return
+        reason = str(error) or type(error).__name__
+        self._blind = blind(time.time(), reason, None)
+        self._warn(f"nothing can be recorded: {reason}; the computation goes on, rows wait")
+        self._pass_on(self._blind)
+
+    def _finish(self, target: Target) -> None:
+        self._flush(target)
+        if self._pending is None:
+            end = {"kind": "end", "time": time.time(), "reason": self._reason}
+            self._pending = ([pack(end)], 0)
+            self._write(target)
+        if self._blind is not None:
+            waiting = sum(len(queue) for queue in self._queues())
+            waiting += self._pending[1] if self._pending is not None else 0
+            lost = self._take_lost()[0] + waiting
+            self._pass_on(blind(self._blind["since"], self._blind["reason"], lost))
+        target.close()
+
+    def _take_lost(self) -> tuple[int, float | None]:
+        found = [queue.take_lost() for queue in self._queues()]
+        return sum(n for n, _ in found), min((t for _, t in found if t is not None), default=None)
+
+    def _warn(self, message: str) -> None:
+        """Warn, once in the life of the process."""
+        if not self._warned:
+            self._warned = True
+            logger.warning("%s", message)
+
+    def _pass_on(self, spell: Payload) -> None:
+        if self._report is not None:
+            self._report(spell)
+
+    def _queues(self) -> list[Singles | Stream]:
+        return [self._singles, *self._streams]
+
+    def _shut(self) -> None:
+        for queue in self._queues():
+            queue.limit = 0
+
+
+def blind(since: float, reason: str, lost: int | None) -> Payload:
+    """The frame of a spell in which nothing could be written."""
+    return {"kind": "blind", "time": time.time(), "since": since, "reason": reason, "lost": lost}

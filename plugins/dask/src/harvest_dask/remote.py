@@ -1,0 +1,98 @@
+"""Frames that travel over Dask's connections, where a process does not see the directory.
+
+The sender counts its batches.  One whose answer was lost is sent again, and the scheduler knows it
+by its number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from .frames import FrameFile
+
+__all__ = ["Relay", "RemoteFile"]
+
+ANSWER_S: Final = 30.0
+_NAME: Final = re.compile(r"(worker|client)-[A-Za-z0-9_.-]+\.cap\Z")
+
+
+class RemoteFile:
+    """A file that the scheduler writes for this process; used by the recorder's thread."""
+
+    def __init__(
+        self,
+        send: Callable[..., Awaitable[Any]],
+        loop: asyncio.AbstractEventLoop,
+        name: str,
+        capture: str | None,
+        first: Sequence[bytes],
+    ) -> None:
+        self._send = send
+        self._loop = loop
+        self._fixed = {"capture": capture, "name": name}
+        self._first = list(first)
+        self._batch = 1
+
+    def append(self, payloads: Sequence[bytes]) -> None:
+        """Append frames at the scheduler.  Raises OSError."""
+        message = self._fixed | {"batch": self._batch, "payloads": list(payloads)}
+        if self._batch == 1:
+            message["first"] = self._first
+        if self._loop.is_closed():
+            raise OSError("the event loop of this process has ended")
+        answer = asyncio.run_coroutine_threadsafe(self._ask(message), self._loop)
+        try:
+            refused = answer.result(ANSWER_S)
+        except TimeoutError:
+            answer.cancel()
+            raise
+        if refused:
+            raise OSError(f"the scheduler could not write it: {refused}")
+        self._batch += 1
+
+    def close(self) -> None:
+        """Nothing to close: the file is the scheduler's."""
+
+    async def _ask(self, message: dict[str, Any]) -> Any:
+        return await self._send(**message)
+
+
+class Relay:
+    """The scheduler's side: writes what other processes send into files of their own."""
+
+    def __init__(self, directory: str, capture: str | None) -> None:
+        self._directory = Path(directory)
+        self._capture = capture
+        self._files: dict[str, tuple[FrameFile, int]] = {}
+        self._writing = threading.Lock()
+
+    def append(
+        self, name: str, batch: int, payloads: Sequence[bytes], first: Sequence[bytes] = ()
+    ) -> str | None:
+        """Append a batch, unless it is here already; a text says why it could not be done."""
+        if not _NAME.match(name):
+            return f"{name!r} is not the name of a capture's file"
+        with self._writing:
+            file, done = self._files.setdefault(name, (self._file(name, first), 0))
+            if batch <= done:
+                return None
+            try:
+                file.append(payloads)
+            except OSError as error:
+                return str(error)
+            self._files[name] = file, batch
+        return None
+
+    def close(self) -> None:
+        """Close all files."""
+        with self._writing:
+            for file, _ in self._files.values():
+                file.close()
+
+    def _file(self, name: str, first: Sequence[bytes]) -> FrameFile:
+        return FrameFile(self._directory / name, self._capture, first)

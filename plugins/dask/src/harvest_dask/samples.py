@@ -1,0 +1,72 @@
+"""Samples: what a process uses, once per interval, taken on its event loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import psutil
+from tornado.ioloop import PeriodicCallback
+
+from .queues import Stream
+
+__all__ = ["COLUMNS", "Sampler"]
+
+COLUMNS: Final = (
+    *("time", "cpu_percent", "memory_bytes", "managed_bytes", "spilled_bytes"),
+    *("read_bytes_disk", "write_bytes_disk", "net_read_bytes", "net_write_bytes"),
+    *("fds", "executing", "ready", "event_loop_s"),
+)
+State = Callable[[], Mapping[str, Any]]
+
+
+class Sampler:
+    """Adds a row per interval.
+
+    ``state`` gives what Dask knows.  Bytes are totals: of the disk those that this process read and
+    wrote since it began, of the network those of the whole machine.  ``event_loop_s`` is by how
+    much the event loop was late for the sample.
+    """
+
+    def __init__(self, stream: Stream, interval_s: float, state: State) -> None:
+        self._stream = stream
+        self._state = state
+        self._interval_s = interval_s
+        self._process = psutil.Process()
+        self._process.cpu_percent()  # the first call gives none: it has nothing to compare with
+        self._last = time.monotonic()
+        self._timer = PeriodicCallback(self._sample, interval_s * 1000)
+
+    def start(self) -> None:
+        """Begin; to be called on the event loop."""
+        self._timer.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._timer.stop()
+
+    def _sample(self) -> None:
+        now = time.monotonic()
+        late, self._last = max(0.0, now - self._last - self._interval_s), now
+        row = {"time": time.time(), "event_loop_s": late, **self._usage(), **self._state()}
+        self._stream.append(tuple(map(row.get, COLUMNS)))
+
+    def _usage(self) -> Mapping[str, Any]:
+        process = self._process
+        with process.oneshot():
+            found: dict[str, Any] = {
+                "cpu_percent": process.cpu_percent(),
+                "memory_bytes": process.memory_info().rss,
+                "fds": process.num_fds(),
+            }
+            if hasattr(process, "io_counters"):  # not on macOS
+                disk = process.io_counters()
+                found |= {
+                    "read_bytes_disk": disk.read_bytes,
+                    "write_bytes_disk": disk.write_bytes,
+                }
+        net = psutil.net_io_counters()
+        if net is not None:
+            found |= {"net_read_bytes": net.bytes_recv, "net_write_bytes": net.bytes_sent}
+        return found

@@ -1,0 +1,318 @@
+"""Capture of the scheduler: a plugin that records what it sees and brings the workers in.
+
+Hooks run while the scheduler waits, so they only put what they are given into a queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol.pickle import dumps
+
+from . import logs, samples
+from .directory import file_name, find_capture, process_id
+from .frames import FrameFile
+from .keys import as_json, spell_all
+from .process import first_frames, start
+from .queues import Columns, Payload, Stream
+from .recorder import Recorder, blind
+from .remote import Relay
+from .scheduler_rows import graph_frame, transition_columns
+from .settings import CaptureError, Settings
+from .shim import TOPIC, worker_plugin
+
+__all__ = ["SchedulerCapture", "stop_capture"]
+
+ATTACHED: Final = "capture-start"
+"""Stimulus of rows that say what was there when the capture began."""
+
+ABSENT_S: Final = 30.0
+"""How long the client that owns a capture may be away before the capture ends."""
+
+WORKER_COLUMNS: Final = (
+    *("time", "worker", "action", "stimulus_id", "name", "host", "nthreads"),
+    *("memory_limit", "resources", "reason"),
+)
+
+logger = logging.getLogger("harvest_dask")
+
+
+class SchedulerCapture(SchedulerPlugin):
+    """Records transitions, graphs, workers, clients, events, spans, logs and samples."""
+
+    idempotent = True
+    # set by ``start``, at the scheduler
+    _scheduler: Any
+    _recorder: Recorder
+    _relay: Relay
+    _logs: logs.LogTap
+    _sampler: samples.Sampler
+
+    def __init__(self, settings: Settings) -> None:
+        self.name = settings.name
+        self._settings = settings
+        self._running = False
+        self._expected: dict[str, bool] = {}
+        self._spans_seen = 0
+        self._code_seen: set[Any] = set()
+        self._warned = False
+
+    async def start(self, scheduler: Any) -> None:
+        """Begin; what is there already is recorded as such."""
+        if self._running:
+            return
+        settings = self._settings
+        if find_capture(settings.directory) != settings.capture:
+            raise CaptureError(
+                f"the scheduler at {scheduler.address} does not see the capture's directory "
+                f"{settings.directory}: use one that all machines share"
+            )
+        self._running = True
+        self._scheduler = scheduler
+        self._relay = Relay(settings.directory, settings.capture)
+        self._recorder = self._make_recorder(scheduler)
+        scheduler.handlers["harvest_capture_time"] = _now
+        scheduler.handlers["harvest_capture_append"] = _appender(scheduler)
+        self._logs.attach()
+        self._sampler.start()
+        self._recorder.start()
+        shim = worker_plugin(settings.as_dict(), clock=True)
+        plugin: bytes = dumps(shim)  # type: ignore[no-untyped-call]
+        await scheduler.register_worker_plugin(None, plugin=plugin, name=self.name, idempotent=True)
+        # nothing is awaited from here on until Dask has added this plugin
+        self._record_present()
+
+    def _make_recorder(self, scheduler: Any) -> Recorder:
+        settings, process = self._settings, process_id()
+        path = Path(settings.directory, file_name("scheduler", process))
+        known = start(
+            settings,
+            role="scheduler",
+            process=process,
+            clock_offset_s=0.0,
+            address=scheduler.address,
+            name=scheduler.id,
+            scheduler=scheduler.address,
+        )
+        recorder = Recorder(
+            lambda first: FrameFile(path, settings.capture, first), settings, first_frames(known)
+        )
+        self._transitions = recorder.stream("scheduler_transition", shape=transition_columns)
+        self._workers = recorder.stream("worker_event", WORKER_COLUMNS)
+        self._clients = recorder.stream("client_event", ("time", "client", "action"))
+        self._events = recorder.stream("event", ("time", "topic", "message"))
+        self._spans = recorder.stream("span", ("id", "name", "tags", "annotations", "start"))
+        self._snapshot = recorder.stream("snapshot", shape=_snapshot_columns)
+        log: Stream = recorder.stream("log", logs.COLUMNS)
+        self._logs = logs.LogTap(log, "scheduler", settings.capture, None)
+        sample = recorder.stream("sample", samples.COLUMNS)
+        self._sampler = samples.Sampler(sample, settings.interval, self._state)
+        return recorder
+
+    def _state(self) -> dict[str, Any]:
+        scheduler = self._scheduler
+        workers = scheduler.workers.values()
+        return {
+            "executing": sum(len(ws.processing) for ws in workers),
+            "ready": len(scheduler.queued) + len(scheduler.unrunnable),
+            "managed_bytes": sum(ws.nbytes for ws in workers),
+        }
+
+    def _record_present(self) -> None:
+        """Workers, clients, spans and tasks that were there before the capture."""
+        scheduler, now = self._scheduler, time.time()
+        for address in scheduler.workers:
+            self._add_worker(address, ATTACHED)
+        for client in scheduler.clients:
+            self._clients.append((now, client, "add"))
+        self._record_spans()
+        if not scheduler.tasks:
+            return
+        for ts in scheduler.tasks.values():
+            held = [ws.address for ws in ts.who_has or ()]
+            running = [ts.processing_on.address] if ts.processing_on else []
+            self._snapshot.append((now, ts.key, ts.state, ts.nbytes, held or running))
+        self._record_graph(None, ATTACHED, (), list(scheduler.tasks), {}, ())
+
+    def transition(
+        self, key: Any, start: str, finish: str, *args: Any, stimulus_id: str, **kwargs: Any
+    ) -> None:
+        """Record a transition."""
+        if finish == "erred" and "cause" not in kwargs:  # it erred since another did
+            blamed = self._scheduler.tasks[key].exception_blame
+            kwargs["cause"] = blamed.key if blamed is not None else None
+        self._transitions.append((time.time(), key, start, finish, stimulus_id, kwargs))
+
+    def update_graph(
+        self,
+        scheduler: Any,
+        *,
+        client: str,
+        keys: Any,
+        tasks: Any,
+        annotations: Any,
+        stimulus_id: str,
+        **kwargs: Any,
+    ) -> None:
+        """Record a graph, and the source code that is new with it."""
+        code = scheduler.computations[-1].code if scheduler.computations else ()
+        new = [part for block in code if block not in self._code_seen for part in block]
+        self._code_seen.update(code)
+        self._record_graph(client, stimulus_id, keys, tasks, annotations, [p.code for p in new])
+        self._record_spans()
+
+    def _record_graph(
+        self, client: str | None, stimulus_id: str, keys: Any, tasks: Any, notes: Any, code: Any
+    ) -> None:
+        """Take a graph as it is now: its tasks will have changed when it is written."""
+        known, now = self._scheduler.tasks, time.time()
+        taken = [(key, [d.key for d in known[key].dependencies]) for key in tasks]
+        requested = list(keys)
+        annotations = {name: dict(values) for name, values in notes.items()}
+
+        def make() -> Payload:
+            return graph_frame(
+                time=now,
+                client=client,
+                stimulus_id=stimulus_id,
+                requested=requested,
+                tasks=taken,
+                annotations=annotations,
+                code=code,
+            )
+
+        self._recorder.put(make, rows=len(taken) + 1)
+
+    def _record_spans(self) -> None:
+        extension = self._scheduler.extensions.get("spans")
+        spans = extension.spans if extension is not None else {}
+        for span in islice(spans.values(), self._spans_seen, None):
+            notes = as_json(span.annotation) if span.annotation else None
+            self._spans.append((span.id, span.name[-1], list(span.name), notes, span.enqueued))
+        self._spans_seen = len(spans)
+
+    def add_worker(self, scheduler: Any, worker: str) -> None:
+        """Record a worker that came."""
+        self._add_worker(worker, None)
+
+    def _add_worker(self, address: str, stimulus_id: str | None) -> None:
+        ws = self._scheduler.workers[address]
+        resources = as_json(ws.resources) if ws.resources else None
+        facts = (str(ws.name), ws.host, ws.nthreads, ws.memory_limit, resources, None)
+        self._workers.append((time.time(), address, "add", stimulus_id, *facts))
+
+    def remove_worker(
+        self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
+    ) -> None:
+        """Record a worker that left, and whether it was asked to."""
+        expected = self._expected.pop(worker, None)
+        reason = None if expected is None else "expected" if expected else "lost"
+        facts = (None, None, None, None, None, reason)
+        self._workers.append((time.time(), worker, "remove", stimulus_id, *facts))
+
+    def add_client(self, scheduler: Any, client: str) -> None:
+        """Record a client that came."""
+        self._clients.append((time.time(), client, "add"))
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        """Record a client that left; if it owns the capture and stays away, that ends."""
+        self._clients.append((time.time(), client, "remove"))
+        if client == self._settings.owner:
+            scheduler.loop.call_later(ABSENT_S, self._end_if_abandoned)
+
+    async def _end_if_abandoned(self) -> None:
+        if self._running and self._settings.owner not in self._scheduler.clients:
+            reason = f"the client that captured, {self._settings.owner}, is gone"
+            logger.warning("the capture ends: %s", reason)
+            await stop_capture(self.name, reason, self._scheduler)
+
+    def restart(self, scheduler: Any) -> None:
+        """Record that the cluster was restarted."""
+        self._events.append((time.time(), "restart", "{}"))
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        """Record an event of Dask or of the user; those of captured processes become frames."""
+        if topic == TOPIC and isinstance(msg, dict):
+            if msg.get("capture") == self._settings.capture:
+                self._take_report(msg)
+            return
+        if isinstance(msg, dict) and msg.get("action") == "remove-worker":
+            worker = msg.get("worker", topic)
+            if msg.get("expected") is not None:
+                self._expected[worker] = bool(msg["expected"])
+        self._events.append((time.time(), topic, as_json(msg)))
+
+    def _take_report(self, report: dict[str, Any]) -> None:
+        """A worker or client says that it records nothing, and why."""
+        known = {k: v for k, v in report.items() if k != "capture"}
+        self._recorder.put(blind(report["since"], report["reason"], report["lost"]) | known)
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "%s records nothing: %s; the computation goes on (others that follow stand in the "
+                "scheduler's file)",
+                report["process"],
+                report["reason"],
+            )
+
+    async def close(self, reason: str = "the scheduler closes") -> None:
+        """End."""
+        if not self._running:
+            return
+        self._running = False
+        self._record_spans()
+        self._sampler.stop()
+        self._logs.detach()
+        await self._recorder.aclose(reason)
+        self._relay.close()
+
+    def relay(self, **message: Any) -> str | None:
+        """Write what a worker or client sent."""
+        return self._relay.append(**message)
+
+
+async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bool:
+    """End a capture, at its workers first; False where the scheduler knows none of that name."""
+    plugin = dask_scheduler.plugins.get(name)
+    if plugin is None:
+        return False
+    if name in dask_scheduler.worker_plugins:
+        await dask_scheduler.unregister_worker_plugin(None, name=name)
+    dask_scheduler.remove_plugin(name=name)
+    await plugin.close(reason)
+    return True
+
+
+def _now() -> float:
+    """The scheduler's time, for those who measure their clock's offset."""
+    return time.time()
+
+
+def _appender(scheduler: Any) -> Callable[..., Any]:
+    """The handler for frames that come over Dask's connections; it writes in a thread."""
+
+    async def append(capture: str, **message: Any) -> str | None:
+        for plugin in scheduler.plugins.values():
+            if isinstance(plugin, SchedulerCapture) and plugin.name.endswith(capture):
+                return await asyncio.to_thread(plugin.relay, **message)
+        return "the capture has ended"
+
+    return append
+
+
+def _snapshot_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
+    times, keys, states, sizes, workers = zip(*rows, strict=True)
+    return {
+        "time": times,
+        "key": spell_all(keys),
+        "state": states,
+        "size_bytes": [n if n is not None and n >= 0 else None for n in sizes],
+        "workers": workers,
+    }

@@ -1,0 +1,60 @@
+"""What looks like a secret, by its name or within an address, is recorded as ``***``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+__all__ = ["MASK", "flat_config", "mask_arguments", "mask_text", "mask_values"]
+
+MASK: Final = "***"
+
+_SECRET: Final = re.compile(
+    r"pass(word|wd|phrase|code)?($|[._-])|secret|token(?!iz)|credential|auth|private|jwt|cookie|signature"
+    r"|(^|[._-])(api|access)?key($|[._-])",
+    re.IGNORECASE,
+)
+_ACCOUNT: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_OPTION: Final = re.compile(r"--?([A-Za-z][\w.-]*)(=)?")
+
+
+def mask_values(values: Mapping[str, str]) -> dict[str, str]:
+    """Named texts, with secrets masked."""
+    return {k: MASK if _SECRET.search(k) else mask_text(v) for k, v in values.items()}
+
+
+def mask_text(text: str) -> str:
+    """A text whose addresses show no account (``scheme://user:password@host``)."""
+    return _ACCOUNT.sub(MASK, text)
+
+
+def flat_config(config: Mapping[str, Any]) -> dict[str, str]:
+    """A nested configuration as dotted names and texts."""
+
+    def walk(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
+        if isinstance(value, Mapping) and value:
+            for name, inner in value.items():
+                yield from walk(f"{prefix}.{name}" if prefix else str(name), inner)
+        else:
+            yield prefix, str(value)
+
+    return dict(walk("", config))
+
+
+def mask_arguments(words: Iterable[str]) -> list[str]:
+    """A command's words; the value of an option that looks secret is masked."""
+    masked: list[str] = []
+    hide = False
+    for word in words:
+        option = _OPTION.match(word)
+        if hide and option is None:
+            masked.append(MASK)
+            hide = False
+            continue
+        hide = False
+        if option is not None and _SECRET.search(option[1]):
+            hide = option[2] is None
+            word = word if hide else f"{option[0]}{MASK}"
+        masked.append(mask_text(word))
+    return masked

@@ -1,0 +1,92 @@
+"""What a capture is asked to do: plain values that travel to the scheduler and the workers.
+
+Preloads read them from Dask's configuration, ``harvest.capture``; so the environment variable
+``DASK_HARVEST__CAPTURE__DIRECTORY`` sets the directory.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import dask.config
+
+__all__ = ["PREFIX", "CaptureError", "Settings", "settings_from_dask"]
+
+PREFIX: Final = "harvest.capture"
+"""Where the settings stand in Dask's configuration."""
+
+LONGEST_FLUSH: Final = 1.0
+"""Seconds: what a killed process may lose."""
+
+
+class CaptureError(Exception):
+    """A capture cannot be started as it was asked for."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of one capture; ``capture`` is the id in its directory's ``capture.json``."""
+
+    directory: str
+    interval: float = 1.0
+    flush: float = 0.5
+    via: str | None = None
+    queue: int = 1_000_000
+    capture: str | None = None
+    owner: str | None = None
+    """The client that ends the capture; None where it lasts as long as the cluster."""
+
+    def __post_init__(self) -> None:
+        if not _is_positive(self.interval):
+            raise CaptureError(f"interval is {self.interval!r}: give seconds, more than 0")
+        if not _is_positive(self.flush) or self.flush > LONGEST_FLUSH:
+            raise CaptureError(
+                f"flush is {self.flush!r}: give seconds, more than 0 and at most {LONGEST_FLUSH}"
+            )
+        if self.via not in (None, "scheduler"):
+            raise CaptureError(f"via is {self.via!r}: give 'scheduler', or leave it out")
+        if not isinstance(self.queue, int) or self.queue < 1:
+            raise CaptureError(f"queue is {self.queue!r}: give a number of rows, 1 or more")
+
+    @property
+    def name(self) -> str:
+        """The name of the plugins that Dask knows this capture by."""
+        return f"harvest-capture-{self.capture}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return asdict(self)
+
+
+def settings_from_dask() -> Settings:
+    """The settings of a preload.  Raises CaptureError."""
+    directory = dask.config.get(f"{PREFIX}.directory", None)
+    if not directory:
+        raise CaptureError(
+            f"no directory for the capture: set {PREFIX}.directory in Dask's configuration or "
+            "DASK_HARVEST__CAPTURE__DIRECTORY in the environment"
+        )
+    chosen = {
+        name: dask.config.get(f"{PREFIX}.{name}")
+        for name in ("interval", "flush", "via", "queue")
+        if dask.config.get(f"{PREFIX}.{name}", None) is not None
+    }
+    return Settings(directory=absolute(str(directory)), **chosen)
+
+
+def absolute(directory: str | os.PathLike[str]) -> str:
+    """The directory as every process can name it."""
+    return os.path.abspath(Path(directory).expanduser())  # noqa: PTH100  links stay as they are
+
+
+def _is_positive(value: object) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value > 0
+    )

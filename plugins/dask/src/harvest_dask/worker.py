@@ -1,0 +1,252 @@
+"""Capture of a worker: transitions, executions, transfers, logs and samples.
+
+Dask keeps the last transfers and stimuli of a worker in bounded deques.  A deque that passes each
+new entry on takes their place, so that none is missed when they overflow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from distributed.worker_state_machine import (
+    ExecuteFailureEvent,
+    ExecuteSuccessEvent,
+    RescheduleEvent,
+)
+from tornado.ioloop import PeriodicCallback
+
+from . import logs, samples
+from .clock import REPEAT_S, Offset, clock_frame, measure
+from .directory import file_name, process_id
+from .frames import FrameFile
+from .keys import spell, spell_all
+from .process import first_frames, start
+from .queues import Columns, Payload
+from .recorder import Recorder, Target
+from .remote import RemoteFile
+from .settings import Settings
+from .shim import TOPIC
+
+__all__ = ["WorkerCapture"]
+
+_ENDS: Final[Mapping[type, str]] = {
+    ExecuteSuccessEvent: "finished",
+    ExecuteFailureEvent: "error",
+    RescheduleEvent: "rescheduled",
+}
+_captured: WeakKeyDictionary[Any, dict[str | None, WorkerCapture]] = WeakKeyDictionary()
+"""The captures of each worker of this process: preloads may ask for one twice."""
+
+
+class TappedLog(deque[Any]):
+    """A deque that passes on what is appended to it."""
+
+    def __init__(self, entries: deque[Any]) -> None:
+        super().__init__(entries, entries.maxlen)
+        self.taps: list[Callable[[Any], None]] = []
+
+    def append(self, entry: Any) -> None:
+        """Append an entry, and pass it on."""
+        super().append(entry)
+        for tap in self.taps:
+            tap(entry)
+
+
+class WorkerCapture:
+    """Records what a worker sees."""
+
+    def __init__(self, worker: Any, settings: Settings, process: str) -> None:
+        self._worker = worker
+        self._settings = settings
+        self._process = process
+        self._stimulus_id: str | None = None
+        self._known: list[Payload] = []
+        self._recorder = recorder = Recorder(
+            self._target, settings, lambda: first_frames(*self._known)(), self._report
+        )
+        self._transitions = recorder.stream("worker_transition", shape=_transition_columns)
+        self._executions = recorder.stream("execution", shape=_execution_columns)
+        self._transfers = recorder.stream("transfer", shape=_transfer_columns)
+        log = recorder.stream("log", logs.COLUMNS)
+        self._logs = logs.LogTap(log, "worker", settings.capture, worker.address)
+        sample = recorder.stream("sample", samples.COLUMNS)
+        self._sampler = samples.Sampler(sample, settings.interval, self._state)
+        self._clock = PeriodicCallback(self._measure_again, REPEAT_S * 1000)
+        self._taps: list[tuple[Any, str, Callable[[Any], None]]] = [
+            (worker.state, "stimulus_log", self._take_stimulus),
+            (worker, "transfer_incoming_log", self._take_incoming),
+            (worker, "transfer_outgoing_log", self._take_outgoing),
+        ]
+
+    @classmethod
+    async def begin(
+        cls, worker: Any, values: dict[str, Any], *, clock: bool
+    ) -> WorkerCapture | None:
+        """Begin to record a worker; None where this capture records it already."""
+        settings = Settings(**values)
+        captures = _captured.setdefault(worker, {})
+        if settings.capture in captures:
+            if clock:
+                await captures[settings.capture]._start_clock()
+            return None
+        made = captures[settings.capture] = cls(worker, settings, process_id())
+        await made._start(clock)
+        return made
+
+    async def end(self) -> None:
+        """End; the frames that wait are written first."""
+        for owner, name, tap in self._taps:
+            _untap(owner, name, tap)
+        self._sampler.stop()
+        self._clock.stop()
+        self._logs.detach()
+        closing = self._worker.status.name != "running"
+        await self._recorder.aclose("the worker closes" if closing else "the capture ends")
+        del _captured[self._worker][self._settings.capture]
+
+    def transition(self, key: Any, start: str, finish: str, **kwargs: Any) -> None:
+        """Record a transition."""
+        self._transitions.append((time.time(), key, start, finish, self._stimulus_id))
+
+    async def _start(self, clock: bool) -> None:
+        for owner, name, tap in self._taps:
+            _tap(owner, name, tap)
+        self._logs.attach()
+        offset = await self._measure() if clock else None
+        worker = self._worker
+        self._known = [
+            start(
+                self._settings,
+                role="worker",
+                process=self._process,
+                clock_offset_s=offset[0] if offset is not None else None,
+                address=worker.address,
+                name=str(worker.name),
+                scheduler=worker.scheduler.address,
+                nthreads=worker.state.nthreads,
+                memory_limit=worker.memory_manager.memory_limit,
+                resources=dict(worker.state.total_resources),
+                local_directory=worker.local_directory,
+            )
+        ]
+        self._recorder.start()
+        self._sampler.start()
+        if clock:
+            self._clock.start()
+
+    def _target(self, first: Sequence[bytes]) -> Target:
+        settings, name = self._settings, file_name("worker", self._process)
+        if settings.via is None:
+            return FrameFile(Path(settings.directory, name), settings.capture, first)
+        send = self._worker.scheduler.harvest_capture_append
+        loop = self._worker.loop.asyncio_loop
+        return RemoteFile(send, loop, name, settings.capture, first)
+
+    def _report(self, spell: Payload) -> None:
+        known = {k: spell[k] for k in ("since", "reason", "lost")}
+        process = {"capture": self._settings.capture, "process": self._process}
+        self._worker.log_event(TOPIC, known | process)
+
+    async def _measure(self) -> Offset:
+        return await measure(self._worker.scheduler.harvest_capture_time)
+
+    async def _measure_again(self) -> None:
+        try:
+            offset = await self._measure()
+        except OSError:
+            return  # the scheduler is away: Dask ends this worker, or it comes back
+        self._recorder.put(clock_frame(offset))
+
+    async def _start_clock(self) -> None:
+        """Measure from now on: a preload began before the scheduler could be asked."""
+        if not self._clock.is_running():
+            self._clock.start()
+            await self._measure_again()
+
+    def _state(self) -> dict[str, Any]:
+        worker = self._worker
+        spilled = getattr(worker.data, "spilled_total", None)  # absent where nothing can spill
+        return {
+            "managed_bytes": worker.state.nbytes,
+            "spilled_bytes": spilled.disk if spilled is not None else 0,
+            "executing": worker.state.executing_count,
+            "ready": len(worker.state.ready),
+        }
+
+    def _take_stimulus(self, event: Any) -> None:
+        """Know what the transitions that follow come of; an execution that ended is a row."""
+        self._stimulus_id = event.stimulus_id
+        status = _ENDS.get(type(event))
+        if status is not None:
+            begins, ends = getattr(event, "start", None), getattr(event, "stop", None)
+            thread = self._worker.state.threads.get(event.key)
+            self._executions.append((event.key, thread, begins, ends, status))
+
+    # Dask shifts the times of its entries to the scheduler's clock, except an outgoing "middle"
+    def _take_incoming(self, entry: Mapping[str, Any]) -> None:
+        shift = self._worker.scheduler_delay
+        self._transfers.append(("incoming", time.time(), entry, shift, entry["middle"] - shift))
+
+    def _take_outgoing(self, entry: Mapping[str, Any]) -> None:
+        shift = self._worker.scheduler_delay
+        self._transfers.append(("outgoing", time.time(), entry, shift, entry["middle"]))
+
+
+def _tap(owner: Any, name: str, tap: Callable[[Any], None]) -> None:
+    log = getattr(owner, name)
+    if not isinstance(log, TappedLog):
+        log = TappedLog(log)
+        setattr(owner, name, log)
+    log.taps.append(tap)
+
+
+def _untap(owner: Any, name: str, tap: Callable[[Any], None]) -> None:
+    log = getattr(owner, name)
+    log.taps.remove(tap)
+    if not log.taps:
+        setattr(owner, name, deque(log, log.maxlen))
+
+
+def _transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
+    times, keys, starts, finishes, stimuli = zip(*rows, strict=True)
+    return {
+        "time": times,
+        "key": spell_all(keys),
+        "start_state": starts,
+        "finish_state": finishes,
+        "stimulus_id": stimuli,
+    }
+
+
+def _execution_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
+    keys, threads, begins, ends, statuses = zip(*rows, strict=True)
+    return {
+        "key": spell_all(keys),
+        "thread": threads,
+        "begins": begins,
+        "ends": ends,
+        "status": statuses,
+    }
+
+
+def _transfer_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
+    directions, times, entries, shifts, middles = zip(*rows, strict=True)
+    both = list(zip(entries, shifts, strict=True))
+    return {
+        "time": times,
+        "start_time": [entry["start"] - shift for entry, shift in both],
+        "end_time": [entry["stop"] - shift for entry, shift in both],
+        "middle": middles,
+        "duration_s": [entry["duration"] for entry in entries],
+        "total_bytes": [entry["total"] for entry in entries],
+        "compressed_bytes": [entry.get("compressed") for entry in entries],
+        "bandwidth": [entry["bandwidth"] for entry in entries],
+        "direction": directions,
+        "peer": [entry["who"] for entry in entries],
+        "keys": [[[spell(k), n] for k, n in entry["keys"].items()] for entry in entries],
+    }

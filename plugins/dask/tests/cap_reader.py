@@ -1,0 +1,56 @@
+"""The tests' own reader of ``.cap`` files: what the format says, and nothing of harvest_dask."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+
+def read_frames(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The whole frames of a file, and how many bytes of a cut one follow them."""
+    data, frames, at = path.read_bytes(), [], 0
+    while len(data) - at >= 16:
+        magic, length, crc, index = struct.unpack_from("<4sIII", data, at)
+        assert (magic, index) == (b"HDC1", len(frames) + 1)
+        payload = data[at + 16 : at + 16 + length]
+        if len(payload) < length:
+            break
+        assert zlib.crc32(payload) == crc
+        frames.append(msgpack.unpackb(payload, strict_map_key=False))
+        at += 16 + length
+    return frames, len(data) - at
+
+
+def of_kind(frames: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Frames of a kind."""
+    return [frame for frame in frames if frame["kind"] == kind]
+
+
+class Row(dict[str, Any]):
+    """A row; a column that is left out is None."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+def rows(frames: list[dict[str, Any]], kind: str) -> list[Row]:
+    """Rows of a kind."""
+    return list(_rows(frames, kind))
+
+
+def _rows(frames: list[dict[str, Any]], kind: str) -> Iterator[Row]:
+    for frame in of_kind(frames, kind):
+        columns = frame["columns"]
+        assert all(len(values) == frame["n"] for values in columns.values())
+        for number in range(frame["n"]):
+            yield Row((name, values[number]) for name, values in columns.items())
+
+
+def files(directory: Path, role: str) -> list[Path]:
+    """Files of a role."""
+    return sorted(directory.glob(f"{role}-*.cap"))

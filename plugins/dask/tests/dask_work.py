@@ -1,0 +1,90 @@
+"""What the tests let a cluster do, and the cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+from distributed import Client, LocalCluster, Reschedule, get_client, secede
+
+QUIET = {
+    "distributed.admin.low-level-log-length": 1_000_000,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.memory.target": False,
+}
+"""Logs that keep everything, and nothing that acts on its own."""
+
+
+@contextlib.contextmanager
+def cluster(workers: int = 2, **config: Any) -> Iterator[Client]:
+    """A client of a fresh cluster whose workers are processes."""
+    with (
+        dask.config.set(QUIET | config),
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        yield client
+
+
+def increment(x: int) -> int:
+    return x + 1
+
+
+def add(*values: int) -> int:
+    return sum(values)
+
+
+def fail(x: int) -> int:
+    raise ValueError(f"no {x} today")
+
+
+def fail_once(mark: str) -> str:
+    """Fails unless it was called before."""
+    if Path(mark).exists():
+        return "done"
+    Path(mark).touch()
+    raise ValueError("the first attempt")
+
+
+def go_elsewhere_once(mark: str) -> str:
+    """Asks to be run again unless it was called before."""
+    if Path(mark).exists():
+        return "done"
+    Path(mark).touch()
+    raise Reschedule
+
+
+def spend(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def submit_from_task(x: int) -> int:
+    """Leaves its thread to a task of its own, and waits for that."""
+    client = get_client()
+    secede()
+    return client.submit(increment, x, pure=False).result()
+
+
+class Counter:
+    """An actor."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def count(self) -> int:
+        self.n += 1
+        return self.n
+
+
+def until(holds: Any, seconds: float = 30.0) -> None:
+    """Wait until something holds; fails where it does not come to that."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)

@@ -1,0 +1,251 @@
+"""Processes come, go and are killed: their files can be read, and the scheduler's says who left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cap_reader as cap
+import dask_work as work
+import pytest
+from distributed import Client, LocalCluster, wait
+
+from harvest_dask import CaptureError, capture
+
+
+def _pids(client: Client) -> dict[str, int]:
+    return client.run(os.getpid)
+
+
+def _workers(client: Client) -> set[str]:
+    return set(client.scheduler_info()["workers"])
+
+
+@pytest.mark.slow
+def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
+    """Given two workers, one is killed and another comes in its place; then all are restarted."""
+    with work.cluster() as client, capture(client, tmp_path / "R1", flush=0.2):
+        first = _pids(client)
+        victim, other = first
+        wait([client.submit(work.increment, 1, workers=victim)])
+        time.sleep(1.0)
+        os.kill(first[victim], signal.SIGKILL)
+        work.until(lambda: len(_workers(client)) == 2 and victim not in _workers(client))
+        client.restart()
+        last = _pids(client)
+
+    files = [cap.read_frames(path)[0] for path in cap.files(tmp_path / "R1", "worker")]
+    assert {f[0]["pid"] for f in files} >= {*first.values(), *last.values()}
+    (killed,) = (f for f in files if f[0]["address"] == victim)
+    states = [r["finish_state"] for r in cap.rows(killed, "worker_transition")]
+    assert "memory" in states
+    assert killed[-1]["kind"] != "end"
+    assert {f[-1]["kind"] for f in files if f[0]["pid"] in last.values()} == {"end"}
+
+    (path,) = cap.files(tmp_path / "R1", "scheduler")
+    events = cap.rows(cap.read_frames(path)[0], "worker_event")
+    assert [e["reason"] for e in events if (e["worker"], e["action"]) == (victim, "remove")] == [
+        "lost"
+    ]
+    assert [e["action"] for e in events if e["worker"] == other] == ["add", "remove"]
+    assert {e["worker"] for e in events if e["action"] == "add"} == {f[0]["address"] for f in files}
+
+
+SCRIPT = """
+import sys, time
+import dask_work as work
+from harvest_dask import capture
+
+if __name__ == "__main__":
+    with work.cluster(1) as client, capture(client, sys.argv[1], flush=0.2):
+        held = client.submit(work.increment, 41, key="the-answer")
+        print(held.result(), flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_script_leaves_files_that_can_be_read(tmp_path: Path) -> None:
+    """Given a script whose process holds the client and the scheduler."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path / "R1")],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stdout.readline() == "42\n"
+        time.sleep(1.0)
+        running.kill()
+
+    (scheduler,) = cap.files(tmp_path / "R1", "scheduler")
+    frames, _ = cap.read_frames(scheduler)
+    states = [
+        r["finish_state"]
+        for r in cap.rows(frames, "scheduler_transition")
+        if r["key"] == "the-answer"
+    ]
+    assert states == ["waiting", "processing", "memory"]
+    (client,) = cap.files(tmp_path / "R1", "client")
+    other, _ = cap.read_frames(client)
+    assert [f["path"] for f in cap.of_kind(other, "script")] == [str(script.resolve())]
+    assert {frames[-1]["kind"], other[-1]["kind"]}.isdisjoint({"end"})
+
+
+@pytest.mark.slow
+def test_a_directory_that_vanished_does_not_stop_the_computation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory, away = tmp_path / "R1", tmp_path / "elsewhere"
+    with work.cluster(1) as client, capture(client, directory, interval=0.2, flush=0.1):
+        directory.rename(away)
+        work.until(lambda: "nothing can be recorded" in caplog.text)
+        assert client.submit(work.increment, 1, key="meanwhile").result() == 2
+        away.rename(directory)
+        work.until(lambda: "recording goes on" in caplog.text)
+
+    for path in directory.glob("[sw]*.cap"):
+        frames, cut = cap.read_frames(path)
+        assert cut == 0
+        kind = "scheduler_transition" if path.name.startswith("s") else "worker_transition"
+        assert "meanwhile" in {r["key"] for r in cap.rows(frames, kind)}
+        assert {b["lost"] for b in cap.of_kind(frames, "blind") if "process" not in b} == {0}
+
+
+@pytest.mark.slow
+def test_a_worker_without_the_package_works_uncaptured(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    absent = "import sys; sys.modules['harvest_dask'] = None"
+    one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        LocalCluster(**one, preload=[absent]) as local,
+        Client(local) as client,
+        capture(client, tmp_path / "R1"),
+    ):
+        assert client.submit(work.increment, 1).result() == 2
+        local.scale(2)
+        client.wait_for_workers(2, timeout=30)
+
+    said = [r.getMessage() for r in caplog.records if r.name == "harvest_dask"]
+    assert sum("1 of 1 workers record nothing" in message for message in said) == 1
+    assert sum("install hpc-harvest-dask where the workers run" in m for m in said) == 1
+    assert cap.files(tmp_path / "R1", "worker") == []
+    (path,) = cap.files(tmp_path / "R1", "scheduler")
+    blind = cap.of_kind(cap.read_frames(path)[0], "blind")
+    assert len({b["process"] for b in blind}) == 2
+
+
+@pytest.mark.slow
+def test_transfers_are_kept_when_dasks_logs_overflow(tmp_path: Path) -> None:
+    """Given logs that keep two entries, what workers count is captured."""
+    with (
+        work.cluster(**{"distributed.admin.low-level-log-length": 2}) as client,
+        capture(client, tmp_path / "R1"),
+    ):
+        one, two = client.scheduler_info()["workers"]
+        for n in range(5):
+            there = client.submit(work.increment, n, workers=one, pure=False)
+            assert client.submit(work.increment, there, workers=two, pure=False).result() == n + 2
+        counted = client.run(lambda dask_worker: dask_worker.transfer_outgoing_count_total)
+        kept = client.run(lambda dask_worker: len(dask_worker.transfer_outgoing_log))
+
+    assert max(kept.values()) == 2 < max(counted.values())
+    for path in cap.files(tmp_path / "R1", "worker"):
+        frames, _ = cap.read_frames(path)
+        ways = [r["direction"] for r in cap.rows(frames, "transfer")]
+        assert ways.count("outgoing") == counted[frames[0]["address"]]
+        if frames[0]["address"] == two:
+            assert ways.count("incoming") == 5
+
+
+@pytest.mark.slow
+def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None:
+    with work.cluster(1) as client:
+        before = client.submit(work.increment, 1, key="before")
+        after = client.submit(work.increment, before, key="after")
+        wait([after])
+        with capture(client, tmp_path / "R1"):
+            pass
+        with pytest.raises(CaptureError, match="holds a capture already"):
+            capture(client, tmp_path / "R1").__enter__()
+
+    (path,) = cap.files(tmp_path / "R1", "scheduler")
+    frames, _ = cap.read_frames(path)
+    found = {r["key"]: r["state"] for r in cap.rows(frames, "snapshot")}
+    assert found == {"before": "memory", "after": "memory"}
+    (graph,) = cap.of_kind(frames, "graph")
+    needs = dict(zip(graph["keys"], graph["dependencies"], strict=True))
+    assert needs == {"before": [], "after": ["before"]}
+    workers = [(e["action"], e["stimulus_id"]) for e in cap.rows(frames, "worker_event")]
+    assert workers == [("add", "capture-start")]
+
+
+@pytest.mark.slow
+def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) -> None:
+    """Given a scheduler and a worker with the preload, and the command that attaches."""
+    programs, scheduler_file = Path(sys.executable).parent, tmp_path / "scheduler.json"
+    environment = os.environ | {
+        "DASK_HARVEST__CAPTURE__DIRECTORY": str(tmp_path / "whole"),
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*words: object) -> subprocess.Popen[str]:
+        started.append(
+            subprocess.Popen(
+                [str(w) for w in words], env=environment, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            )
+        )  # fmt: skip
+        return started[-1]
+
+    try:
+        begin(
+            programs / "dask", "scheduler", "--host", "127.0.0.1", "--port", "0",
+            "--no-dashboard", "--scheduler-file", scheduler_file, "--preload", "harvest_dask",
+        )  # fmt: skip
+        work.until(scheduler_file.exists)
+        begin(
+            programs / "dask", "worker", "--scheduler-file", scheduler_file, "--nthreads", "1",
+            "--no-dashboard", "--no-nanny", "--preload", "harvest_dask",
+        )  # fmt: skip
+        with Client(scheduler_file=str(scheduler_file)) as client:
+            client.wait_for_workers(1, timeout=30)
+            command = begin(
+                programs / "harvest", "dask", "capture", client.scheduler.address,
+                "-o", tmp_path / "part", "--timeout", "5",
+            )  # fmt: skip
+            assert command.stdout is not None
+            assert command.stdout.readline().startswith("capturing tcp://")
+            assert client.submit(work.increment, 1, key="seen").result() == 2
+            command.send_signal(signal.SIGINT)
+            assert command.wait(30) == 0
+            client.shutdown()
+        assert [p.wait(30) for p in started[:2]] == [0, 0]
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    for directory, roles in (
+        ("whole", ["scheduler", "worker"]),
+        (
+            "part",
+            ["client", "scheduler", "worker"],
+        ),
+    ):
+        paths = sorted((tmp_path / directory).glob("*.cap"))
+        assert [p.name.partition("-")[0] for p in paths] == roles
+        for path in paths:
+            frames, cut = cap.read_frames(path)
+            assert (cut, frames[-1]["kind"]) == (0, "end")
+            for kind in ("scheduler_transition", "worker_transition"):
+                keys = {r["key"] for r in cap.rows(frames, kind)}
+                assert keys == ({"seen"} if path.name.startswith(kind[:6]) else set())
