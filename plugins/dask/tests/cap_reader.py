@@ -15,12 +15,12 @@ def read_frames(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The whole frames of a file, and how many bytes of a cut one follow them."""
     data, frames, at = path.read_bytes(), [], 0
     while len(data) - at >= 16:
-        magic, length, crc, index = struct.unpack_from("<4sIII", data, at)
+        magic, length, index, crc = struct.unpack_from("<4sIII", data, at)
         assert (magic, index) == (b"HDC1", len(frames) + 1)
         payload = data[at + 16 : at + 16 + length]
         if len(payload) < length:
             break
-        assert zlib.crc32(payload) == crc
+        assert zlib.crc32(data[at + 4 : at + 12] + payload) == crc
         frames.append(msgpack.unpackb(payload, strict_map_key=False))
         at += 16 + length
     return frames, len(data) - at

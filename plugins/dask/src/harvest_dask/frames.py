@@ -1,8 +1,8 @@
 """Frames, and the files they are appended to.
 
-A frame is a head (magic, length, CRC and number of the frame) and a payload, one msgpack map.  A
-file holds whole frames only, however often the disk refused one; after a kill the last one may be
-cut, which its head shows.
+A frame is a head (magic, length and number of the frame, and a CRC of both and the payload) and a
+payload, one msgpack map.  A file holds whole frames only, however often the disk refused one; after
+a kill the last one may be cut, which its head shows.
 """
 
 from __future__ import annotations
@@ -19,16 +19,26 @@ import msgpack
 from .directory import find_capture
 from .settings import CaptureError
 
-__all__ = ["MAGIC", "FrameFile", "pack"]
+__all__ = ["LARGEST", "MAGIC", "FrameFile", "frame", "pack"]
 
 MAGIC: Final = b"HDC1"
-HEAD: Final = struct.Struct("<4sIII")
+LARGEST: Final = 2**26
+"""Bytes of a payload at most."""
+
+_NUMBERS: Final = struct.Struct("<II")
 
 
 def pack(payload: dict[str, Any]) -> bytes:
     """A payload as bytes; what msgpack has no type for becomes text."""
     packed: bytes = msgpack.packb(payload, default=str, unicode_errors="backslashreplace")
     return packed
+
+
+def frame(payload: bytes, index: int) -> bytes:
+    """The frame of a payload; ``index`` is its number in the file, from 1."""
+    numbers = _NUMBERS.pack(len(payload), index)
+    crc = zlib.crc32(payload, zlib.crc32(numbers))
+    return b"".join((MAGIC, numbers, crc.to_bytes(4, "little"), payload))
 
 
 class FrameFile:
@@ -56,10 +66,7 @@ class FrameFile:
         assert handle is not None
         if os.fstat(handle).st_size != self._size:
             os.ftruncate(handle, self._size)  # what a refused write left behind
-        data = b"".join(
-            HEAD.pack(MAGIC, len(payload), zlib.crc32(payload), index) + payload
-            for index, payload in enumerate(payloads, self._index + 1)
-        )
+        data = b"".join(frame(p, index) for index, p in enumerate(payloads, self._index + 1))
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(handle, rest) :]

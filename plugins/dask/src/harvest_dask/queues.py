@@ -8,22 +8,22 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from .frames import pack
+from .frames import LARGEST, pack
 
 __all__ = ["Columns", "Payload", "Singles", "Stream"]
 
 Columns = Mapping[str, Sequence[Any]]
 Payload = dict[str, Any]
 
-FRAME_ROWS: Final = 20_000
+FRAME_ROWS: Final = 16_384
 """Rows of a frame at most: while one is packed the process waits, some milliseconds."""
 
 
 class _Losses:
-    """Counts rows that a full queue could not take, and since when."""
+    """Counts rows that a full queue could not take, or that no frame can hold, and since when."""
 
     def __init__(self) -> None:
         self._lost = 0
@@ -71,9 +71,21 @@ class Stream(_Losses):
         while waiting:
             n = min(waiting, FRAME_ROWS)
             waiting -= n
-            columns = self.shape([self.rows.popleft() for _ in range(n)])
-            kept = {k: v for k, v in columns.items() if any(x is not None for x in v)}
-            yield pack({"kind": self.kind, "n": n, "columns": kept}), n
+            yield from self._packed([self.rows.popleft() for _ in range(n)])
+
+    def _packed(self, rows: Sequence[Any]) -> Iterator[tuple[bytes, int]]:
+        """Rows as a payload, or as two where it would be too large."""
+        columns = self.shape(rows)
+        kept = {k: v for k, v in columns.items() if any(x is not None for x in v)}
+        payload = pack({"kind": self.kind, "n": len(rows), "columns": kept})
+        if len(payload) <= LARGEST:
+            yield payload, len(rows)
+        elif len(rows) == 1:
+            self.lose(1)
+        else:
+            half = len(rows) // 2
+            yield from self._packed(rows[:half])
+            yield from self._packed(rows[half:])
 
 
 class Singles(_Losses):
@@ -82,12 +94,12 @@ class Singles(_Losses):
     def __init__(self, limit: int) -> None:
         super().__init__()
         self.limit = limit
-        self._waiting: deque[tuple[Callable[[], Payload], int]] = deque()
+        self._waiting: deque[tuple[Callable[[], Iterable[Payload]], int]] = deque()
         self._rows = 0
         self._count = threading.Lock()
 
-    def append(self, make: Callable[[], Payload], rows: int) -> None:
-        """Take a frame that stands for so many rows, or count them as lost."""
+    def append(self, make: Callable[[], Iterable[Payload]], rows: int) -> None:
+        """Take frames that stand for so many rows, or count them as lost."""
         with self._count:
             fits = self.limit > 0 and (not self._rows or self._rows + rows <= self.limit)
             if fits:
@@ -105,4 +117,9 @@ class Singles(_Losses):
             with self._count:
                 make, rows = self._waiting.popleft()
                 self._rows -= rows
-            yield pack(make()), rows
+            for payload in map(pack, make()):
+                if len(payload) > LARGEST:
+                    self.lose(rows)
+                else:
+                    yield payload, rows
+                rows = 0  # they are counted with the first

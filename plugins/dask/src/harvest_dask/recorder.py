@@ -78,9 +78,9 @@ class Recorder:
         self._streams.append(made)
         return made
 
-    def put(self, payload: Payload | Callable[[], Payload], rows: int = 1) -> None:
-        """Write a frame of its own; a function that makes it is called in the thread."""
-        self._singles.append(payload if callable(payload) else lambda: payload, rows)
+    def put(self, payloads: Iterable[Payload] | Callable[[], Iterable[Payload]], rows: int) -> None:
+        """Write frames that stand for so many rows; a function makes them in the thread."""
+        self._singles.append(payloads if callable(payloads) else lambda: payloads, rows)
 
     def start(self) -> None:
         """Begin to write."""
@@ -125,7 +125,7 @@ class Recorder:
             yield from stream.frames()
         lost, since = self._take_lost()
         if lost:
-            reason = f"the queue of {self._limit} rows was full"
+            reason = f"a queue of {self._limit} rows was full, or a row larger than a frame"
             self._warn(f"{reason}: {lost} rows are lost so far; the computation goes on")
             yield pack(blind(since or time.time(), reason, lost)), 0
 

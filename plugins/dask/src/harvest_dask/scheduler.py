@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +24,7 @@ from .process import first_frames, start
 from .queues import Columns, Payload, Stream
 from .recorder import Recorder, blind
 from .remote import Relay
-from .scheduler_rows import graph_frame, transition_columns
+from .scheduler_rows import graph_frames, transition_columns
 from .settings import CaptureError, Settings
 from .shim import TOPIC, worker_plugin
 
@@ -61,6 +61,7 @@ class SchedulerCapture(SchedulerPlugin):
         self._running = False
         self._expected: dict[str, bool] = {}
         self._spans_seen = 0
+        self._graphs = 0
         self._code_seen: set[Any] = set()
         self._warned = False
 
@@ -158,7 +159,7 @@ class SchedulerCapture(SchedulerPlugin):
         keys: Any,
         tasks: Any,
         annotations: Any,
-        stimulus_id: str,
+        stimulus_id: str | None = None,  # older versions of Dask give none
         **kwargs: Any,
     ) -> None:
         """Record a graph, and the source code that is new with it."""
@@ -169,7 +170,13 @@ class SchedulerCapture(SchedulerPlugin):
         self._record_spans()
 
     def _record_graph(
-        self, client: str | None, stimulus_id: str, keys: Any, tasks: Any, notes: Any, code: Any
+        self,
+        client: str | None,
+        stimulus_id: str | None,
+        keys: Any,
+        tasks: Any,
+        notes: Any,
+        code: Any,
     ) -> None:
         """Take a graph as it is now: its tasks will have changed when it is written."""
         known, now = self._scheduler.tasks, time.time()
@@ -177,8 +184,12 @@ class SchedulerCapture(SchedulerPlugin):
         requested = list(keys)
         annotations = {name: dict(values) for name, values in notes.items()}
 
-        def make() -> Payload:
-            return graph_frame(
+        self._graphs += 1
+        number = self._graphs
+
+        def make() -> Iterable[Payload]:
+            return graph_frames(
+                graph=number,
                 time=now,
                 client=client,
                 stimulus_id=stimulus_id,
@@ -252,7 +263,8 @@ class SchedulerCapture(SchedulerPlugin):
     def _take_report(self, report: dict[str, Any]) -> None:
         """A worker or client says that it records nothing, and why."""
         known = {k: v for k, v in report.items() if k != "capture"}
-        self._recorder.put(blind(report["since"], report["reason"], report["lost"]) | known)
+        spell = blind(report["since"], report["reason"], report["lost"])
+        self._recorder.put([spell | known], rows=1)
         if not self._warned:
             self._warned = True
             logger.warning(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dask.utils import key_split
@@ -11,10 +11,17 @@ from distributed.utils import key_split_group
 from .keys import spell, spell_all
 from .queues import Columns, Payload
 
-__all__ = ["Tasks", "graph_frame", "transition_columns"]
+__all__ = ["Tasks", "graph_frames", "transition_columns"]
 
 EXCEPTION: Final = 1000
 """Characters of an exception's text."""
+
+ANNOTATION: Final = 10_000
+"""Characters of an annotation of a task."""
+
+PART_TASKS: Final = 50_000
+PART_KEYS: Final = 200_000
+"""Tasks of a frame of a graph, and keys with those they depend on."""
 
 Tasks = Sequence[tuple[Any, list[Any]]]
 """Keys, each with those it depends on."""
@@ -49,31 +56,59 @@ def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
     return columns | {c: [d.get(name) for d in details] for c, name in _DETAILS.items()}
 
 
-def graph_frame(
+def graph_frames(
     *,
+    graph: int,
     time: float,
     client: str | None,
-    stimulus_id: str,
+    stimulus_id: str | None,
     requested: Iterable[Any],
     tasks: Tasks,
     annotations: Mapping[str, Mapping[Any, Any]],
     code: Collection[Any],
-) -> Payload:
-    """The frame of a graph: its keys, and parallel to them what each depends on."""
-    return {
-        "kind": "graph",
-        "time": time,
-        "client": client,
-        "stimulus_id": stimulus_id,
-        "requested": spell_all(requested),
-        "keys": spell_all(key for key, _ in tasks),
-        "dependencies": [spell_all(needed) for _, needed in tasks],
-        "annotations": {
-            str(name): {spell(key): str(value) for key, value in values.items()}
-            for name, values in annotations.items()
-        },
-        "code": "\n\n".join(str(part) for part in code) or None,
+) -> Iterator[Payload]:
+    """The frames of a graph: its keys, and parallel to them what each depends on.
+
+    A large graph has several, with the same number.  Keys that are asked for stand in the frame of
+    their task; those of earlier graphs in the last one.
+    """
+    notes = {
+        str(name): {spell(key): str(value)[:ANNOTATION] for key, value in values.items()}
+        for name, values in annotations.items()
     }
+    asked = dict.fromkeys(spell_all(requested))
+    parts = list(_parts(tasks))
+    for number, part in enumerate(parts, 1):
+        keys = spell_all(key for key, _ in part)
+        here = [key for key in keys if key in asked]
+        for key in here:
+            del asked[key]
+        noted = {n: {k: values[k] for k in keys if k in values} for n, values in notes.items()}
+        yield {
+            "kind": "graph",
+            "graph": graph,
+            "time": time,
+            "client": client,
+            "stimulus_id": stimulus_id,
+            "requested": here + list(asked) if number == len(parts) else here,
+            "keys": keys,
+            "dependencies": [spell_all(needed) for _, needed in part],
+            "annotations": {name: values for name, values in noted.items() if values},
+            "code": ("\n\n".join(map(str, code)) or None) if number == 1 else None,
+        }
+
+
+def _parts(tasks: Tasks) -> Iterator[Tasks]:
+    """Tasks in as many parts as frames are needed; at least one."""
+    part: list[tuple[Any, list[Any]]] = []
+    keys = 0
+    for task in tasks:
+        if part and (len(part) == PART_TASKS or keys + len(task[1]) > PART_KEYS):
+            yield part
+            part, keys = [], 0
+        part.append(task)
+        keys += 1 + len(task[1])
+    yield part
 
 
 def _executed(details: Mapping[str, Any]) -> tuple[float | None, float | None]:

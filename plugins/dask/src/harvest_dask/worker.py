@@ -160,7 +160,7 @@ class WorkerCapture:
             offset = await self._measure()
         except OSError:
             return  # the scheduler is away: Dask ends this worker, or it comes back
-        self._recorder.put(clock_frame(offset))
+        self._recorder.put([clock_frame(offset)], rows=1)
 
     async def _start_clock(self) -> None:
         """Measure from now on: a preload began before the scheduler could be asked."""
