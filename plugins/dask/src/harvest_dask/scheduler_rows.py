@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dask.utils import key_split
@@ -26,34 +26,42 @@ PART_KEYS: Final = 200_000
 Tasks = Sequence[tuple[Any, list[Any]]]
 """Keys, each with those it depends on."""
 
-_DETAILS: Final = {
-    "worker": "worker",
-    "thread": "thread",
-    "size_bytes": "nbytes",
-    "type": "typename",
-    "run_id": "run_id",
+_DETAILS: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "begins": lambda details: _executed(details)[0],
+    "ends": lambda details: _executed(details)[1],
+    "exception": lambda details: _cut(details.get("exception_text")),
+    "cause": lambda details: _cause(details.get("cause")),
+    "worker": lambda details: details.get("worker"),
+    "thread": lambda details: details.get("thread"),
+    "size_bytes": lambda details: details.get("nbytes"),
+    "type": lambda details: details.get("typename"),
+    "run_id": lambda details: details.get("run_id"),
 }
-"""Columns, and what Dask calls them in a transition's details."""
+"""Columns, and how each follows from the details that Dask gives with some transitions."""
 
 
 def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
     """Columns of transitions: (time, key, start, finish, stimulus, details) each."""
     times, keys, starts, finishes, stimuli, details = zip(*rows, strict=True)
-    begins, ends = zip(*map(_executed, details), strict=True)
+    # a key has several transitions, and most of those have no details
+    names = {key: (spell(key), key_split(key), spell(key_split_group(key))) for key in set(keys)}
+    spelled, prefixes, groups = zip(*map(names.__getitem__, keys), strict=True)
+    detailed = [number for number, found in enumerate(details) if found]
     columns: dict[str, Sequence[Any]] = {
         "time": times,
-        "key": spell_all(keys),
-        "prefix": [key_split(key) for key in keys],
-        "group": spell_all(key_split_group(key) for key in keys),
+        "key": spelled,
+        "prefix": prefixes,
+        "group": groups,
         "start_state": starts,
         "finish_state": finishes,
         "stimulus_id": stimuli,
-        "begins": begins,
-        "ends": ends,
-        "exception": [_exception(found) for found in details],
-        "cause": [spell(d["cause"]) if d.get("cause") is not None else None for d in details],
     }
-    return columns | {c: [d.get(name) for d in details] for c, name in _DETAILS.items()}
+    for column, find in _DETAILS.items():
+        values: list[Any] = [None] * len(rows)
+        for number in detailed:
+            values[number] = find(details[number])
+        columns[column] = values
+    return columns
 
 
 def graph_frames(
@@ -113,12 +121,15 @@ def _parts(tasks: Tasks) -> Iterator[Tasks]:
 
 def _executed(details: Mapping[str, Any]) -> tuple[float | None, float | None]:
     """When the execution that ended in a transition began and ended, by the worker's clock."""
-    for spell_ in reversed(details.get("startstops") or ()):
-        if spell_["action"] == "compute":
-            return spell_["start"], spell_["stop"]
+    for interval in reversed(details.get("startstops") or ()):
+        if interval["action"] == "compute":
+            return interval["start"], interval["stop"]
     return None, None
 
 
-def _exception(details: Mapping[str, Any]) -> str | None:
-    text = details.get("exception_text")
-    return None if text is None else str(text)[:EXCEPTION]
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:EXCEPTION]
+
+
+def _cause(key: Any) -> str | None:
+    return None if key is None else spell(key)
