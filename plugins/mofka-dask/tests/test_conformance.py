@@ -1,4 +1,4 @@
-"""The source ``mofka-dask`` keeps what all sources promise."""
+"""The sources ``mofka-dask`` and ``dask`` keep what all sources promise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import shutil
 from pathlib import Path
 from typing import ClassVar
 
+import captures
+
 from harvest.testing import SourceConformance
+from harvest_mofka_dask.live.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
@@ -30,3 +33,20 @@ class TestMofkaDask(SourceConformance):
             (run / path.name).write_bytes(b"".join(lines[:SHOWN]))
             shutil.copystat(path, run / path.name)
         return run
+
+
+class TestDask(SourceConformance):
+    source = DaskSource
+    names_matter = True
+    blocks: ClassVar = {"harvest_mofka_dask.live.reader:GATHERED_ROWS": (1, 3)}
+
+    def sample(self, directory: Path) -> Path:
+        # a worker that was killed while it wrote, beside a scheduler that recorded all kinds
+        run = captures.write(directory / "R1", captures.example())
+        killed = run / "worker-node2-9.cap"
+        killed.write_bytes(killed.read_bytes()[:-9])
+        return run
+
+    def enlarge(self, directory: Path, times: int) -> Path:
+        files = {name: captures.again(c, times) for name, c in captures.example().items()}
+        return captures.write(directory / "R1", files)

@@ -37,6 +37,7 @@ DASK_TYPES = (
     "dask.client",
     "dask.graph_task",
     "dask.log_event",
+    "dask.process",
 )
 JOB_TYPES = ("run.node", "run.directive")
 

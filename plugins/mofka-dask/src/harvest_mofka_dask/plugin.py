@@ -1,4 +1,4 @@
-"""What this plugin offers: the source ``mofka-dask``, and views and commands over its records."""
+"""What this plugin offers: two sources of Dask runs, and views and commands over their records."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ harvest_api = 1
 
 @hookimpl
 def harvest_sources() -> list[SourceSpec]:
-    """The source of Mofka-Dask run directories."""
+    """The sources of Mofka-Dask run directories and of capture directories."""
     return [
         SourceSpec(
             name="mofka-dask",
             doc="Dask runs recorded through Mofka: tasks, transfers, workers, graphs, logs, job.",
             factory="harvest_mofka_dask.source:MofkaDaskSource",
-        )
+        ),
+        SourceSpec(
+            name="dask",
+            doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
+            factory="harvest_mofka_dask.live.source:DaskSource",
+        ),
     ]
 
 

@@ -1,7 +1,8 @@
 """Record types of a Dask run: what its scheduler, workers, clients and job files record.
 
 Formats: the CSVs that the Mofka-Dask coupler's consumer writes with pandas, Dask's own logs, and
-the files of the batch job around them.  Keys of tasks are spelled alike in all types: a plain
+the files of the batch job around them; and capture directories, which bring the same types and
+those of ``live.records`` beside.  Keys of tasks are spelled alike in all types: a plain
 string key as itself, a tuple key as Python's ``str`` prints it (``('array-8838', 127)``).
 """
 
@@ -40,6 +41,10 @@ class TaskTransition(Record):
     )
     duration_s: float | None = field(unit="s", doc="ends - begins as the worker measured it.")
     size_bytes: int | None = field(unit="bytes", doc="Size of the task's result.")
+    result_type: str | None = field(doc="Type of the task's result; in captures only.")
+    run_id: int | None = field(doc="Number of the worker's attempt; in captures only.")
+    exception: str | None = field(doc="What an erred task raised; in captures only.")
+    cause: str | None = field(doc="Task whose error made this one erred; in captures only.")
 
 
 @harvest.record("dask.worker_transition", layer="workflow", level="worker")
@@ -51,6 +56,8 @@ class WorkerTransition(Record):
     start_state: str = field(doc="State before: released, waiting, ready, executing, fetch, ...")
     finish_state: str = field(doc="State after.")
     worker: str | None = field(doc="Address (or name) of the worker.")
+    stimulus: str | None = field(doc="Kind of event that caused it; in captures only.")
+    stimulus_id: str | None = field(doc="The stimulus as recorded; in captures only.")
 
 
 @attrs.define
@@ -98,6 +105,14 @@ class WorkerEvent(Record):
     worker: str | None = field(role="subject", doc="Address of the worker.")
     action: str | None = field(doc="add or remove.")
     stimulus_id: str | None = field(doc="What caused it, where recorded.")
+    name: str | None = field(doc="Name of the worker; in captures only.")
+    host: str | None = field(role="host", doc="Host of the worker; in captures only.")
+    nthreads: int | None = field(doc="Threads that it has for tasks; in captures only.")
+    memory_limit_bytes: int | None = field(
+        unit="bytes", doc="Memory that it may use; in captures only."
+    )
+    resources: str | None = field(doc="Resources that it offers, as text; in captures only.")
+    reason: str | None = field(doc="Why it went: expected or lost; in captures only.")
 
 
 @harvest.record("dask.client", layer="workflow", level="client")
@@ -123,6 +138,10 @@ class GraphTask(Record):
     dependencies: list[str] = field(doc="Keys that the task needs, sorted.")
     requested: bool = field(doc="Whether the client asked for this task's result.")
     graph: int | None = field(doc="Record number of the graph in the file, from 1.")
+    stimulus_id: str | None = field(doc="Stimulus of the graph's arrival; in captures only.")
+    annotations: dict[str, str] | None = field(
+        doc="Annotations of the task as text, by name; in captures only."
+    )
 
 
 @harvest.record("dask.log_event", layer="workflow", level="scheduler")
@@ -130,15 +149,17 @@ class LogEvent(Record):
     """A line of a log that Dask's scheduler or workers, or the consumer, wrote.
 
     Lines without a time of their own (tracebacks, warnings) belong to the event before them.
+    Captures add spells in which a process could record nothing, and processes whose record ends
+    without an end.
     """
 
     time: datetime | None = field(role="time", doc="When it was logged, by the declared zone.")
-    source: str | None = field(doc="scheduler, worker or consumer: whose log it is.")
+    source: str | None = field(doc="scheduler, worker, client or consumer: whose log it is.")
     level: str | None = field(doc="Level of the line, lower case: info, warning, error.")
     message: str = field(doc="The text, with continuation lines.")
     kind: str = field(
         doc="What happened: registration, removal, death, start, stop, threads, memory, "
-        "local_directory, connection, client, data_failure, warning, error, other."
+        "local_directory, connection, client, data_failure, blind, lost, warning, error, other."
     )
     worker: str | None = field(role="subject", doc="Worker that it speaks of.")
     fields: dict[str, str] | None = field(doc="Values read from the text, by name.")
@@ -163,20 +184,26 @@ class RunDirective(Record):
 
 @harvest.record("run.software", layer="job", level="config")
 class RunSoftware(Record):
-    """A software package that the job's output lists."""
+    """A software package that the job's output, or a captured process, lists."""
 
     name: str = field(role="subject", doc="Name of the package.")
     version: str | None = field(doc="Version, as listed.")
     compiler: str | None = field(doc="Compiler it was built with, where listed.")
+    process: str | None = field(
+        default=None, doc="Id of the process that has it; in captures only."
+    )
 
 
 @harvest.record("run.config", layer="job", level="config")
 class RunConfig(Record):
     """One setting of a configuration file, with its nested key in dotted form."""
 
-    file: str = field(doc="Name of the configuration file.")
+    file: str = field(doc="Name of the configuration file, or of the capture file.")
     key: str = field(role="subject", doc="Key, nested levels joined by dots, list items by number.")
     value: str | None = field(doc="Value as text.")
+    process: str | None = field(
+        default=None, doc="Id of the process that had it; in captures only."
+    )
 
 
 RECORD_TYPES: tuple[type[Record], ...] = (

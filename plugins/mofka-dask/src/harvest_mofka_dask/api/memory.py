@@ -27,6 +27,7 @@ from harvest import (
 from harvest.toolkit.csv_header import header_line
 
 from ..frames import DASK_TYPES, JOB_TYPES, Frames, load
+from ..live.records import RECORD_TYPES as CAPTURED_TYPES
 from ..read.layout import CSV_KINDS, csv_kind_of_header, parse_header
 from ..records import RECORD_TYPES
 from ..source import MofkaDaskSource
@@ -37,7 +38,7 @@ from ..views.workers import worker_frame, workers
 __all__ = ["Harvested", "MemoryReader", "RunFiles", "harvest_directory", "harvest_files"]
 
 DECLARED: dict[str, RecordType] = {
-    declared.name: declared for declared in map(record_type, RECORD_TYPES)
+    declared.name: declared for declared in map(record_type, (*RECORD_TYPES, *CAPTURED_TYPES))
 }
 
 

@@ -34,8 +34,8 @@ class Correlation:
     """What is needed to tie operations to tasks.
 
     threads: the trace's threads (origin, rank, thread, hostname, pid, run).
-    tied: those that ran tasks, with worker, candidates and a number ``slot``, their row; sorted
-        by run, worker, thread.
+    tied: those that ran tasks, with worker, by_pid, candidates and a number ``slot``, their row;
+        sorted by run, worker, thread.
     tasks: run, key, worker, of all tasks executed on a tied worker; a task's row is its number.
     workers: run and worker, of all workers that any record names.
     operations: the trace of the chosen runs, lazily.
@@ -156,7 +156,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
         logs = logs.filter((pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}"))
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
     threads = threads.join(logs, on="origin")
-    tied = ties(threads, _thread_spans(frames["dask.task_transition"]))
+    tied = ties(threads, _thread_spans(frames["dask.task_transition"]), _known(dataset, run))
     # windows of tied workers only: they may be a small part of a long record
     homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
     found = windows_of(frames, homes)
@@ -184,6 +184,21 @@ def _runs(dataset: DatasetReader) -> pl.DataFrame:
     """The run directories of the dataset."""
     frames = load(dataset, NAMED)
     return pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
+
+
+def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    """The host and process id of each worker process that was captured."""
+    return (
+        load(dataset, ("dask.process",), run=run)["dask.process"]
+        .filter(
+            pl.col("role") == "worker",
+            pl.col("address").is_not_null(),
+            pl.col("pid").is_not_null(),
+        )
+        .select("run", "host", "pid", worker="address")
+        .unique()
+        .collect()
+    )
 
 
 def _thread_spans(transitions: pl.LazyFrame) -> pl.DataFrame:

@@ -1,6 +1,7 @@
-"""Which process is which worker: found by the threads that ran tasks.
+"""Which process is which worker: by its process id, or by the threads that ran tasks.
 
-The scheduler names a worker's address and thread for each task that it saw done; Darshan names
+A captured worker recorded its host and process id, and is that process alone.  Of others, the
+scheduler names a worker's address and thread for each task that it saw done; Darshan names
 host, process and thread for each operation.  A thread id is an address in memory, so two processes
 may by chance use the same one.  Then these decide, in this order: the number of thread ids that
 worker and process share, whether the worker's address names the process's host, and how long the
@@ -84,20 +85,22 @@ def processes_of(segments: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def ties(threads: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """The threads of the trace that ran tasks, each with its worker.
 
     threads: as of ``processes_of``, with run.
     done: run, worker, thread, and first and last, the times between which it ran tasks.
+    known: run, worker, host and pid of the workers that recorded them.
 
-    Gives run, origin, rank, thread, hostname, pid, worker, and candidates: how many processes
-    have a thread that the worker might be meant by.
+    Gives run, origin, rank, thread, hostname, pid, worker, by_pid: whether the worker is known
+    by its process id, and candidates: how many processes have a thread that the worker might be
+    meant by.
     """
     # logs of one process are one candidate; without a process id, each log and rank is one
     process = pl.when(pl.col("pid").is_null()).then(
         pl.concat_str("origin", pl.lit("#"), "rank")
     ).otherwise(pl.concat_str(pl.col("hostname").fill_null(""), pl.lit(" "), "pid"))  # fmt: skip
-    found = threads.with_columns(process=process).join(done, on=["run", "thread"])
+    found = _possible(threads.with_columns(process=process).join(done, on=["run", "thread"]), known)
     together = pl.min_horizontal("end", "last") - pl.max_horizontal("begin", "first")
     host = host_of(pl.col("worker"))
     pairs = (
@@ -106,6 +109,7 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
             shared=pl.col("thread").n_unique(),
             at_home=(host == pl.col("hostname")).fill_null(value=False).any(),
             beside=together.dt.total_microseconds().clip(lower_bound=0).sum(),
+            by_pid=pl.col("by_pid").any(),
         )
         .sort(
             "shared", "at_home", "beside", "run", "worker", "process",
@@ -116,10 +120,48 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
     best = pairs.group_by("run", "worker", maintain_order=True).first()
     return (
-        found.join(best.drop("shared", "at_home", "beside"), on=["run", "worker", "process"])
+        found.drop("by_pid")
+        .join(best.drop("shared", "at_home", "beside"), on=["run", "worker", "process"])
         .sort("order")
         .group_by("run", "origin", "rank", "thread", maintain_order=True)
         .first()
-        .select("run", "origin", "rank", "thread", "hostname", "pid", "worker", "candidates")
+        .select(
+            *(
+                "run",
+                "origin",
+                "rank",
+                "thread",
+                "hostname",
+                "pid",
+                "worker",
+                "candidates",
+                "by_pid",
+            )
+        )
         .sort("run", "worker", "thread", "hostname", "pid", "origin", "rank", nulls_last=True)
+    )
+
+
+def _possible(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of thread and worker that process ids do not rule out, with by_pid."""
+    # a host may go by its short name in one of the records
+    short = pl.col("hostname").str.extract(r"^([^.]*)")
+    theirs = pl.col("host").str.extract(r"^([^.]*)")
+    numbered = found.with_row_index("pair")
+    same = (
+        numbered.select("pair", "run", "pid", "hostname", "worker")
+        .join(known.rename({"worker": "owner"}), on=["run", "pid"])
+        .filter(short.is_null() | (short == theirs))
+        .group_by("pair")
+        .agg(owned=(pl.col("owner") == pl.col("worker")).any())
+    )
+    recorded = known.select("run", "worker", recorded=pl.lit(value=True)).unique()
+    return (
+        numbered.join(same, on="pair", how="left")
+        .join(recorded, on=["run", "worker"], how="left")
+        .filter(
+            pl.when(pl.col("owned").is_null()).then(pl.col("recorded").is_null()).otherwise("owned")
+        )
+        .with_columns(by_pid=pl.col("owned").is_not_null())
+        .drop("pair", "owned", "recorded")
     )

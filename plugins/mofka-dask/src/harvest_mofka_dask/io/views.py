@@ -185,8 +185,9 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
     - run, worker; address_host: the host in its address;
     - host, pid, log: of the process, as Darshan names them;
     - threads: its threads that ran tasks and did traced I/O;
-    - tied_by: ``thread`` where one process alone has the worker's threads, ``best of several``
-      where several have one of the same id (see ``io.ties``), null where none does;
+    - tied_by: ``process id`` where the worker recorded its host and process id, ``thread`` where
+      one process alone has the worker's threads, ``best of several`` where several have one of
+      the same id (see ``io.ties``), null where none does;
     - candidates: how many processes have a thread of an id that the worker used.
     """
     return deferred(lambda: _workers_processes(correlate(dataset, run)), WORKERS_PROCESSES)
@@ -197,18 +198,22 @@ def _workers_processes(known: Correlation) -> pl.DataFrame:
     processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(
         threads=pl.col("thread").unique().sort(),
         candidates=pl.col("candidates").max(),
+        by_pid=pl.col("by_pid").any(),
     )
     several = pl.col("candidates") > 1
     return (
         known.workers.join(processes, on=one, how="left")
         .with_columns(
             address_host=host_of(pl.col("worker")),
-            tied_by=pl.when(several)
+            tied_by=pl.when("by_pid")
+            .then(pl.lit("process id"))
+            .when(several)
             .then(pl.lit("best of several"))
             .when(~several)
             .then(pl.lit("thread")),
         )
         .rename({"hostname": "host", "origin": "log"})
+        .drop("by_pid")
         .sort("run", "worker", "host", "pid", "log", nulls_last=True)
     )
 

@@ -201,7 +201,7 @@ def _workers(
             Column("worker"),
             Column("executed", doc="executions on it, as the scheduler or itself recorded them"),
             *(unended if rows["unended"].sum() else []),
-            Column("nthreads", "threads", doc="that it has, as the logs say"),
+            Column("nthreads", "threads", doc="that it has, as it recorded or the logs say"),
             Column("busy_s", "busy", "s", ",.2f", doc="durations of its executions together"),
             Column(
                 "share", "occupied", None, ".1%",

@@ -16,7 +16,7 @@ def completeness_notes() -> pl.Expr:
     """A list of sentences; empty where nothing speaks against completeness.
 
     Needs the summary's counts, silent_workers, unregistered_workers, silent_busy_workers,
-    untold_graph_tasks and run.
+    untold_graph_tasks, lost_processes, blind_spells and run.
     """
     return pl.concat_list(
         _nothing_recorded(),
@@ -26,6 +26,8 @@ def completeness_notes() -> pl.Expr:
         _silent_but_busy(),
         _unregistered(),
         _lost_events(),
+        _lost_processes(),
+        _blind_spells(),
         _unseen_graph_tasks(),
         _unfinished(),
         _nothing_from_workers(),
@@ -131,6 +133,30 @@ def _lost_events() -> pl.Expr:
     return _when(
         pl.col("data_failures") > 0,
         sentence(_some("data_failures", "event", "events"), " ", verb, " lost in the consumer"),
+    )
+
+
+def _lost_processes() -> pl.Expr:
+    count = pl.col("lost_processes").list.len()
+    how = "without an end: killed, unable to write, or still running when it was read"
+    return _when(
+        count > 0,
+        pl.when(count == 1)
+        .then(sentence("the record of ", _names("lost_processes"), " stops ", how))
+        .otherwise(
+            sentence("the records of ", count, " processes stop ", how, ": ")
+            + _names("lost_processes")
+        ),
+    )
+
+
+def _blind_spells() -> pl.Expr:
+    spells = pl.col("blind_spells")
+    rest = spells.list.len().cast(pl.Int64) - SHOWN
+    more = pl.when(rest > 0).then(sentence("; and ", rest, " more")).otherwise(pl.lit(""))
+    return _when(
+        spells.list.len() > 0,
+        sentence("a part was not recorded: ", spells.list.head(SHOWN).list.join("; ")) + more,
     )
 
 

@@ -59,7 +59,8 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
     runs = choose_runs(dataset, run)
     if not runs:
         raise UsageError(
-            "the dataset holds no Dask run", remedy="harvest one with the source 'mofka-dask'"
+            "the dataset holds no Dask run",
+            remedy="harvest one with the source 'mofka-dask' or 'dask'",
         )
     if len(runs) > 1:
         raise UsageError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ..frames import DASK_TYPES, JOB_TYPES, Frames, load, microseconds, moved_bytes
+from ..frames import DASK_TYPES, JOB_TYPES, Frames, load, microseconds, moved_bytes, sentence
 from .notes import completeness_notes
 from .prefixes import prefix_of
 from .workers import worker_frame
@@ -43,6 +43,8 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
     - data_failures: events that the consumer could not parse;
     - clients, graphs, erred_tasks, unfinished_tasks (last seen waiting, queued, processing, ...);
     - nodes: hosts per role; directives: of the batch script;
+    - processes: those of which there is a capture file; lost_processes: those whose record stops
+      without an end, and when; blind_spells: when which process could record nothing;
     - completeness_notes: sentences on what is missing; complete: whether there are none.
     """
     return summary_frame(load(dataset, (*DASK_TYPES, *JOB_TYPES), run=run))
@@ -60,6 +62,7 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
         _movements(frames["dask.transfer"]),
         _workers(frames),
         _log(frames["dask.log_event"]),
+        _processes(frames["dask.process"]),
         _clients(frames),
         _graphs(frames["dask.graph_task"]),
         _errors(frames),
@@ -71,9 +74,7 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
     return (
         frame.with_columns(
             pl.col(counts).fill_null(0),
-            pl.col("silent_workers", "unregistered_workers").fill_null(
-                pl.lit([], dtype=pl.List(pl.String))
-            ),
+            pl.col(LISTS).fill_null(pl.lit([], dtype=pl.List(pl.String))),
             pl.col("nodes").fill_null(pl.lit([], dtype=pl.List(NODES))),
             pl.col("directives").fill_null(pl.lit([], dtype=pl.List(DIRECTIVE))),
             wall_s=microseconds(
@@ -92,8 +93,9 @@ COUNTS = (
     *("scheduler_transitions", "worker_transitions", "transfers", "transfer_copies"),
     *("bytes_received", "bytes_sent", "bytes_to_clients", "bytes_moved"),
     *("workers", "workers_reported", "silent_busy_workers", "data_failures"),
-    *("clients", "graphs", "untold_graph_tasks", "erred_tasks", "unfinished_tasks"),
+    *("clients", "graphs", "untold_graph_tasks", "erred_tasks", "unfinished_tasks", "processes"),
 )
+LISTS = ("silent_workers", "unregistered_workers", "lost_processes", "blind_spells")
 COLUMNS = (
     *("run", "first_time", "last_time", "wall_s"),
     *("tasks", "graph_tasks", "task_groups", "task_prefixes"),
@@ -101,7 +103,7 @@ COLUMNS = (
     *("bytes_received", "bytes_sent", "bytes_to_clients", "bytes_moved"),
     *("workers", "workers_reported", "silent_workers", "unregistered_workers", "data_failures"),
     *("clients", "graphs", "erred_tasks", "unfinished_tasks", "nodes", "directives"),
-    *("complete", "completeness_notes"),
+    *("processes", "lost_processes", "blind_spells", "complete", "completeness_notes"),
 )
 
 
@@ -250,8 +252,26 @@ def _workers(frames: Frames) -> pl.LazyFrame:
 
 
 def _log(log: pl.LazyFrame) -> pl.LazyFrame:
-    failed = pl.col("kind") == "data_failure"
-    return log.group_by("run").agg(data_failures=failed.sum().cast(pl.Int64))
+    failed, blind = pl.col("kind") == "data_failure", pl.col("kind") == "blind"
+    who = pl.coalesce(sentence("worker ", pl.col("worker")), "source", pl.lit("a process"))
+    return (
+        log.with_columns(spell=sentence(who, ": ", pl.col("message")))
+        .sort("time", "origin", "position", nulls_last=True)
+        .group_by("run")
+        .agg(
+            data_failures=failed.sum().cast(pl.Int64),
+            blind_spells=pl.col("spell").filter(blind),
+        )
+    )
+
+
+def _processes(processes: pl.LazyFrame) -> pl.LazyFrame:
+    who = sentence(pl.col("role").fill_null("process"), " ", pl.col("address").fill_null("?"))
+    since = pl.col("last_time").dt.strftime("%Y-%m-%d %H:%M:%S").fill_null("an unknown time")
+    lost = sentence(who, " (since ", since, ")")
+    return processes.group_by("run").agg(
+        processes=_rows(), lost_processes=lost.filter(pl.col("end_time").is_null()).sort()
+    )
 
 
 def _clients(frames: Frames) -> pl.LazyFrame:

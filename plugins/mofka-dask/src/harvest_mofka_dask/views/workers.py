@@ -14,7 +14,7 @@ from .executions import executions
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["worker_frame", "workers"]
+__all__ = ["captured", "worker_frame", "workers"]
 
 ONE = ["run", "worker"]
 
@@ -34,12 +34,17 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
       these ran.  Null where neither the scheduler nor the worker recorded any transition; the
       times also where no execution was seen to end;
     - threads: those that ran them, as the scheduler recorded it; null where it did of none;
-    - nthreads: how many threads the worker has, by the logs; null where these say nothing, or
-      name several numbers, for most of their lines name no worker;
+    - nthreads: how many threads the worker has: as its own process recorded it, or the scheduler
+      when it came, or else by the logs; null where these say nothing, or name several numbers,
+      for most of their lines name no worker;
     - transitions, transfers: rows it reported itself;
     - bytes_received, bytes_sent: as it reported them;
-    - reported, first_report, last_report: whether and when it reported transitions or transfers.
-      A registered worker that reported nothing was not necessarily idle.
+    - reported, first_report, last_report: whether and when it reported transitions or transfers,
+      or anything where its process was captured.  A registered worker that reported nothing was
+      not necessarily idle;
+    - name, hostname, pid, clock_offset_s: of its process, as captured; of the last one where it
+      had several;
+    - lost: whether the record of that process stops without an end; null where none was captured.
     """
     return worker_frame(load(dataset, DASK_TYPES, run=run))
 
@@ -54,6 +59,7 @@ def worker_frame(frames: Frames) -> pl.LazyFrame:
         .join(_threads_in_logs(frames["dask.log_event"]), on="run", how="left")
         .join(_transition_reports(frames["dask.worker_transition"]), on=ONE, how="left")
         .join(_transfer_reports(frames["dask.transfer"]), on=ONE, how="left")
+        .join(captured(frames["dask.process"]), on=ONE, how="left")
         .with_columns(
             pl.col("registered").fill_null(value=False),
             pl.col("transitions", "transfers", "bytes_received", "bytes_sent").fill_null(0),
@@ -76,10 +82,20 @@ def worker_frame(frames: Frames) -> pl.LazyFrame:
             host_of(pl.col("worker")).alias("host"),
             *("registered", "registered_time", "removed_time"),
             *("executed", "busy_s", "occupied_s", "threads", "transitions", "transfers"),
-            *("bytes_received", "bytes_sent", "unended", "nthreads"),
-            ((pl.col("transitions") > 0) | (pl.col("transfers") > 0)).alias("reported"),
-            pl.min_horizontal("transitions_first", "transfers_first").alias("first_report"),
-            pl.max_horizontal("transitions_last", "transfers_last").alias("last_report"),
+            *("bytes_received", "bytes_sent", "unended"),
+            pl.coalesce("process_nthreads", "registered_nthreads", "nthreads").alias("nthreads"),
+            (
+                (pl.col("transitions") > 0)
+                | (pl.col("transfers") > 0)
+                | pl.col("lost").is_not_null()
+            ).alias("reported"),
+            pl.min_horizontal("transitions_first", "transfers_first", "process_first").alias(
+                "first_report"
+            ),
+            pl.max_horizontal("transitions_last", "transfers_last", "process_last").alias(
+                "last_report"
+            ),
+            *("name", "hostname", "pid", "clock_offset_s", "lost"),
         )
         .sort("run", "worker")
     )
@@ -90,6 +106,7 @@ def _names(frames: Frames) -> pl.LazyFrame:
     pieces = [
         _log_membership(frames["dask.log_event"]),
         frames["dask.worker"],
+        captured(frames["dask.process"]),
         frames["dask.task_transition"],
         frames["dask.worker_transition"],
         transfers,
@@ -110,16 +127,25 @@ def _log_membership(log: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _membership(frames: Frames) -> pl.LazyFrame:
-    """Who came and went when: (run, worker, registered, registered_time, removed_time)."""
+    """Who came and went when, and the threads that it came with.
+
+    Columns: run, worker, registered, registered_time, removed_time, registered_nthreads.
+    """
     # couplers that leave out the action still give a removal its stimulus, an addition none
     acted = pl.coalesce(
         pl.col("action"),
         pl.when(pl.col("stimulus_id").is_null()).then(pl.lit("add")).otherwise(pl.lit("remove")),
     )
-    events = frames["dask.worker"].select(*ONE, "time", acted=acted, by=pl.lit("events"))
+    events = frames["dask.worker"].select(
+        *ONE, "time", "nthreads", acted=acted, by=pl.lit("events")
+    )
     kinds = {"registration": "add", "removal": "remove"}
     log = _log_membership(frames["dask.log_event"]).select(
-        *ONE, "time", acted=pl.col("kind").replace_strict(kinds, default=None), by=pl.lit("log")
+        *ONE,
+        "time",
+        nthreads=pl.lit(None, dtype=pl.Int64),
+        acted=pl.col("kind").replace_strict(kinds, default=None),
+        by=pl.lit("log"),
     )
 
     def when(acted: str, by: str) -> pl.Expr:
@@ -133,7 +159,23 @@ def _membership(frames: Frames) -> pl.LazyFrame:
             registered=(pl.col("acted") == "add").any(),
             registered_time=pl.coalesce(when("add", "events").min(), when("add", "log").min()),
             removed_time=pl.coalesce(when("remove", "events").max(), when("remove", "log").max()),
+            registered_nthreads=pl.col("nthreads").sort_by("time").drop_nulls().last(),
         )
+    )
+
+
+def captured(processes: pl.LazyFrame) -> pl.LazyFrame:
+    """What captures say of the processes of workers: one row per worker, by its last process."""
+    ordered = processes.filter(pl.col("role") == "worker", pl.col("address").is_not_null()).sort(
+        "start_time", "origin", nulls_last=False
+    )
+    return ordered.group_by("run", worker="address").agg(
+        pl.col("name", "pid", "clock_offset_s").last(),
+        hostname=pl.col("host").last(),
+        process_nthreads=pl.col("nthreads").last(),
+        lost=pl.col("end_time").last().is_null(),
+        process_first=pl.col("start_time").min(),
+        process_last=pl.col("last_time").max(),
     )
 
 

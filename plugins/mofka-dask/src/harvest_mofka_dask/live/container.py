@@ -1,0 +1,168 @@
+"""A capture file as a sequence of frames, and what in it is none.
+
+A frame is a head of 16 bytes (magic, length, index, checksum) and its payload.  The checksum
+covers length, index and payload, so that a frame is whole or it is not one.  Behind bytes that are
+no frame, reading goes on at the next whole frame; the indices then say how many were lost.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import IO, Final, TypeAlias
+
+import attrs
+
+__all__ = ["LONGEST", "MAGIC", "Cut", "Damage", "Frame", "Piece", "frames", "has_magic"]
+
+MAGIC: Final = b"HDC1"
+LONGEST: Final = 1 << 26
+"""Bytes of a payload, at most."""
+
+_HEAD: Final = struct.Struct("<4sIII")
+_BLOCK: Final = 1 << 16
+_KEPT: Final = 64 * 1024 + 1
+"""Bytes of what is no frame that are read to be kept with its reject."""
+_PATIENCE: Final = 1 << 26
+"""Bytes looked at in search of whole frames, at most, beside four times the file's size."""
+
+
+@attrs.frozen
+class Frame:
+    """A whole frame: its index in the file from 1, and its payload."""
+
+    index: int
+    payload: bytes
+
+
+@attrs.frozen
+class Damage:
+    """Bytes that are no frame, or frames that are missing or repeated.
+
+    index: of the first frame that is concerned; raw: the first of the bytes.
+    """
+
+    index: int
+    raw: bytes
+    reason: str
+
+
+@attrs.frozen
+class Cut:
+    """The beginning of a frame that was being written: where it begins, and its bytes so far."""
+
+    index: int
+    offset: int
+    size: int
+
+
+Piece: TypeAlias = Frame | Damage | Cut
+
+
+@attrs.frozen
+class _Flaw:
+    """Why there is no frame at a place; beyond: whether it would reach beyond the file's end."""
+
+    reason: str
+    beyond: bool = False
+
+
+def has_magic(head: bytes) -> bool:
+    """Whether a file begins as a capture file does."""
+    return head.startswith(MAGIC)
+
+
+def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
+    """The pieces of a file of ``size`` bytes in order, each with the number of its bytes.
+
+    What is written behind ``size`` meanwhile is left to a later reading.
+    """
+    return _Walk(stream, size).pieces()
+
+
+class _Walk:
+    def __init__(self, stream: IO[bytes], size: int):
+        self.stream = stream
+        self.size = size
+        self.patience = _PATIENCE + 4 * size
+        self.expected = 1
+
+    def pieces(self) -> Iterator[tuple[Piece, int]]:
+        offset = 0
+        while offset < self.size:
+            found = self._frame_at(offset)
+            if isinstance(found, Frame):
+                taken = _HEAD.size + len(found.payload)
+                yield from self._in_turn(found, taken)
+            else:
+                after = self._next_frame(offset + 1)
+                taken = (self.size if after is None else after) - offset
+                yield self._no_frame(offset, taken, found, last=after is None), taken
+            offset += taken
+
+    def _in_turn(self, frame: Frame, taken: int) -> Iterator[tuple[Piece, int]]:
+        if frame.index < self.expected:
+            reason = f"frame {frame.index} once more; its rows were taken from the first"
+            yield Damage(frame.index, frame.payload[:_KEPT], reason), taken
+            return
+        if frame.index > self.expected:
+            yield Damage(self.expected, b"", f"{self._lost(frame.index)} missing"), 0
+        self.expected = frame.index + 1
+        yield frame, taken
+
+    def _no_frame(self, offset: int, taken: int, flaw: _Flaw, *, last: bool) -> Piece:
+        index = self.expected
+        if last and flaw.beyond and self.patience > 0:
+            return Cut(index, offset, taken)
+        self.stream.seek(offset)
+        raw = self.stream.read(min(taken, _KEPT))
+        reason = f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are no frame"
+        if not last:
+            following = self._frame_at(offset + taken)
+            assert isinstance(following, Frame)  # the search ends at one
+            if following.index > index:
+                self.expected = following.index
+                reason += f"; {self._lost(following.index, index)} lost"
+        return Damage(index, raw, f"{reason}: {flaw.reason}")
+
+    def _lost(self, until: int, first: int | None = None) -> str:
+        first = self.expected if first is None else first
+        return f"frame {first} is" if until == first + 1 else f"frames {first} to {until - 1} are"
+
+    def _frame_at(self, offset: int) -> Frame | _Flaw:
+        self.stream.seek(offset)
+        left = self.size - offset
+        head = self.stream.read(min(_HEAD.size, left))
+        if not MAGIC.startswith(head[: len(MAGIC)]):
+            return _Flaw("they do not begin with a frame's magic number")
+        if len(head) < _HEAD.size:
+            return _Flaw("the file ends within its head", beyond=True)
+        _, length, index, checksum = _HEAD.unpack(head)
+        if length > LONGEST:
+            return _Flaw(f"its length of {length} bytes is above {LONGEST}")
+        if _HEAD.size + length > left:
+            return _Flaw("the file ends within it", beyond=index == self.expected)
+        payload = self.stream.read(length)
+        if zlib.crc32(payload, zlib.crc32(head[4:12])) != checksum:
+            return _Flaw("its checksum does not fit")
+        return Frame(index, payload)
+
+    def _next_frame(self, start: int) -> int | None:
+        """Where the next whole frame begins; None where there is none, or the search is too long.
+
+        It is too long where many frames that are none reach over each other.
+        """
+        while start < self.size and self.patience > 0:
+            self.stream.seek(start)
+            block = self.stream.read(min(_BLOCK, self.size - start))
+            self.patience -= len(block)
+            at = block.find(MAGIC)
+            while at >= 0 and self.patience > 0:
+                if isinstance(self._frame_at(start + at), Frame):
+                    return start + at
+                self.patience -= self.stream.tell() - start - at
+                at = block.find(MAGIC, at + 1)
+            # a magic number may lie across the end of the block
+            start += max(1, len(block) - len(MAGIC) + 1)
+        return None

@@ -1,0 +1,127 @@
+"""The source ``dask``: finds capture directories and has each of their files read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from harvest import (
+    Detection,
+    Partition,
+    ReadContext,
+    Record,
+    Source,
+    SourceError,
+    file_partition,
+)
+from harvest.toolkit.files import input_path, walk_files
+
+from .. import records
+from .container import MAGIC, has_magic
+from .records import RECORD_TYPES
+
+__all__ = ["DaskSource"]
+
+DEPTH: Final = 4
+"""Levels of directories below the location that are searched for captures."""
+SUFFIX: Final = ".cap"
+MARK: Final = "capture.json"
+"""The file by which a capture directory is known."""
+
+
+class DaskSource(Source):
+    """Reads capture directories, which record a Dask cluster while it runs.
+
+    The location is a capture directory, a directory that holds some (four levels deep), or one
+    ``.cap`` file.  Each file, which is the record of one process, is one partition.
+    """
+
+    name: ClassVar[str] = "dask"
+    record_types: ClassVar[tuple[type[Record], ...]] = (
+        records.TaskTransition,
+        records.WorkerTransition,
+        records.Transfer,
+        records.WorkerEvent,
+        records.ClientEvent,
+        records.GraphTask,
+        records.LogEvent,
+        records.RunNode,
+        records.RunSoftware,
+        records.RunConfig,
+        *RECORD_TYPES,
+    )
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """A capture file by its magic number."""
+        if not path.is_file():
+            return None
+        return Detection(0.95, "has the magic number of a capture file") if _is_ours(path) else None
+
+    def plan(self) -> Iterator[Partition]:
+        """One partition per capture file; a file that is named is taken whatever it is.
+
+        Raises SourceError where the location is missing or holds no capture file.
+        """
+        location = input_path(self.location)
+        if not location.is_dir():
+            if location.name == MARK:
+                raise SourceError(
+                    "holds no rows itself", where=str(location), remedy="name its directory"
+                )
+            yield _partition(location, location.parent.parent)
+            return
+        captures = list(_captures(location))
+        if not captures:
+            raise SourceError(
+                "holds no capture file of a Dask run",
+                where=str(location),
+                remedy=f"looked {DEPTH} levels deep for *{SUFFIX} files beside a {MARK}; check "
+                "the location, or wait until the capture has begun",
+            )
+        itself = any(directory == location for directory, _ in captures)
+        base = location.parent if itself else location
+        for _, files in captures:
+            for file in files:
+                yield _partition(file, base)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
+        """The rows of one capture file.
+
+        Raises SourceError where the file cannot be opened or read.
+        """
+        from .reader import read_file  # it needs msgpack and Arrow, which planning does not
+
+        try:
+            yield from read_file(partition, ctx)
+        except OSError as error:
+            raise SourceError(
+                f"cannot be read: {error.strerror or error}",
+                where=str(error.filename or partition.origin),
+                remedy="check that the file exists and may be read",
+            ) from error
+
+
+def _partition(file: Path, base: Path) -> Partition:
+    return file_partition(file, id=file.relative_to(base).as_posix())
+
+
+def _captures(location: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Directories with capture files, each with these; all in the order of names.
+
+    Files of the same ending in other directories are something else, such as packet captures.
+    """
+    for folder, files in walk_files(location, depth=DEPTH, hidden=False):
+        ours = [file for file in files if file.name.endswith(SUFFIX)]
+        marked = any(file.name == MARK for file in files)
+        if ours and (marked or any(map(_is_ours, ours))):
+            yield folder, ours
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return has_magic(file.read(len(MAGIC)))
+    except OSError:
+        return False  # what cannot be read cannot be recognised
