@@ -14,7 +14,10 @@ from typing import Any
 
 import msgpack
 
-__all__ = ["END", "T", "again", "example", "frame", "frames", "rows", "start", "write"]
+__all__ = [
+    *("END", "SCHEDULER", "T", "WORKER", "again", "change", "example"),
+    *("frame", "frames", "rows", "sealed", "start", "write"),
+]
 
 SCHEDULER, WORKER = "tcp://10.0.0.1:8786", "tcp://10.0.0.2:4001"
 T = 1_700_000_001.5
@@ -23,8 +26,12 @@ END = {"kind": "end", "time": 1_700_000_100.0, "reason": "closed"}
 
 
 def frame(index: int, content: Any) -> bytes:
-    """One frame: its head, then its payload."""
-    payload = msgpack.packb(content)
+    """One frame."""
+    return sealed(index, msgpack.packb(content))
+
+
+def sealed(index: int, payload: bytes) -> bytes:
+    """A payload behind its head."""
     head = struct.pack("<II", len(payload), index)
     checksum = zlib.crc32(payload, zlib.crc32(head))
     return b"HDC1" + head + struct.pack("<I", checksum) + payload
@@ -96,7 +103,7 @@ def example() -> dict[str, list[Any]]:
     moved |= {"direction": "outgoing", "peer": None, "keys": [["('x', 0)", 80], ["y", 10]]}
     run = {"key": "('x', 0)", "thread": 140_000_001, "begins": T, "ends": T + 0.5}
     sample = {"time": T, "cpu_percent": 12.5, "memory_bytes": 1000, "executing": 1}
-    states = [{"time": T + n / 8, "key": "('x', 0)", **_change(n)} for n in range(4)]
+    states = [{"time": T + n / 8, "key": "('x', 0)", **change(n)} for n in range(4)]
     return {
         "scheduler-node1-7": [
             start("scheduler"),
@@ -132,6 +139,7 @@ def example() -> dict[str, list[Any]]:
     }
 
 
-def _change(number: int) -> dict[str, str]:
+def change(number: int) -> dict[str, str]:
+    """One of the transitions of a task in a worker, in their order."""
     states = ("released", "waiting", "ready", "executing", "memory")
     return {"start_state": states[number], "finish_state": states[number + 1]}

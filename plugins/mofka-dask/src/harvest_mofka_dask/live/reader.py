@@ -108,7 +108,7 @@ class _Reader:
     def finish(self, size: int) -> Iterator[Any]:
         """What is left, the process, and what the record lacks."""
         yield from self._tables()
-        if not self.facts.frames:
+        if not self.facts.frames and self.cut_off is None:
             if not self.ctx.units:
                 self.ctx.note(f"{self.file.name} is empty")
             return
@@ -119,9 +119,9 @@ class _Reader:
             yield from self._made((RunNode, _one_row(role=role, host=self.facts.host)))
         if self.blind:
             self.ctx.note(f"{self.file.name}: {_blind_sentence(self.blind)}")
-        if not self.facts.started:
+        if self.facts.frames and not self.facts.started:
             self.ctx.note(f"{self.file.name}: the frame that names its process is missing")
-        elif self.facts.version != VERSION:
+        if self.facts.started and self.facts.version != VERSION:
             self.ctx.note(
                 f"{self.file.name} is of version {self.facts.version!r} of the format, not "
                 f"{VERSION}; what is new in it is in the columns 'extra' and 'fields'"
