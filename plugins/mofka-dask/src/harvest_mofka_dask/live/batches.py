@@ -34,8 +34,8 @@ _TEXT: Final = "a text"
 _LAST_S: Final = 253_402_300_800
 """Seconds at the end of the year 9999."""
 
-_NOT_ARROW: Final = (pa.ArrowException, OverflowError, UnicodeError)
-"""What Arrow raises for values that make no column of one type."""
+_DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
+"""What Arrow raises for numbers that are too large."""
 
 
 class _BadType:
@@ -188,15 +188,14 @@ class Batch:
         )
 
 
-def _inferred(values: Sequence[Any], *kinds: pa.DataType) -> pa.Array | None:
-    """A column as Arrow sees it, where that is one of some types; None otherwise."""
-    try:
-        found = pa.array(values)
-    except _NOT_ARROW:
+def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array | None:
+    """A whole column, where all values are of these types or None and fit; None otherwise."""
+    if not {*map(type, values)} <= {type(None), *types}:
         return None
-    if pa.types.is_null(found.type):
-        return found.cast(kinds[0])
-    return found if found.type in kinds else None
+    try:
+        return pa.array(values, kind)
+    except _DO_NOT_FIT:
+        return None
 
 
 def _one_by_one(
@@ -210,21 +209,20 @@ def _one_by_one(
 
 def texts_of(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
     """A column of texts, and the rows that hold something else than a text or a number."""
-    found = _inferred(values, pa.string())
+    found = _at_once(values, pa.string(), str)
     return (found, []) if found is not None else _one_by_one(values, pa.string(), _text)
 
 
 def _integers(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    found = _inferred(values, pa.int64())
+    found = _at_once(values, pa.int64(), int)
     return (found, []) if found is not None else _one_by_one(values, pa.int64(), _integer)
 
 
 def _floats(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    found = _inferred(values, pa.float64(), pa.int64())
+    found = _at_once(values, pa.float64(), float, int)
     bad: list[int] = []
     if found is None:
         found, bad = _one_by_one(values, pa.float64(), _number)
-    found = found.cast(pa.float64(), safe=False)
     nan = pc.fill_null(pc.is_nan(found), fill_value=False)
     return pc.if_else(nan, pa.scalar(None, pa.float64()), found), bad
 
@@ -287,7 +285,7 @@ def _is_pairs(value: Any) -> bool:
 
 def as_text(values: Sequence[Any]) -> pa.Array:
     """Any values as texts: a text as itself, None as null, everything else as JSON."""
-    found = _inferred(values, pa.string())
+    found = _at_once(values, pa.string(), str)
     if found is not None:
         return found
     return pa.array([_json(value) for value in values], pa.string())
