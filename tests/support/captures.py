@@ -9,6 +9,7 @@ import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import msgpack
 
 __all__ = [
     *("END", "SCHEDULER", "T", "WORKER", "again", "change", "example"),
-    *("frame", "frames", "rows", "sealed", "start", "write"),
+    *("frame", "frames", "moment", "rows", "sealed", "start", "write"),
 ]
 
 SCHEDULER, WORKER = "tcp://10.0.0.1:8786", "tcp://10.0.0.2:4001"
@@ -76,6 +77,11 @@ def write(directory: Path, files: Mapping[str, Iterable[Any]]) -> Path:
     for name, contents in files.items():
         (directory / f"{name}.cap").write_bytes(frames(contents))
     return directory
+
+
+def moment(seconds: float) -> datetime:
+    """Epoch seconds as a time."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def again(contents: Sequence[Any], times: int) -> Iterator[Any]:
