@@ -122,7 +122,9 @@ def test_every_view_takes_the_settings_that_it_declares(name):
 
 @pytest.mark.parametrize("name", sorted(manager().sources))
 def test_every_setting_and_record_type_of_a_source_is_in_its_readme(name):
-    readme = Path(__file__).resolve().parents[1] / "plugins" / name / "README.md"
+    package = manager().source(name).__module__.partition(".")[0]
+    folder = package.removeprefix("harvest_").replace("_", "-")
+    readme = Path(__file__).resolve().parents[1] / "plugins" / folder / "README.md"
     if not readme.is_file():
         pytest.skip(f"source {name!r} is not one of this repository")
     text = readme.read_text()

@@ -16,13 +16,15 @@ from typing import Any
 import msgpack
 
 __all__ = [
-    *("END", "SCHEDULER", "T", "WORKER", "again", "change", "example"),
+    *("END", "MARK", "SCHEDULER", "T", "WORKER", "again", "change", "example"),
     *("frame", "frames", "moment", "rows", "sealed", "start", "write"),
 ]
 
 SCHEDULER, WORKER = "tcp://10.0.0.1:8786", "tcp://10.0.0.2:4001"
 T = 1_700_000_001.5
 """A time of the example."""
+MARK = b'{"harvest_dask": 1, "created": 1700000000.0, "id": "cafe"}'
+"""The content of capture.json."""
 END = {"kind": "end", "time": 1_700_000_100.0, "reason": "closed"}
 
 
@@ -73,7 +75,7 @@ def rows(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def write(directory: Path, files: Mapping[str, Iterable[Any]]) -> Path:
     """A capture directory: contents of frames by name of their file, without ``.cap``."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "capture.json").write_text('{"harvest_dask": 1, "created": 1e9, "id": "cafe"}')
+    (directory / "capture.json").write_bytes(MARK)
     for name, contents in files.items():
         (directory / f"{name}.cap").write_bytes(frames(contents))
     return directory

@@ -17,7 +17,9 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["settings", "sources", "write"]
+import captures
+
+__all__ = ["plugin_of", "settings", "sources", "write"]
 
 ROOT = Path(__file__).resolve().parents[2]
 TRANSITIONS = ",key,start,finish,called_from,time\n"
@@ -82,6 +84,17 @@ def _mofka() -> Callable[[int], dict[str, bytes]]:
             "worker_transition_2.csv": _transitions(2, 40, "9,damaged\n"),
             "worker_transition_3.csv": _transitions(3, 60),
         },
+    )
+
+
+def _dask() -> Callable[[int], dict[str, bytes]]:
+    files = {name: captures.frames(contents) for name, contents in captures.example().items()}
+    scheduler, worker, client = files.values()
+    flipped = worker[:-20] + bytes([worker[-20] ^ 1]) + worker[-19:]
+    return _versions(
+        {"capture.json": captures.MARK, "scheduler-s.cap": scheduler},
+        {"worker-1.cap": worker[:-9], "client-1.cap": client},
+        {"worker-1.cap": worker, "worker-2.cap": flipped},
     )
 
 
@@ -173,14 +186,24 @@ def _gpfs() -> Callable[[int], dict[str, bytes]]:
     )
 
 
+def plugin_of(source: str) -> str:
+    """The plugin that brings a source; most are called alike."""
+    return {"dask": "mofka-dask"}.get(source, source)
+
+
 def _installed(source: str) -> bool:
-    return importlib.util.find_spec(f"harvest_{source.replace('-', '_')}.source") is not None
+    package = f"harvest_{plugin_of(source).replace('-', '_')}"
+    module = {"dask": "live.source"}.get(source, "source")
+    return bool(importlib.util.find_spec(package)) and bool(
+        importlib.util.find_spec(f"{package}.{module}")
+    )
 
 
 MAKERS = {
     name: make()
     for name, make in {
         "mofka-dask": _mofka,
+        "dask": _dask,
         "darshan": _darshan,
         "slurm": _slurm,
         "ncem": _ncem,
@@ -188,7 +211,7 @@ MAKERS = {
         "yappi": _yappi,
         "gpfs": _gpfs,
     }.items()
-    if importlib.util.find_spec(f"harvest_{name.replace('-', '_')}") and _installed(name)
+    if _installed(name)
 }
 
 
