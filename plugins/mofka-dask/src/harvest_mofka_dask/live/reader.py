@@ -118,13 +118,13 @@ class _Reader:
             role = self.facts.role or "unknown"
             yield from self._made((RunNode, _one_row(role=role, host=self.facts.host)))
         if self.blind:
-            self.ctx.note(f"{self.file.name}: {_blind_sentence(self.blind)}")
+            self.ctx.note(_blind_sentence(self.blind))
         if self.facts.frames and not self.facts.started:
-            self.ctx.note(f"{self.file.name}: the frame that names its process is missing")
+            self.ctx.note("the frame that names its process is missing")
         if self.facts.started and self.facts.version != VERSION:
             self.ctx.note(
-                f"{self.file.name} is of version {self.facts.version!r} of the format, not "
-                f"{VERSION}; what is new in it is in the columns 'extra' and 'fields'"
+                f"the file is of version {self.facts.version!r} of the format, not {VERSION}; what "
+                f"is new in it is in the columns 'extra' and 'fields'"
             )
         if not self.facts.ended:
             yield from self._lost(size)
@@ -139,7 +139,7 @@ class _Reader:
         last = "an unknown time" if facts.last is None else facts.last.as_py().isoformat(" ")
         said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
         said += "was killed or could not write, or it still runs"
-        self.ctx.note(f"{self.file.name}: {said}")
+        self.ctx.note(said)
         row = _one_row(
             source=facts.role,
             level="warning",
