@@ -11,6 +11,7 @@ import attrs
 __all__ = ["NAMES", "PARSERS", "Target", "load"]
 
 PARSERS = {
+    "dask_capture": ("harvest_mofka_dask.live",),
     "mofka_csv": ("harvest_mofka_dask",),
     "mofka_literals": ("harvest_mofka_dask",),
     "mofka_lines": ("harvest_mofka_dask",),

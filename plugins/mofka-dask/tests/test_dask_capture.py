@@ -186,6 +186,15 @@ def test_a_graph_gives_its_tasks_their_annotations_and_its_code(tmp_path):
     assert only(found, "dask.event")["message"] == "x + y"
 
 
+def test_annotations_of_other_keys_are_kept_beside(tmp_path):
+    graph = {"kind": "graph", "time": T, "keys": ["a"], "dependencies": [[]], "requested": []}
+    (row,) = read(
+        tmp_path, {**graph, "annotations": {"note": {"gone": "hi"}, "priority": {}}}
+    ).rows("dask.graph_task")
+    assert row["annotations"] is None
+    assert row["extra"] == [("annotations", '{"note": {"gone": "hi"}}')]
+
+
 def test_graphs_without_a_number_are_counted(tmp_path):
     graph = {"kind": "graph", "time": T, "keys": ["a"], "dependencies": [[]], "requested": []}
     found = read(tmp_path, graph, {**graph, "graph": 5}, graph)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import attrs
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from harvest import Record
 
-from ..read.arrays import text_map
+from ..read.arrays import list_array, text_map
 from ..records import GraphTask, LogEvent, RunConfig, RunSoftware
 from .batches import as_text, texts_of, time_of
 from .process import ProcessFacts
@@ -67,7 +69,7 @@ def _config(fields: Fields, file: File) -> Iterator[Made]:
 def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.Array]:
     """A mapping as rows of name and text, of the file's process."""
     return {
-        "name": pa.array(list(values), pa.string()),
+        "name": as_text(list(values)),
         column: as_text(list(values.values())),
         "process": pa.repeat(pa.scalar(file.facts.id, pa.string()), len(values)),
     }
@@ -162,29 +164,38 @@ def _graph(fields: Fields, file: File) -> Iterator[Made]:
 
 
 def _annotations(fields: Fields, keys: pl.Series) -> dict[str, pa.Array]:
+    """Annotations as a map per task; what is of other keys stays in the fields."""
     given = fields.pop("annotations", None) or {}
     if not isinstance(given, Mapping):
         raise MapFault("'annotations' is not a map")
-    named = {}
+    known, named, others = frozenset(keys), {}, {}
     for name, by_key in given.items():
         if not isinstance(by_key, Mapping):
             raise MapFault(f"the annotation {name!r} is not a map from keys")
-        texts = as_text(list(by_key.values()))
-        found = pl.DataFrame({"key": list(by_key), "text": pl.Series(texts)})
+        mine = {key: value for key, value in by_key.items() if key in known}
+        found = pl.DataFrame(
+            {"key": pl.Series(list(mine), dtype=pl.String), "text": as_text(list(mine.values()))}
+        )
         joined = keys.to_frame("key").join(found, on="key", how="left", maintain_order="left")
         named[str(name)] = joined["text"].to_arrow().cast(pa.string())
+        if len(mine) < len(by_key):
+            others[str(name)] = {str(k): v for k, v in by_key.items() if k not in known}
+    if others:
+        fields["annotations"] = others
     return {"annotations": text_map(named)} if named else {}
 
 
 def _needs(fields: Fields, count: int) -> pl.Series:
     given = fields.pop("dependencies", ())
-    try:
-        lists = pa.array(given, pa.list_(pa.string()))
-    except (pa.ArrowException, TypeError) as error:
-        raise MapFault(f"'dependencies' is not a list of lists of keys ({error})") from error
-    if len(lists) != count or lists.null_count:
-        raise MapFault(f"'dependencies' holds {len(lists)} lists for {count} keys")
-    return pl.Series(lists, dtype=_NEEDS)
+    if not isinstance(given, tuple) or not {*map(type, given)} <= {tuple}:
+        raise MapFault("'dependencies' is not a list of lists of keys")
+    found, bad = texts_of(list(itertools.chain.from_iterable(given)))
+    if bad or found.null_count:
+        raise MapFault("'dependencies' holds what is not a text")
+    if len(given) != count:
+        raise MapFault(f"'dependencies' holds {len(given)} lists for {count} keys")
+    lengths = np.fromiter(map(len, given), np.int64, count)
+    return pl.Series(list_array(lengths, found), dtype=_NEEDS)
 
 
 def _texts(fields: Fields, name: str) -> pl.Series:

@@ -156,8 +156,9 @@ def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) ->
     return pa.array([None if value is None else convert(value)], kind)
 
 
-def _texts(mapping: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    return list(zip(mapping, as_text(list(mapping.values())).to_pylist(), strict=True))
+def _texts(mapping: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    names, values = as_text(list(mapping)), as_text(list(mapping.values()))
+    return list(zip(names.to_pylist(), values.to_pylist(), strict=True))
 
 
 def _listed(values: tuple[Any, ...]) -> list[str | None]:

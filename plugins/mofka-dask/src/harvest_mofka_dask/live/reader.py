@@ -269,13 +269,16 @@ def _columns(fields: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     columns = fields["columns"]
     if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns):
         raise MapFault("its columns are not a map from texts")
+    for name, values in columns.items():
+        if not isinstance(values, tuple):
+            raise MapFault(f"its column {name!r} is not a list")
     rows = fields.get("n", len(next(iter(columns.values()), ())))
     if not isinstance(rows, int):
         raise MapFault(f"its number of rows is {rows!r}")
     for name, values in columns.items():
-        if not isinstance(values, tuple) or len(values) != rows:
-            raise MapFault(f"its column {name!r} is not a list of {rows!r} values")
+        if len(values) != rows:
+            raise MapFault(f"its column {name!r} holds {len(values)} values for {rows} rows")
     if not columns and rows != 0:
-        raise MapFault(f"it has {rows!r} rows and no column")
+        raise MapFault(f"it has {rows} rows and no column")
     beside = {name: (value,) * rows for name, value in fields.items() if name not in ROWS}
     return {**beside, **columns}
