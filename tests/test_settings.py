@@ -9,6 +9,9 @@ import pytest
 
 from harvest.api.settings import describe, structure
 from harvest.errors import ConfigError
+from harvest.pipeline.prepare import PreparedRun, prepare_sources
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins.registry import manager
 
 
 def at_least_one(instance, attribute, value):
@@ -99,3 +102,29 @@ def test_a_setting_may_be_checked_against_others():
 
 def test_settings_can_be_described():
     assert describe(Settings)[0] == ("timezone", "str", "UTC", "Zone of naive times.")
+
+
+def prepared(**settings):
+    """The source and the engine of a recipe that names both ``slurm``, with these settings."""
+    pytest.importorskip("harvest_slurm")
+    recipe = Recipe(
+        sources=(Endpoint("slurm", "dump.txt"),), engine="slurm", settings={"slurm": settings}
+    )
+    (use,) = prepare_sources(recipe, manager())
+    run = PreparedRun(recipe=recipe, plugins=manager(), uses=[use], listed=(), sinks=[])
+    return use, run.engine()
+
+
+def test_a_source_and_an_engine_of_one_name_get_each_their_own_settings():
+    # when both take part in a run, with settings of both
+    use, engine = prepared(timezone="Asia/Tokyo", **{"env-setup": "module load python"})
+
+    # then neither is refused for what is the other's
+    assert use.settings == {"timezone": "Asia/Tokyo"}
+    assert use.source.config.timezone == "Asia/Tokyo"
+    assert engine.config.env_setup == "module load python"
+
+
+def test_a_setting_that_neither_has_is_refused():
+    with pytest.raises(ConfigError, match="has no setting 'timezon'; did you mean 'timezone'"):
+        prepared(timezon="UTC")

@@ -11,6 +11,7 @@ from harvest import fault
 from harvest.api.engine import Engine, Work
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
+from harvest.api.source import Source
 from harvest.errors import ConfigError, UsageError, suggestion
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
@@ -41,7 +42,8 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     if name is None:
         raise AssertionError("name_sources names each source before it is prepared")
     cls = plugins.source(name)
-    settings = dict(recipe.settings.get(name, {}))
+    others = [plugins.engine(name)] if recipe.engine == name else []
+    settings = _settings_of(name, recipe, cls, others)
     config: Any = structure(cls.Config, settings, plugin=name)
     if not endpoint.location:
         raise UsageError(f"source {name!r} needs a location", remedy=f"write {name}:LOCATION")
@@ -49,6 +51,22 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     return SourceUse(
         source=source, settings=settings, version=plugins.version_of(plugins.sources[name])
     )
+
+
+def _settings_of(
+    name: str,
+    recipe: Recipe,
+    cls: type[Source] | type[Engine],
+    others: Iterable[type[Source] | type[Engine]],
+) -> dict[str, Any]:
+    """The settings for a source or engine of a name; without those of others of the same name."""
+    own = {field.name for field in attrs.fields(cls.Config)}
+    theirs = {field.name for other in others for field in attrs.fields(other.Config)} - own
+    return {
+        key: value
+        for key, value in recipe.settings.get(name, {}).items()
+        if key.replace("-", "_").partition(".")[0] not in theirs
+    }
 
 
 def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
@@ -166,11 +184,10 @@ class PreparedRun:
 
         Raises UsageError for an unknown name.
         """
-        recipe = self.recipe
-        engine: Engine = self.plugins.engine(recipe.engine)(
-            workers=recipe.workers, **recipe.settings.get(recipe.engine, {})
-        )
-        return engine
+        recipe, name = self.recipe, self.recipe.engine
+        cls: type[Engine] = self.plugins.engine(name)
+        sources = [type(use.source) for use in self.uses if use.source.name == name]
+        return cls(workers=recipe.workers, **_settings_of(name, recipe, cls, sources))
 
     def work(self, plan: Plan, todo: Iterable[Planned]) -> Work:
         """What the engine is given of a plan."""
