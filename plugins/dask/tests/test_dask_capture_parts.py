@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import subprocess
+import sys
 from typing import Any
 
 import dask
@@ -159,9 +162,30 @@ def test_a_log_record_is_taken_once_by_the_processes_first_capture() -> None:
 
 
 def test_a_message_is_json_whatever_it_holds() -> None:
-    assert as_json({"keys": {"b", "a"}, "function": b"abc", 1: None}) == (
-        '{"keys": ["a", "b"], "function": "3 bytes", "1": null}'
+    message = {"keys": {"b", "a"}, "function": b"abc", "who": {("x", 1): [ValueError("no")]}}
+    assert json.loads(as_json(message)) == {
+        "keys": ["a", "b"],
+        "function": "3 bytes",
+        "who": {"('x', 1)": ["no"]},
+    }
+
+
+def test_harvest_knows_the_command_without_importing_dask() -> None:
+    code = (
+        "import sys, harvest_dask.plugin as plugin; plugin.harvest_commands();"
+        "print({'dask', 'distributed'} & set(sys.modules))"
     )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_a_job_imports_nothing_of_harvest() -> None:
+    code = (
+        "import sys; from harvest_dask import capture, dask_setup;"
+        "print({'harvest', 'pyarrow', 'polars', 'attrs', 'attr'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 @pytest.mark.parametrize(

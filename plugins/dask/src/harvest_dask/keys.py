@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, Final
 
 __all__ = ["as_json", "spell", "spell_all"]
@@ -24,12 +24,17 @@ def spell_all(keys: Iterable[Any]) -> list[str]:
 
 def as_json(message: Any) -> str:
     """A message of Dask's as JSON, cut where it is long."""
-    if isinstance(message, dict):
-        message = {str(k): v for k, v in message.items()}
-    return json.dumps(message, default=_plain)[:LONGEST]
+    return json.dumps(_plain(message))[:LONGEST]
 
 
 def _plain(value: Any) -> Any:
+    """A value with what JSON has no type for as text."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {spell(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, bytes):
         return f"{len(value)} bytes"  # a pickled function
-    return sorted(map(str, value)) if isinstance(value, Set) else str(value)
+    if isinstance(value, Set):
+        return sorted(map(str, value))
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else str(value)

@@ -19,7 +19,7 @@ from .settings import Settings
 
 __all__ = ["Recorder", "Target", "blind"]
 
-CLOSE_S: Final = 30.0
+CLOSE_S: Final = 15.0
 """How long a process that ends waits for its last rows to be written."""
 
 logger = logging.getLogger("harvest_dask")

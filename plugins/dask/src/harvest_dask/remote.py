@@ -17,7 +17,9 @@ from .frames import FrameFile
 
 __all__ = ["Relay", "RemoteFile"]
 
-ANSWER_S: Final = 30.0
+ANSWER_S: Final = 10.0
+"""How long the scheduler may take; a batch that was not answered is sent again."""
+
 _NAME: Final = re.compile(r"(worker|client)-[A-Za-z0-9_.-]+\.cap\Z")
 
 

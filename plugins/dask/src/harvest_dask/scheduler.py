@@ -283,11 +283,14 @@ class SchedulerCapture(SchedulerPlugin):
         self._sampler.stop()
         self._logs.detach()
         await self._recorder.aclose(reason)
-        self._relay.close()
 
     def relay(self, **message: Any) -> str | None:
-        """Write what a worker or client sent."""
+        """Write what a worker or client sent; workers end after the scheduler begins to close."""
         return self._relay.append(**message)
+
+    def close_relay(self) -> None:
+        """Nobody sends any more."""
+        self._relay.close()
 
 
 async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bool:
@@ -299,6 +302,7 @@ async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bo
         await dask_scheduler.unregister_worker_plugin(None, name=name)
     dask_scheduler.remove_plugin(name=name)
     await plugin.close(reason)
+    plugin.close_relay()
     return True
 
 

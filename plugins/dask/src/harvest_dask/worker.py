@@ -105,7 +105,7 @@ class WorkerCapture:
         self._sampler.stop()
         self._clock.stop()
         self._logs.detach()
-        closing = self._worker.status.name != "running"
+        closing = self._worker.status.name.startswith("clos")
         await self._recorder.aclose("the worker closes" if closing else "the capture ends")
         del _captured[self._worker][self._settings.capture]
 
