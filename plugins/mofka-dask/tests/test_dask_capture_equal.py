@@ -70,9 +70,10 @@ def write_both(
         if rows:
             write_csv(mofka / f"{name}.csv", rows)
     seen = [row["called_from"] for row in (*worker, *transfers)]
+    (address,) = {row["called_from"] for row in scheduler} or {SCHEDULER}
     files = {
         "scheduler-s": [
-            captures.start("scheduler"),
+            captures.start("scheduler", address=address),
             *(_graph(number, row) for number, row in enumerate(graphs, 1)),
             *(captures.rows("scheduler_transition", [_renamed(row)]) for row in scheduler),
             captures.rows("worker_event", workers),
@@ -232,6 +233,69 @@ def test_graphs(tmp_path_factory, rows):
 )  # fmt: skip
 def test_workers_and_clients_that_come_and_go(tmp_path_factory, workers, clients):
     require_equal(tmp_path_factory.mktemp("equal"), workers=workers, clients=clients)
+
+
+# ---- real runs ---------------------------------------------------------------------------------
+
+
+def test_real_runs(shared_data, tmp_path):
+    csv.field_size_limit(1 << 30)
+    seen = 0
+    for number, folder in enumerate(sorted((shared_data / "mofka-dask").glob("D*"))):
+        tables = {name: _real(folder, name) for name in KINDS}
+        seen += sum(map(len, tables.values()))
+        tables["transfers"] = _once(tables["transfers"])
+        require_equal(tmp_path / str(number), **tables)
+    assert seen
+
+
+KINDS = {
+    "scheduler": "scheduler_transition",
+    "worker": "worker_transition",
+    "transfers": "worker_transfer",
+    "graphs": "graph",
+    "workers": "worker",
+    "clients": "client",
+}
+TEXTS = {
+    *("key", "worker", "prefix", "group", "start_state", "finish_state", "stimulus_id"),
+    *("called_from", "who", "type", "client", "action", "start", "finish"),
+}
+
+
+def _real(folder: Path, name: str) -> Rows:
+    """The rows of a real CSV, with the values that were printed there."""
+    path = folder / f"{KINDS[name]}.csv"
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            {column: _printed(column, text) for column, text in row.items() if column}
+            for row in csv.DictReader(file)
+        ]
+
+
+def _printed(column: str, text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return text if column in TEXTS - {"start"} else _literal(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _literal(text: str) -> Any:
+    # ast does not take the empty set as Python prints it
+    value = ast.literal_eval(text.replace("set()", "{'no key'}"))
+    if isinstance(value, dict):
+        return {key: _without(needs) for key, needs in value.items()}
+    if isinstance(value, float) and value > 1e15:
+        return int(value)
+    return _without(value)
+
+
+def _without(value: Any) -> Any:
+    return value - {"no key"} if isinstance(value, set) else value
 
 
 # ---- a whole run, and the views over it -------------------------------------------------------

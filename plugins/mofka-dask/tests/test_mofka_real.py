@@ -15,6 +15,14 @@ from harvest_mofka_dask.source import MofkaDaskSource
 
 csv.field_size_limit(1 << 30)
 
+OF_CAPTURES = {
+    "dask.task_transition": ("result_type", "run_id", "exception", "cause"),
+    "dask.worker_transition": ("stimulus", "stimulus_id"),
+    "dask.worker": ("name", "host", "nthreads", "memory_limit_bytes", "resources", "reason"),
+    "dask.graph_task": ("stimulus_id", "annotations"),
+}
+"""Columns that the coupler does not record."""
+
 
 def files(shared_data, pattern):
     found = sorted((shared_data / "mofka-dask").glob(pattern))
@@ -52,6 +60,8 @@ def rows_of(path, name):
     for row in rows:
         assert row.pop("origin") == str(path)
         assert row.pop("extra") is None
+        for column in OF_CAPTURES.get(name, ()):
+            assert row.pop(column) is None
     return rows
 
 
