@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -33,7 +34,8 @@ from distributed import Client, LocalCluster, performance_report, wait
 from harvest_dask import capture
 
 WAYS = ("plain", "capture", "report", "logs")
-SECONDS = {"1 ms": 0.001, "empty": 0.0}
+KINDS: dict[str, tuple[Any, float]] = {"1 ms": (time.sleep, 0.001), "empty": (math.floor, 0.5)}
+"""Functions that workers import by name, so that a task costs Dask what it usually does."""
 KEEP_ALL = 100_000_000
 
 
@@ -50,7 +52,7 @@ def main() -> None:
     if "report" in arguments.ways and find_spec("bokeh") is None:
         print("report is left out: bokeh is not installed")
         arguments.ways.remove("report")
-    for kind in SECONDS:
+    for kind in KINDS:
         show(kind, arguments, measured(kind, arguments))
 
 
@@ -94,13 +96,14 @@ def child(way: str, kind: str, *, tasks: int) -> None:
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        wait(client.map(spin, [0.0] * 100, pure=False))  # all is imported and connected
+        function, argument = KINDS[kind]
+        wait(client.map(function, [argument] * 100, pure=False))  # all is imported and connected
         here, there = psutil.Process(), list(map(psutil.Process, client.run(pid).values()))
         memory = here.memory_info().rss
         before = cpu(here), sum(map(cpu, there))
         with recording(way, client, Path(scratch)):
             began = time.perf_counter()
-            futures = client.map(spin, [SECONDS[kind]] * tasks, pure=False)
+            futures = client.map(function, [argument] * tasks, pure=False)
             wait(futures)
             wall = time.perf_counter() - began
             grown = here.memory_info().rss - memory
@@ -134,13 +137,6 @@ def cpu(process: psutil.Process) -> float:
 
 def pid(dask_worker: Any) -> int:
     return psutil.Process().pid
-
-
-def spin(seconds: float) -> None:
-    """Work for so long."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
 
 
 if __name__ == "__main__":
