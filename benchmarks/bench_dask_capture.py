@@ -93,7 +93,7 @@ def child(way: str, kind: str, *, tasks: int) -> None:
     with (
         tempfile.TemporaryDirectory() as scratch,
         dask.config.set(length),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         function, argument = KINDS[kind]

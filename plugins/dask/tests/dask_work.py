@@ -25,7 +25,7 @@ def cluster(workers: int = 2, **config: Any) -> Iterator[Client]:
     """A client of a fresh cluster whose workers are processes."""
     with (
         dask.config.set(QUIET | config),
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         yield client

@@ -124,7 +124,7 @@ def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     absent = "import sys; sys.modules['harvest_dask'] = None"
-    one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         LocalCluster(**one, preload=[absent]) as local,
         Client(local) as client,
@@ -259,7 +259,7 @@ def test_an_asynchronous_client_captures_with_async_with(tmp_path: Path) -> None
     async def run() -> list[str]:
         async with (
             LocalCluster(
-                n_workers=1, processes=False, asynchronous=True, dashboard_address=None
+                n_workers=1, processes=False, asynchronous=True, dashboard_address=":0"
             ) as local,
             Client(local, asynchronous=True) as client,
         ):
@@ -276,3 +276,36 @@ def test_an_asynchronous_client_captures_with_async_with(tmp_path: Path) -> None
         for row in cap.rows(cap.read_frames(path)[0], "log")
     ]
     assert sum("Starting Worker plugin harvest-capture" in message for message in logged) == 1
+
+
+@pytest.mark.slow
+def test_a_capture_ends_when_its_client_stays_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harvest_dask.scheduler.ABSENT_S", 0.1)
+
+    def reasons() -> list[str]:
+        """Why the files of the scheduler and of the worker end, of those that do."""
+        lasts = [cap.read_frames(path)[0][-1:] for path in (tmp_path / "R1").glob("[sw]*.cap")]
+        return sorted(last["reason"] for (last,) in filter(None, lasts) if last["kind"] == "end")
+
+    with work.cluster(1) as other, Client(other.scheduler.address) as owner:
+        capture(owner, tmp_path / "R1").__enter__()
+        owner.close()
+        work.until(lambda: len(reasons()) == 2)
+        assert other.submit(work.increment, 1).result() == 2
+    gone = f"the client that captured, {owner.id}, is gone"
+    assert reasons() == ["the capture ends", gone]
+
+
+@pytest.mark.slow
+def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> None:
+    with (
+        work.cluster(1, **{"distributed.diagnostics.computations.nframes": 1}) as client,
+        capture(client, tmp_path / "R1"),
+    ):
+        first = client.submit(work.increment, 1)
+        wait([first])
+    (path,) = cap.files(tmp_path / "R1", "scheduler")
+    (graph,) = cap.of_kind(cap.read_frames(path)[0], "graph")
+    assert "first = client.submit(work.increment, 1)" in graph["code"]
