@@ -309,3 +309,34 @@ def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> No
     (path,) = cap.files(tmp_path / "R1", "scheduler")
     (graph,) = cap.of_kind(cap.read_frames(path)[0], "graph")
     assert "first = client.submit(work.increment, 1)" in graph["code"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [[], ["--via-scheduler"]], ids=["files", "via scheduler"])
+def test_the_command_ends_well_with_the_cluster(tmp_path: Path, way: list[str]) -> None:
+    with work.cluster(1) as client:
+        words = [client.scheduler.address, "-o", str(tmp_path / "R1"), "--timeout", "1", *way]
+        command = subprocess.Popen(
+            [sys.executable, "-m", "harvest", "dask", "capture", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert command.stdout is not None
+        assert command.stdout.readline().startswith("capturing tcp://")
+        assert client.submit(work.increment, 1, key="seen").result() == 2
+    said, complaints = command.communicate(timeout=60)
+    assert (command.returncode, said) == (0, f"the cluster ended; captured in {tmp_path / 'R1'}\n")
+    assert "Traceback" not in complaints
+    (path,) = cap.files(tmp_path / "R1", "scheduler")
+    assert {r["key"] for r in cap.rows(cap.read_frames(path)[0], "scheduler_transition")} == {
+        "seen"
+    }
+
+
+def test_the_command_says_what_is_wrong_in_a_line() -> None:
+    words = ["dask", "capture", "nowhere://x", "-o", "R1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("harvest: nowhere://x: unknown address scheme")
+    assert "Traceback" not in done.stderr

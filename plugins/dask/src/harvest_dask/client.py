@@ -121,7 +121,7 @@ class capture:  # noqa: N801  a context manager that reads as a verb
         def report(spell: Payload) -> None:
             said = {k: spell[k] for k in ("since", "reason", "lost")}
             message = said | {"capture": settings.capture, "process": process}
-            client.loop.add_callback(client.log_event, TOPIC, message)
+            client.loop.add_callback(_log_event, client, message)
 
         first = first_frames(known, *([script()] if self._is_script else []))
         self._recorder = Recorder(target, settings, first, report)
@@ -145,12 +145,20 @@ class capture:  # noqa: N801  a context manager that reads as a verb
             )
 
 
+async def _log_event(client: Any, message: Payload) -> None:
+    """Say it to the scheduler, if that is there."""
+    if client.status == "running":
+        await client.log_event(TOPIC, message)
+
+
 def _reason(kind: type[BaseException] | None) -> str:
     return "the capture ends" if kind is None else f"{kind.__name__} in the captured block"
 
 
 async def _at_scheduler(client: Any, function: Any, *words: Any) -> Any:
     """Run a function of this package in the scheduler's process."""
+    if client.status != "running":
+        raise OSError(f"the client's connection is {client.status}")
     try:
         return await client.run_on_scheduler(function, *words)
     except ModuleNotFoundError as error:

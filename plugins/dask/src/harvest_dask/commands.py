@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 from distributed import Client
+from distributed.comm.addressing import parse_address
+from distributed.comm.registry import get_backend
 
 from harvest import HarvestError, UsageError, interrupt
 
@@ -54,12 +56,10 @@ def capture_command(
     """
     via = "scheduler" if via_scheduler else None
     with interrupt.orderly():
-        try:
-            client: Any = Client(  # type: ignore[no-untyped-call]
-                scheduler, timeout=timeout, set_as_default=False
-            )
-        except ValueError as error:
-            raise UsageError(str(error), where=scheduler) from error
+        _check(scheduler)
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            scheduler, timeout=timeout, set_as_default=False
+        )
         try:
             recording = capture(
                 client, output, interval=interval, flush=flush, via=via, script=False
@@ -74,6 +74,14 @@ def capture_command(
         finally:
             client.close()
     typer.echo(f"{ended}; captured in {recording.directory}")
+
+
+def _check(address: str) -> None:
+    """See that an address is one that Dask can connect to."""
+    try:
+        get_backend(parse_address(address, strict=True)[0])
+    except ValueError as error:
+        raise UsageError(str(error), where=address, remedy="give tcp://HOST:PORT") from error
 
 
 def _wait(client: Any) -> str:

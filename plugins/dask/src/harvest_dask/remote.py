@@ -61,7 +61,10 @@ class RemoteFile:
         """Nothing to close: the file is the scheduler's."""
 
     async def _ask(self, message: dict[str, Any]) -> Any:
-        return await self._send(**message)
+        try:
+            return await self._send(**message)
+        except RuntimeError as error:  # Dask's connections are closed
+            raise OSError(str(error)) from error
 
 
 class Relay:
