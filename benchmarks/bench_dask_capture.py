@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--child", nargs=2, metavar=("WAY", "KIND"))
     arguments = parser.parse_args()
     if arguments.child:
@@ -52,7 +53,7 @@ def main() -> None:
     if "report" in arguments.ways and find_spec("bokeh") is None:
         print("report is left out: bokeh is not installed")
         arguments.ways.remove("report")
-    for kind in KINDS:
+    for kind in arguments.kinds:
         show(kind, arguments, measured(kind, arguments))
 
 
