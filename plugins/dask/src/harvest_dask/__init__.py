@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .client import capture
+    from .darshan import darshan_environment
     from .preload import dask_setup
     from .settings import CaptureError
 
-__all__ = ["CaptureError", "capture", "dask_setup"]
+__all__ = ["CaptureError", "capture", "darshan_environment", "dask_setup"]
 
-_HOMES = {"CaptureError": ".settings", "capture": ".client", "dask_setup": ".preload"}
+_HOMES = {
+    "CaptureError": ".settings",
+    "capture": ".client",
+    "darshan_environment": ".darshan",
+    "dask_setup": ".preload",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -34,6 +34,7 @@ class capture:  # noqa: N801  a context manager that reads as a verb
     scheduler sees it, ``via="scheduler"`` sends everything there over Dask's connections.
 
     interval: seconds between samples.  flush: seconds after which a killed process loses nothing.
+    yappi: ``cpu`` or ``wall`` profiles the workers by that clock.
     queue: rows of a kind that a process holds while it cannot write.  script: whether this process
     runs the workflow, so that its script is recorded.
     """
@@ -46,13 +47,14 @@ class capture:  # noqa: N801  a context manager that reads as a verb
         interval: float = 1.0,
         flush: float = 0.5,
         via: str | None = None,
+        yappi: str | None = None,
         queue: int = 1_000_000,
         script: bool = True,
     ) -> None:
         self._client = client
         self._is_script = script
         self._asked = Settings(
-            absolute(directory), interval, flush, via, queue, owner=str(client.id)
+            absolute(directory), interval, flush, via, yappi, queue, owner=str(client.id)
         )
 
     @property

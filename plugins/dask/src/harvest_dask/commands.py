@@ -45,6 +45,10 @@ def capture_command(
         bool,
         typer.Option("--via-scheduler", help="The scheduler writes for all: only it sees DIR."),
     ] = False,
+    yappi: Annotated[
+        str | None,
+        typer.Option(metavar="cpu|wall", help="Profile the workers with Yappi, by this clock."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(help="Seconds to wait for a scheduler that does not answer.")
     ] = 30.0,
@@ -62,7 +66,7 @@ def capture_command(
         )
         try:
             recording = capture(
-                client, output, interval=interval, flush=flush, via=via, script=False
+                client, output, interval=interval, flush=flush, via=via, yappi=yappi, script=False
             )
             with recording:
                 typer.echo(

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import dask.config
 
+from .profile import CLOCKS
+
 __all__ = ["PREFIX", "CaptureError", "Settings", "settings_from_dask"]
 
 PREFIX: Final = "harvest.capture"
@@ -35,6 +37,7 @@ class Settings:
     interval: float = 1.0
     flush: float = 0.5
     via: str | None = None
+    yappi: str | None = None
     queue: int = 1_000_000
     capture: str | None = None
     owner: str | None = None
@@ -49,6 +52,10 @@ class Settings:
             )
         if self.via not in (None, "scheduler"):
             raise CaptureError(f"via is {self.via!r}: give 'scheduler', or leave it out")
+        if self.yappi is not None and self.yappi not in CLOCKS:
+            raise CaptureError(f"yappi is {self.yappi!r}: give 'cpu' or 'wall', or leave it out")
+        if self.yappi is not None and self.via is not None:
+            raise CaptureError("yappi needs a directory that the workers share: leave via out")
         if not isinstance(self.queue, int) or self.queue < 1:
             raise CaptureError(f"queue is {self.queue!r}: give a number of rows, 1 or more")
 
@@ -72,7 +79,7 @@ def settings_from_dask() -> Settings:
         )
     chosen = {
         name: dask.config.get(f"{PREFIX}.{name}")
-        for name in ("interval", "flush", "via", "queue")
+        for name in ("interval", "flush", "via", "queue", "yappi")
         if dask.config.get(f"{PREFIX}.{name}", None) is not None
     }
     return Settings(directory=absolute(str(directory)), **chosen)

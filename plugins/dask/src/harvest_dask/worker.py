@@ -26,6 +26,7 @@ from .directory import file_name, process_id
 from .frames import FrameFile
 from .keys import spell, spell_all
 from .process import first_frames, start
+from .profile import Profile
 from .queues import Columns, Payload
 from .recorder import Recorder, Target
 from .remote import RemoteFile
@@ -65,6 +66,7 @@ class WorkerCapture:
         self._settings = settings
         self._process = process
         self._stimulus_id: str | None = None
+        self._profile: Profile | None = None
         self._known: list[Payload] = []
         self._recorder = recorder = Recorder(
             self._target, settings, lambda: first_frames(*self._known)(), self._report
@@ -102,6 +104,8 @@ class WorkerCapture:
         """End; the frames that wait are written first."""
         for owner, name, tap in self._taps:
             _untap(owner, name, tap)
+        if self._profile is not None:
+            self._profile.save()
         self._sampler.stop()
         self._clock.stop()
         self._logs.detach()
@@ -136,6 +140,9 @@ class WorkerCapture:
         ]
         self._recorder.start()
         self._sampler.start()
+        if self._settings.yappi is not None:
+            place = Path(self._settings.directory, f"yappi-{self._process}")
+            self._profile = Profile(self._settings.yappi, place)
         if clock:
             self._clock.start()
 
