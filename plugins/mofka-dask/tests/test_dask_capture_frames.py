@@ -57,7 +57,7 @@ def test_a_file_cut_at_any_byte_gives_the_frames_before(tmp_path, size):
     # given a process that was killed, or still writes
     found = read(tmp_path, WHOLE[:size])
 
-    # then the frames that are whole are read, and what is cut is no fault
+    # then the frames that are whole are read, and what is cut is not a fault
     whole = sum(end <= size for end in ENDS)
     assert not found.rejects
     assert len(found.rows("dask.worker_transition")) == (whole >= 2)
@@ -136,7 +136,7 @@ def test_a_file_that_was_copied_behind_itself_gives_no_row_twice(tmp_path):
 
 def test_bytes_behind_the_end_are_a_reject(tmp_path):
     (reject,) = read(tmp_path, WHOLE + b"HDC1").rejects
-    assert reject.position == 5
+    assert (reject.position, reject.raw) == (5, b"HDC1")
     (reject,) = read(tmp_path, WHOLE + bytes(9)).rejects
     assert reject.raw == bytes(9)
 
@@ -172,7 +172,7 @@ def test_a_file_of_magic_numbers_alone_ends_soon(monkeypatch):
 
 def test_a_cut_frame_says_where_it_begins():
     *_, last = pieces(WHOLE[: ENDS[2] + 20])
-    assert last == Cut(4, ENDS[2], 20)
+    assert last == Cut(4, ENDS[2], 20, WHOLE[ENDS[2] : ENDS[2] + 20])
 
 
 @pytest.mark.parametrize(

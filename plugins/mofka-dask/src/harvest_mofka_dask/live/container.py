@@ -1,4 +1,4 @@
-"""A capture file as a sequence of frames, and what in it is none.
+"""A capture file as a sequence of frames, and what in it is not.
 
 A frame is a head of 16 bytes (magic, length, index, checksum) and its payload.  The checksum
 covers length, index and payload, so that a frame is whole or it is not one.  Behind bytes that are
@@ -23,7 +23,7 @@ LONGEST: Final = 1 << 26
 _HEAD: Final = struct.Struct("<4sIII")
 _BLOCK: Final = 1 << 16
 _KEPT: Final = 64 * 1024 + 1
-"""Bytes of what is no frame that are read to be kept with its reject."""
+"""Bytes of what is not a frame that are read, to be kept with its reject."""
 _PATIENCE: Final = 1 << 26
 """Bytes looked at in search of whole frames, at most, beside four times the file's size."""
 
@@ -38,7 +38,7 @@ class Frame:
 
 @attrs.frozen
 class Damage:
-    """Bytes that are no frame, or frames that are missing or repeated.
+    """Bytes that make up no frame, or frames that are missing or repeated.
 
     index: of the first frame that is concerned; raw: the first of the bytes.
     """
@@ -50,11 +50,15 @@ class Damage:
 
 @attrs.frozen
 class Cut:
-    """The beginning of a frame that was being written: where it begins, and its bytes so far."""
+    """The beginning of a frame that was being written.
+
+    offset: where it begins; size: its bytes so far; raw: the first of them.
+    """
 
     index: int
     offset: int
     size: int
+    raw: bytes
 
 
 Piece: TypeAlias = Frame | Damage | Cut
@@ -62,7 +66,7 @@ Piece: TypeAlias = Frame | Damage | Cut
 
 @attrs.frozen
 class _Flaw:
-    """Why there is no frame at a place; beyond: whether it would reach beyond the file's end."""
+    """Why a place lacks a frame; beyond: whether it would reach beyond the file's end."""
 
     reason: str
     beyond: bool = False
@@ -113,11 +117,13 @@ class _Walk:
 
     def _no_frame(self, offset: int, taken: int, flaw: _Flaw, *, last: bool) -> Piece:
         index = self.expected
-        if last and flaw.beyond and self.patience > 0:
-            return Cut(index, offset, taken)
         self.stream.seek(offset)
         raw = self.stream.read(min(taken, _KEPT))
-        reason = f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are no frame"
+        if last and flaw.beyond and self.patience > 0:
+            return Cut(index, offset, taken, raw)
+        reason = (
+            f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are not a frame"
+        )
         if not last:
             following = self._frame_at(offset + taken)
             assert isinstance(following, Frame)  # the search ends at one

@@ -105,7 +105,7 @@ class ProcessFacts:
         self._seen.add(kind)
         columns = _COLUMNS[kind]
         for name, value in fields.items():
-            # what is unknown goes to the row's extra, by a name that is no column's
+            # what is unknown goes to the row's extra, by a name that no column has
             column = columns.get(name) or f"{kind}.{name}"
             if kind != "clock" or name in columns:
                 self._values[column] = value

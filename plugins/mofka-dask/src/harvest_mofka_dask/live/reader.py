@@ -81,7 +81,7 @@ class _Reader:
     def cut(self, cut: Cut) -> None:
         """Take note of a frame that was being written."""
         if self.facts.ended:
-            self.refuse(cut.index, b"", f"{cut.size} bytes behind the record's end are no frame")
+            self.refuse(cut.index, cut.raw, f"{cut.size} bytes behind the record's end")
             return
         self.facts.cut_bytes = cut.size
         self.ctx.read(1)
