@@ -30,7 +30,7 @@ def test_each_worker_leaves_a_profile_of_what_its_tasks_called(tmp_path: Path) -
         (spent,) = [v for (_, _, name), v in found.items() if name == "spend"]
         assert spent[0] == 1
         assert spent[3] >= 0.05
-        assert "name" in save.with_suffix(".threads.txt").read_text()
+        assert "name" in Path(f"{str(save)[: -len('.pstat')]}.threads.txt").read_text()
     assert list((tmp_path / "R1").glob("*.part")) == []
 
 

@@ -46,7 +46,10 @@ class Profile:
         if yappi is None:
             return
         yappi.stop()
-        functions, threads = self._path.with_suffix(".pstat"), self._path.with_suffix(".threads.txt")
+        functions, threads = (
+            self._path.with_suffix(".pstat"),
+            self._path.with_suffix(".threads.txt"),
+        )
         draft = self._path.with_suffix(".part")
         try:
             yappi.get_func_stats().save(str(draft), type="pstat")
