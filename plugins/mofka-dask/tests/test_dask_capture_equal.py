@@ -6,13 +6,14 @@ import ast
 import csv
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import captures
 import polars as pl
 import pytest
+from coupler import write_csv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,20 +27,6 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"
 SCHEDULER = captures.SCHEDULER
 NO_PLACE = {"origin", "position", "extra"}
-
-
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as pandas does: a nameless index first, nothing for a null."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["", *names])
-        for number, row in enumerate(rows):
-            writer.writerow([number, *(_cell(row.get(name)) for name in names)])
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
 Rows = list[dict[str, Any]]
