@@ -1,0 +1,81 @@
+"""Work that moves while it is captured: stolen tasks, workers that come, go and are restarted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import cap_reader as cap
+import dask
+import dask_work as work
+import pytest
+from distributed import Client, LocalCluster, wait
+
+from harvest_dask import capture
+
+
+def _log(dask_scheduler: Any) -> list[tuple[str, str, str, str]]:
+    return [(str(t.key), t.start, t.finish, t.stimulus_id) for t in dask_scheduler.transition_log]
+
+
+@pytest.mark.slow
+def test_stealing_adaptive_scaling_and_a_restart_are_recorded_once(tmp_path: Path) -> None:
+    # given one worker with long work, to which an adaptive cluster adds a second one
+    stealing = {
+        "distributed.scheduler.work-stealing": True,
+        "distributed.scheduler.worker-saturation": "inf",  # or tasks wait where none is stolen
+    }
+    with (
+        dask.config.set(work.QUIET | stealing),
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local,
+        Client(local) as client,
+        capture(client, tmp_path / "R1"),
+    ):
+        first = client.submit(work.spend, 0.2, pure=False)
+        wait(first)  # Dask knows how long such a task takes
+        local.adapt(minimum=1, maximum=2, interval="50ms", wait_count=2)
+        held = [client.submit(work.spend, 0.2, pure=False) for _ in range(30)]
+        work.until(lambda: len(client.scheduler_info()["workers"]) == 2)
+        wait(held)
+        del first, held
+        work.until(lambda: len(client.scheduler_info()["workers"]) == 1)
+        local.adapt(minimum=2, maximum=2, interval="50ms", wait_count=2)
+        client.wait_for_workers(2, timeout=30)
+
+        # when the workers are restarted, and one is given work that the other may do as well
+        client.restart()
+        last = set(client.scheduler_info()["workers"])
+        wait(client.submit(work.spend, 0.1, pure=False))
+        wait([
+            client.submit(
+                work.spend, 0.1, pure=False, workers=min(last), allow_other_workers=True
+            )
+            for _ in range(40)
+        ])  # fmt: skip
+        logged = client.run_on_scheduler(_log)
+        said = client.get_events("stealing")
+
+    # then the scheduler's record is its own log, each transition once
+    (path,) = cap.files(tmp_path / "R1", "scheduler")
+    frames, cut = cap.read_frames(path)
+    assert cut == 0
+    rows = cap.rows(frames, "scheduler_transition")
+    columns = ("key", "start_state", "finish_state", "stimulus_id")
+    found = Counter(tuple(row[name] for name in columns) for row in rows)
+    assert not Counter(logged) - found  # what followed the log is the end of the capture
+
+    # and all workers came, and all but the last ones went; each left a file
+    events = cap.rows(frames, "worker_event")
+    came = {e["worker"] for e in events if e["action"] == "add"}
+    went = {e["worker"] for e in events if e["action"] == "remove"}
+    assert len(came) >= 4
+    assert came - went == last
+    files = [cap.read_frames(path)[0] for path in cap.files(tmp_path / "R1", "worker")]
+    assert {f[0]["address"] for f in files} == came
+
+    # and tasks were stolen, as often as Dask's own events say
+    steals = [e for e in cap.rows(frames, "event") if e["topic"] == "stealing"]
+    assert len(steals) == len(said) > 0
+    executed = Counter(row["key"] for f in files for row in cap.rows(f, "execution"))
+    assert set(executed.values()) == {1}
