@@ -2,6 +2,7 @@
 
     python benchmarks/bench_dask_capture.py                      # 2,000 tasks, 3 rounds
     python benchmarks/bench_dask_capture.py --tasks 100000 --rounds 5
+    python benchmarks/bench_dask_capture.py --events 1000000       # memory alone
 
 Tasks of about 1 ms and empty tasks run on two workers with a thread each, in four ways that take
 turns: as they are (``plain``), with a capture, within Dask's ``performance_report`` (which needs
@@ -10,6 +11,10 @@ process of its own.  Shown are medians: the wall time until all results are ther
 the plain one's, the CPU time of the scheduler (and client) and of the workers, and by how much the
 scheduler's process grew.  Targets for a capture: at most 3 % for tasks of 1 ms, at most 10 % for
 empty ones.
+
+With ``--events``, so many transitions pass through a capture's queue, thread and file at
+``EVENTS_PER_S``, faster than a scheduler makes them, and the growth of the process is shown after
+each tenth: what Dask itself keeps of its tasks is not in it.
 """
 
 from __future__ import annotations
@@ -29,14 +34,22 @@ from typing import Any
 
 import dask
 import psutil
+from dask.utils import key_split
 from distributed import Client, LocalCluster, performance_report, wait
+from distributed.utils import key_split_group
 
 from harvest_dask import capture
+from harvest_dask.directory import create_capture
+from harvest_dask.frames import FrameFile
+from harvest_dask.recorder import Recorder
+from harvest_dask.scheduler_rows import transition_columns
+from harvest_dask.settings import Settings
 
 WAYS = ("plain", "capture", "report", "logs")
 KINDS: dict[str, tuple[Any, float]] = {"1 ms": (time.sleep, 0.001), "empty": (math.floor, 0.5)}
 """Functions that workers import by name, so that a task costs Dask what it usually does."""
 KEEP_ALL = 100_000_000
+EVENTS_PER_S = 10_000
 
 
 def main() -> None:
@@ -45,10 +58,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--events", type=int, help="show the memory that so many events need")
     parser.add_argument("--child", nargs=2, metavar=("WAY", "KIND"))
     arguments = parser.parse_args()
     if arguments.child:
         child(*arguments.child, tasks=arguments.tasks)
+        return
+    if arguments.events:
+        memory(arguments.events)
         return
     if "report" in arguments.ways and find_spec("bokeh") is None:
         print("report is left out: bokeh is not installed")
@@ -121,6 +138,37 @@ def child(way: str, kind: str, *, tasks: int) -> None:
             }
         )
     )
+
+
+def memory(events: int) -> None:
+    """How a process grows while transitions of a scheduler are recorded."""
+    process = psutil.Process()
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = create_capture(scratch)
+        settings = Settings(scratch, capture=directory)
+        recorder = Recorder(
+            lambda first: FrameFile(Path(scratch, "scheduler-x.cap"), directory, first),
+            settings,
+            lambda: [{"kind": "start"}],
+        )
+        stream = recorder.stream("scheduler_transition", shape=transition_columns)
+        recorder.start()
+        for number in range(100_000):  # Dask asks both of every key, and they remember so many
+            key_split(f"increment-00-{number:06}")
+            key_split_group(f"increment-00-{number:06}")
+        before = process.memory_info().rss
+        for tenth in range(1, 11):
+            until = time.perf_counter() + events / 10 / EVENTS_PER_S
+            for number in range(events // 10):
+                key = f"increment-{tenth:02}-{number:06}"
+                details = {"worker": "tcp://10.0.0.1:4001", "nbytes": 28, "typename": "int"}
+                stream.append((time.time(), key, "processing", "memory", "task-finished", details))
+                if number % 1000 == 0:
+                    time.sleep(max(0.0, 1000 / EVENTS_PER_S - 0.002))
+            time.sleep(max(0.0, until - time.perf_counter()))
+            grown = (process.memory_info().rss - before) / 1e6
+            print(f"{tenth * events // 10:>12,} events: grown by {grown:.1f} MB")
+        recorder.close("the end")
 
 
 def recording(way: str, client: Client, folder: Path) -> AbstractContextManager[Any]:

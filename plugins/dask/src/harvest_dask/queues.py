@@ -18,7 +18,7 @@ __all__ = ["Columns", "Payload", "Singles", "Stream"]
 Columns = Mapping[str, Sequence[Any]]
 Payload = dict[str, Any]
 
-FRAME_ROWS: Final = 16_384
+FRAME_ROWS: Final = 4_096
 """Rows of a frame at most: while one is packed the process waits, some milliseconds."""
 
 
