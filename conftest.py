@@ -23,6 +23,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 
 LONG_TESTS_OF_THE_KIT = {
+    "test_a_full_disk_is_told",
+    "test_batch_size_does_not_matter",
+    "test_corrupt_input_becomes_rejects",
+    "test_names_of_any_bytes",
     "test_another_process_gives_the_same",
     "test_killed_commits_resume",
     "test_killed_runs_resume",

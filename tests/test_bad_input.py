@@ -166,6 +166,7 @@ def test_when_nothing_at_all_can_be_read_the_run_fails(tmp_path, dataset, unread
     assert rows(dataset) == 1
 
 
+@pytest.mark.slow
 def test_a_sink_that_may_not_be_written(run_directory):
     closed = Path("/proc/self")
     if not closed.exists():
@@ -175,6 +176,7 @@ def test_a_sink_that_may_not_be_written(run_directory):
     assert "cannot be written" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_sink_that_is_a_file(run_directory, tmp_path):
     (tmp_path / "file").write_text("mine")
     done = run_again(run_directory, tmp_path / "file")

@@ -76,6 +76,7 @@ def test_a_script_shows_what_will_happen():
     assert not Path("/data").exists(), "a dry run writes nothing"
 
 
+@pytest.mark.slow
 @given(name=hostile, words=st.lists(hostile, min_size=1, max_size=3), place=hostile)
 def test_nothing_of_names_paths_and_commands_is_in_a_script(name, words, place):
     plain = render(Job(name="n", commands=[["true"]]), Path("/somewhere"))

@@ -55,6 +55,7 @@ def test_the_version_is_told():
     assert harvest("--version").stdout.startswith("harvest ")
 
 
+@pytest.mark.slow
 def test_print_config_is_a_recipe_that_does_the_same(tmp_path):
     zone = "mofka-dask.timezone=America/Chicago"
     arguments = ["-s", f"mofka-dask:{EXAMPLE}", "-k", "parquet:out", "-o", zone]
@@ -75,6 +76,7 @@ def test_print_config_is_a_recipe_that_does_the_same(tmp_path):
     assert (tmp_path / "out" / "_harvest" / "manifest.json").exists()
 
 
+@pytest.mark.slow
 def test_a_location_without_a_name_is_detected(tmp_path):
     done = harvest("run", "-s", EXAMPLE, "-k", tmp_path / "events.jsonl", "--json")
     assert done.returncode == 0, done.stderr
@@ -82,6 +84,7 @@ def test_a_location_without_a_name_is_detected(tmp_path):
     assert len(lines) == sum(json.loads(done.stdout)["record_types"].values())
 
 
+@pytest.mark.slow
 def test_detect_tells_source_confidence_and_reason():
     (row, *_) = json.loads(harvest("detect", EXAMPLE, "--json").stdout)
     assert row["source"] == "mofka-dask"
@@ -89,6 +92,7 @@ def test_detect_tells_source_confidence_and_reason():
     assert row["reason"]
 
 
+@pytest.mark.slow
 def test_detect_ends_with_1_when_nothing_recognises_a_path(tmp_path):
     (tmp_path / "x.bin").write_bytes(b"\0")
     done = harvest("detect", tmp_path / "x.bin")
@@ -96,6 +100,7 @@ def test_detect_ends_with_1_when_nothing_recognises_a_path(tmp_path):
     assert "no source recognises it" in done.stdout
 
 
+@pytest.mark.slow
 def test_preview_writes_nothing(tmp_path):
     done = harvest("preview", "-s", f"mofka-dask:{EXAMPLE}", "-n", "1", cwd=tmp_path)
     assert done.returncode == 0
@@ -109,12 +114,14 @@ def test_a_dry_run_lists_what_would_be_read(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_views_are_listed_and_shown(dataset):
     assert "dask.tasks" in harvest("view").stdout
     shown = harvest("view", "dask.workers", dataset, "--json").stdout
     assert len(shown.splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_sql_sees_record_types_and_views(dataset):
     done = harvest("query", dataset, "select count(*) as n from dask.tasks", "--json")
     assert json.loads(done.stdout)["n"] == 58
@@ -122,6 +129,7 @@ def test_sql_sees_record_types_and_views(dataset):
     assert json.loads(done.stdout)["n"] == 24
 
 
+@pytest.mark.slow
 def test_sql_can_neither_read_nor_write_other_files(dataset, tmp_path):
     for text in ("select * from read_csv('/etc/passwd')", f"copy (select 1) to '{tmp_path}/x.csv'"):
         done = harvest("query", dataset, text)
@@ -130,6 +138,7 @@ def test_sql_can_neither_read_nor_write_other_files(dataset, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_wrong_sql_is_a_usage_error(dataset):
     done = harvest("query", dataset, "selec 1")
     assert done.returncode == 2
@@ -137,6 +146,7 @@ def test_wrong_sql_is_a_usage_error(dataset):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_runs_and_verify(dataset):
     (run,) = json.loads(harvest("runs", dataset, "--json").stdout)
     assert run["account"][0]["written"] == 886
@@ -144,6 +154,7 @@ def test_runs_and_verify(dataset):
     assert "all well" in harvest("verify", dataset).stdout
 
 
+@pytest.mark.slow
 def test_verify_names_a_damaged_file(tmp_path):
     out = tmp_path / "out"
     harvest("run", "-s", EXAMPLE, "-k", f"parquet:{out}")
@@ -158,6 +169,7 @@ def test_verify_names_a_damaged_file(tmp_path):
     assert f"{victim}: its content has changed" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_schema_in_every_format():
     assert "compressed_bytes" in harvest("schema", "dask.transfer").stdout
     schema = json.loads(harvest("schema", "dask.transfer", "--format", "json-schema").stdout)
@@ -190,6 +202,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(dataset):
     assert "Exception" not in done.stderr
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal(tmp_path):
     header = ",key,start,finish,called_from,time\n"
     rows = (f"{n},key-{n},released,waiting,tcp://h:1,{n}.5\n" for n in range(400_000))
@@ -206,6 +219,7 @@ def test_progress_is_shown_on_a_terminal(tmp_path):
     assert child.exitstatus == 0
 
 
+@pytest.mark.slow
 def test_tracebacks_are_shown_on_demand_only(tmp_path):
     arguments = ["run", "-s", "mofka-dask:nowhere", "-k", "parquet:out"]
     assert "Traceback" not in harvest(*arguments, cwd=tmp_path).stderr

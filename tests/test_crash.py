@@ -23,7 +23,7 @@ from crash import Place
 
 pytestmark = pytest.mark.slow
 
-KILLS = int(os.environ.get("HARVEST_KILLS", "40"))
+KILLS = int(os.environ.get("HARVEST_KILLS", "20"))
 SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
 LIVES = 4
 """Kills of one dataset before a run is let through."""

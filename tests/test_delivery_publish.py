@@ -23,6 +23,8 @@ import pytest
 pytest.importorskip("twine")
 pytest.importorskip("pypi_simple")
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).resolve().parents[1] / ".ci" / "publish.py"
 TOKEN = "glcbt-64_token"
 

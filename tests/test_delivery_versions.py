@@ -111,6 +111,7 @@ def test_a_fragment_of_no_kind_is_refused(repository):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, tmp_path):
     pytest.importorskip("towncrier")
     # given a repository to push to, and two changes
@@ -144,6 +145,7 @@ def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, tmp_path)
     assert (again.returncode, again.stdout) == (0, "v1.5.0 is released already\n")
 
 
+@pytest.mark.slow
 def test_a_branch_that_moved_on_releases_nothing(repository, tmp_path):
     pytest.importorskip("towncrier")
     origin = tmp_path / "origin.git"

@@ -101,6 +101,7 @@ def test_the_share_of_the_files_says_how_sure_it_is(tmp_path, monkeypatch):
     assert found.reason == f"1 of 3 files: {alone.reason} (jobs.csv)"
 
 
+@pytest.mark.slow
 def test_what_lies_behind_many_other_files_is_found_too(tmp_path):
     for number in range(LOOKED_AT + 5):
         (tmp_path / f"{number:05d}").touch()

@@ -75,6 +75,7 @@ def types_of(value):
     return type(value)
 
 
+@pytest.mark.slow
 @given(plain_values)
 def test_plain_values_pass_through_json_unchanged(value):
     text = json.dumps(to_json(value))

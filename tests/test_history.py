@@ -265,6 +265,7 @@ def test_runs_are_listed_and_shown_on_the_command_line(tmp_path: Path) -> None:
     assert small.manifest().kept == ()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_short_before_its_commit_is_not_listed(tmp_path: Path) -> None:
     small = Small(tmp_path).write(a=dump(1))
     small.harvest()

@@ -207,6 +207,7 @@ finally:
     assert status != 0
 
 
+@pytest.mark.slow
 def test_orderly_work_that_comes_to_no_safe_point_ends_all_the_same() -> None:
     code = """
 with interrupt.orderly():
@@ -284,6 +285,7 @@ def test_a_signal_after_the_end_changes_nothing() -> None:
 # --- the library ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_importing_harvest_leaves_signals_and_threads_alone() -> None:
     code = """
 import signal, sys, threading

@@ -45,6 +45,7 @@ def nested(inner: st.SearchStrategy[pa.DataType]) -> st.SearchStrategy[pa.DataTy
 types = st.recursive(st.sampled_from(SIMPLE), nested, max_leaves=4)
 
 
+@pytest.mark.slow
 @given(types)
 def test_a_type_is_read_back_as_it_was_written(kind: pa.DataType) -> None:
     assert from_plain(to_plain(kind)) == kind
@@ -103,6 +104,7 @@ def test_integers_and_fractions_never_go_together(
     assert common_type(whole, fraction) is None
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcdef"), types, min_size=1))
 def test_a_record_type_takes_any_columns(columns: dict[str, pa.DataType]) -> None:
     @record("evolution.sample", layer="workflow", level="client")

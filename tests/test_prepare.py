@@ -98,6 +98,7 @@ def wrong(source: harvest.Source, partitions: Iterable[Partition]) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_ranges_get_the_numbers_of_their_lines_whoever_prepares_them(
     source: harvest.Source,
 ) -> None:

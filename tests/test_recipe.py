@@ -27,6 +27,7 @@ recipes = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(recipe=recipes)
 def test_a_recipe_survives_being_written_and_read(recipe, tmp_path_factory):
     path = tmp_path_factory.mktemp("recipe") / "r.toml"

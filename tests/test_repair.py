@@ -121,6 +121,7 @@ def edit(path: Path) -> None:
 MANIFEST_DAMAGES = {**DAMAGES, "edited": edit, "a flipped digit": lambda path: flip(path, 40)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", MANIFEST_DAMAGES)
 def test_a_damaged_manifest_stops_everything_and_is_restored_from_its_copy(
     damage: str, small: Small
@@ -250,6 +251,7 @@ def _replace(small: Small, path: Path, frame: pl.DataFrame) -> None:
     manifest.write(small.state / "manifest.json")
 
 
+@pytest.mark.slow
 def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
     small = Small(tmp_path, "jsonl").write(a=dump(1), b=dump(2, damaged=1))
     small.harvest()
@@ -283,6 +285,7 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
 # --- rejects, after a fix -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_replay_reads_just_the_inputs_with_rejects_and_says_what_remains(small: Small) -> None:
     small.write(a=dump(1, 2, damaged=2), b=dump(3, damaged=1))
     small.harvest()

@@ -276,6 +276,7 @@ def test_a_sink_added_later_gets_what_it_lacks(lines, tmp_path, demo_plugins):
     assert snapshot(tmp_path / "x") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_number_of_workers_changes_nothing(lines, harvested, tmp_path, demo_plugins, workers):
     for number in range(10):

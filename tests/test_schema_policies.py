@@ -297,6 +297,7 @@ def test_freeze_keeps_the_wider_type_of_a_narrowed_column(lab: Lab) -> None:
     assert lab.recorded == {"a": "int64"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [*CHANGED, "int32 to int64"])
 def test_freeze_puts_values_of_another_type_into_extra(lab: Lab, case: str) -> None:
     before, one, now, two = {**CHANGED, **WIDER}[case]

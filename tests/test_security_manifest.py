@@ -97,6 +97,7 @@ def test_paths_that_lead_outside_stop_every_command(
     unharmed(small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [
@@ -117,6 +118,7 @@ def test_names_from_which_paths_are_made_are_plain(
         small.open()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["run", "token", "runs", "kept"])
 def test_names_of_runs_are_plain(small: Small, field: str) -> None:
     name = "../../precious"
@@ -138,6 +140,7 @@ def test_a_whole_copy_is_restored_in_place_of_such_a_manifest(small: Small) -> N
     assert small.jobs() == [1, 2, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["file", "directory", "rejects"])
 def test_links_that_lead_outside_are_named_and_not_followed(tmp_path: Path, what: str) -> None:
     # given a part, its directory or its rejects moved elsewhere, with a link in their place

@@ -57,6 +57,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PluginManager:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sink", ["parquet:{}/out", "jsonl:{}/out", "jsonl:{}/out.jsonl"])
 def test_names_of_partitions_stay_inside_the_sink(
     tmp_path: Path, plugins: PluginManager, sink: str

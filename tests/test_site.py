@@ -80,6 +80,7 @@ def test_every_page_is_in_the_navigation_once_and_built(site):
         assert (site / page).with_suffix(".html").is_file()
 
 
+@pytest.mark.slow
 def test_no_page_loads_anything_from_another_host(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > len(navigation())
@@ -92,6 +93,7 @@ def test_no_page_loads_anything_from_another_host(site):
         assert not re.search(r"(?:url\(|@import|href=)[\s\"']*(?:https?:)?//", text), sheet
 
 
+@pytest.mark.slow
 def test_every_link_within_the_site_leads_to_a_file(site):
     for page in site.rglob("*.html"):
         if page.name == "404.html":

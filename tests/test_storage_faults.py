@@ -140,6 +140,7 @@ def test_a_disk_that_fills_up(form: str, disk: Path, tmp_path: Path) -> None:
     assert small.open().verify() == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_may_only_be_read(disk: Path, tmp_path: Path) -> None:
     small = Small(disk)
     elsewhere = Small(tmp_path).write(a=dump(1))
@@ -168,6 +169,7 @@ def bound_by_permissions() -> list[str]:
     return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
 
 
+@pytest.mark.slow
 def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path) -> None:
     # given a run that has read its inputs and stands before its commit
     small = Small(tmp_path, "jsonl").write(a=dump(1))
@@ -195,6 +197,7 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
     assert small.jobs() == [2, 3]
 
 
+@pytest.mark.slow
 def test_an_input_whose_permission_is_taken_is_one_reject(
     bound_by_permissions: list[str], tmp_path: Path
 ) -> None:

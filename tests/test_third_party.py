@@ -17,6 +17,8 @@ from clean_environment import build_wheels, make_environment
 
 from harvest.plugins.scaffold import scaffold
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples" / "plugins").glob("harvest-*"))
 

@@ -70,6 +70,7 @@ def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(ROWS, st.lists(st.integers(0, 12), max_size=4), st.integers(1, 60))
 def test_lines_are_counted_where_asked_for(rows, blanks, block_bytes):

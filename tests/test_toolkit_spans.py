@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_whole_numbers_are_those_of_python(texts):
     assert [int(v) if g else None for v, g in zip(values, good, strict=True)] == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, DIGITS).map(lambda text: text + "x")))
 def test_leading_digits_end_where_the_digits_do(texts):
@@ -71,6 +73,7 @@ def test_dates_are_those_of_the_calendar(texts):
             assert day == (known - date(1970, 1, 1)).days
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, st.times().map(lambda t: t.strftime("%H:%M:%S")))))
 def test_clock_times_are_seconds_of_the_day(texts):
@@ -92,6 +95,7 @@ EPOCHS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.one_of(EPOCHS, st.none())))
 def test_epoch_seconds_are_rounded_as_decimal_numbers(texts):

@@ -65,6 +65,7 @@ def dataset(location):
     return harvest.open(location, plugins=plugins)
 
 
+@pytest.mark.slow
 def test_a_value_that_a_view_or_report_does_not_take_is_the_user_s_mistake(dataset):
     for ask, name in ((dataset.view, "test.first"), (dataset.report, "test.noted")):
         with pytest.raises(UsageError) as refused:

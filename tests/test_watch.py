@@ -119,6 +119,7 @@ def test_whatever_happens_to_files_the_dataset_is_that_of_a_fresh_harvest(small,
     assert told.about("looking at" if poll else "watching")
 
 
+@pytest.mark.slow
 def test_nothing_is_committed_when_nothing_has_changed(small):
     small.harvest()
     before = (small.state / "manifest.json").read_bytes()
@@ -169,6 +170,7 @@ def test_a_file_that_cannot_be_read_is_told_once_and_tried_again(small):
     assert small.jobs() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.slow
 def test_a_directory_that_goes_away_is_told_once_and_watched_again_when_it_is_back(small):
     aside = small.folder / "aside"
 
@@ -229,6 +231,7 @@ def test_a_dataset_that_another_run_writes_is_waited_for(small):
     assert small.jobs() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_number_of_rounds_ends_it(small):
     told = Told(lambda: put(small, "c", dump(4)), lambda: put(small, "d", dump(5)))
     keep_watching(small, told, rounds=2, **UNTIL)

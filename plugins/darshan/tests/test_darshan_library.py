@@ -85,6 +85,7 @@ def test_every_sample_is_opened_or_rejected_with_a_reason(log):
     assert bool(found.rejects) == log.name.endswith(".darshan_partial")
 
 
+@pytest.mark.slow
 @sample
 @each_log
 def test_job_names_and_mounts_equal_the_librarys(log, library):
@@ -115,6 +116,7 @@ def test_job_names_and_mounts_equal_the_librarys(log, library):
     assert row["partial_modules"] == [m for m, v in modules.items() if v["partial_flag"]]
 
 
+@pytest.mark.slow
 @sample
 @each_log
 def test_counters_equal_the_librarys(log, library):

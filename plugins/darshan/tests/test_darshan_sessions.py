@@ -121,6 +121,7 @@ JOBS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(JOBS)
 def test_sessions_and_their_intervals_equal_a_plain_computation(drawn):

@@ -124,6 +124,7 @@ def test_decompression_bombs_cost_their_module_alone(
     assert found.units == found.accounted
 
 
+@pytest.mark.slow
 def test_bomb_in_the_job_record(log_writer, harvest_bytes):
     found = harvest_bytes(log_writer(exe="x" * 50_000_000).build())
 

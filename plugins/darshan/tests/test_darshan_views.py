@@ -218,6 +218,7 @@ def test_one_run_can_be_chosen():
         assert views.timeline(data, run=chosen).collect()["bytes"].to_list() == [3]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(
@@ -341,6 +342,7 @@ def test_a_wrong_interval_is_refused(width):
         views.timeline(Reader(seg(0, 0, 1)), bin=width)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(

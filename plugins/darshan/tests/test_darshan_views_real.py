@@ -44,6 +44,7 @@ def counted_once(dataset):
     ]
 
 
+@pytest.mark.slow
 def test_the_timeline_holds_every_byte(dataset):
     expected: Counter = Counter()
     for row in counted_once(dataset):

@@ -108,6 +108,7 @@ DURATIONS = st.timedeltas(timedelta(0), timedelta(days=99)) | st.timedeltas(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

@@ -124,6 +124,7 @@ def test_lines_behind_the_first_ones_decide_for_all_ranges(tmp_path: Path) -> No
     assert len({tuple(part.options["escaping"]) for part in found.partitions}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
 @settings(deadline=None)

@@ -15,7 +15,10 @@ import pytest
 
 from harvest_gpfs.parse import compiled
 
-pytestmark = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not compiled.available(), reason="numba is not installed"),
+]
 
 KERNEL = """
 from numba import types

@@ -35,6 +35,7 @@ def report(data):
     return data.report("gpfs.summary")
 
 
+@pytest.mark.slow
 def test_tables_hold_what_the_views_say(report, data):
     found = tables(report)
     usage = data.view("gpfs.usage", by="user").collect()

@@ -12,6 +12,8 @@ import pytest
 from harvest.testing import collect
 from harvest_mofka_dask.source import MofkaDaskSource
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "gen_mofka_dask.py"
 
 

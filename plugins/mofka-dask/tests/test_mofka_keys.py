@@ -60,6 +60,7 @@ TUPLES = st.recursive(
 KEYS = st.one_of(TEXTS.filter(lambda text: text != ""), TUPLES)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(KEYS)
 def test_a_key_printed_by_str_or_repr_gives_the_same_spelling(key):
@@ -67,6 +68,7 @@ def test_a_key_printed_by_str_or_repr_gives_the_same_spelling(key):
     assert key_of_literal(repr(key)) == spelled(key)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(KEYS, max_size=6))
 def test_whole_columns_are_spelled_as_single_keys_are(keys):

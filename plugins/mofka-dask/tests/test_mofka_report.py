@@ -152,6 +152,7 @@ def test_without_io_it_says_what_would_bring_it(report):
     assert "--source darshan:" in said
 
 
+@pytest.mark.slow
 def test_with_io_its_sums_are_those_of_the_trace(real):
     report = real.report("dask.run")
     found = table(report, "io-by-prefix")
@@ -168,6 +169,7 @@ def test_with_io_its_sums_are_those_of_the_trace(real):
         assert (size or 0) == mine["bytes"].sum()
 
 
+@pytest.mark.slow
 def test_of_several_runs_one_is_to_be_chosen(tmp_path):
     for name in ("D1_R1_W4", "D2_R2_W4"):
         shutil.copytree(EXAMPLE, tmp_path / "runs" / name)
@@ -204,6 +206,7 @@ def test_a_run_that_is_only_begun_has_a_page(tmp_path):
 # its pictures
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 300)), max_size=20),
     st.integers(1, 12),
@@ -225,6 +228,7 @@ def test_covered_time_adds_up(drawn, columns):
         assert micros == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_stream_of_many_executions_is_a_picture():
     pytest.importorskip("matplotlib")
     from harvest.report.draw import to_svg

@@ -273,6 +273,7 @@ def test_workers_are_the_same_wherever_they_are_counted(views, report):
     assert len(named) == views["dask.workers"].height
 
 
+@pytest.mark.slow
 def test_what_moved_is_the_same_wherever_it_is_summed(views, report, pictures):
     (summary,) = views["dask.run_summary"].to_dicts()
     pairs = rows(report, "transfers")
@@ -295,6 +296,7 @@ def test_states_are_those_of_the_files(run, report):
         assert found == Counter(row["finish"] for row in read(run, f"{pattern}.csv"))
 
 
+@pytest.mark.slow
 def test_bytes_of_files_are_the_same_wherever_they_are_summed(data, report, pictures):
     if "darshan.job" not in data:
         assert not rows(report, "io-processes")

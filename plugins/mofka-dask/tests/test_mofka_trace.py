@@ -303,6 +303,7 @@ def write_run(folder: Path, key: str = "x", worker: str = "tcp://h:1") -> Path:
     return folder
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
 def test_keys_may_hold_anything(text):
     from harvest_mofka_dask.trace.tracks import args_of, event_rows

@@ -132,6 +132,7 @@ def test_repeats_are_found_across_blocks(tmp_path, monkeypatch):
     assert found_rows == list(expected.values())
 
 
+@pytest.mark.slow
 def test_the_two_words_of_the_hash_are_independent():
     """Rows that agree in the low bits of one word do not agree in the other any more often."""
     import polars as pl

@@ -524,6 +524,7 @@ def test_what_a_record_lacks_is_said_in_a_sentence(more, without, note):
     assert summary["complete"] is False
 
 
+@pytest.mark.slow
 def test_a_directory_named_for_more_workers_than_registered_is_noted():
     run = "/runs/D2024-05-06_07:00:00_R1_W8"
     summary = one(run_summary_view(dataset(*complete_run(), run=run)))
@@ -532,6 +533,7 @@ def test_a_directory_named_for_more_workers_than_registered_is_noted():
     ]
 
 
+@pytest.mark.slow
 def test_a_run_without_transitions_of_workers_is_noted():
     rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
     moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]

@@ -92,6 +92,7 @@ def by_key(rows):
     return grouped
 
 
+@pytest.mark.slow
 def test_each_key_is_one_task(run, tasks):
     keys = {row["key"] for row in read(run, "scheduler_transition.csv")}
     keys |= {row["key"] for row in read(run, "worker_transition.csv")}
@@ -287,6 +288,7 @@ def test_a_dataset_gives_what_memory_gives(tmp_path):
     assert TaskHandler.from_dataset(out).frame.equals(memory.tasks())
 
 
+@pytest.mark.slow
 def test_text_of_a_view(tmp_path):
     pytest.importorskip("harvest_parquet", reason="the parquet plugin is not installed")
     out, text = tmp_path / "out", tmp_path / "tasks.txt"

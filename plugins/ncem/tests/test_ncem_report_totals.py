@@ -110,6 +110,7 @@ def test_outliers_are_what_lies_between_kept_and_removed(study):
         assert row["n"] - row["n_outliers"] == counts[*one, "removed"]
 
 
+@pytest.mark.slow
 def test_sentences_and_descriptions_give_the_numbers_of_the_table(study):
     _, dataset = study
     report = dataset.report("ncem.comparison", study=STUDY)

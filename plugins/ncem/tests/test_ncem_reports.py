@@ -91,6 +91,7 @@ GROUPS = st.dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(GROUPS)
 def test_statistics_equal_an_independent_computation(groups):
     rows = [(size, method, v) for (size, method), values in groups.items() for v in values]
@@ -308,6 +309,7 @@ def test_bins_hold_every_value_and_are_few(values):
     assert len(edges) <= MAX_BINS + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [[5.0], [5.0, 5.0, 5.0], [1.25, 1.25, 900.5, *[1.25] * 8]])
 def test_every_plot_can_be_drawn(values, tmp_path):
     pytest.importorskip("matplotlib")

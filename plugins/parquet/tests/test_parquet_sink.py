@@ -276,6 +276,7 @@ ROWS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(
     deadline=None,
     max_examples=40,

@@ -206,6 +206,7 @@ def test_live_says_what_sacct_says_in_json(
     assert seen >= len(mine) - 1
 
 
+@pytest.mark.slow
 def test_dumps_say_what_live_says(
     found: Collected, jobs: dict[str, int], cluster: dict[str, str], tmp_path: Path
 ) -> None:
@@ -275,6 +276,7 @@ def test_slices_share_out_every_job_once(
     )
 
 
+@pytest.mark.slow
 def test_users_states_and_windows(found: Collected, jobs: dict[str, int], in_cluster: None) -> None:
     only = harvest_live(users=("root",), states=("failed",))
     assert {row["state"] for row in only.rows("slurm.job")} == {"failed"}

@@ -151,6 +151,7 @@ def test_raw_commas_are_not_taken_for_csv(header: list[str], made: list[str], bl
     assert len(rows) + len(ctx.rejects) + ctx.folded_by["blank line"] == len(quoted)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(
     st.lists(st.tuples(COMMAS, COMMAS), min_size=1, max_size=8),

@@ -118,6 +118,7 @@ def owners(lines: list[str], mark: str) -> dict[int, int | None]:
     return found
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=80)
 @given(
     records,

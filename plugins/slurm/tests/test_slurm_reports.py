@@ -144,6 +144,7 @@ def test_statistics_of_waits_equal_an_independent_computation(rows):
             assert row["std_wait_s"] is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(
@@ -243,6 +244,7 @@ def test_a_wrong_number_of_users_is_told(top):
         summary(Dataset(), top=top)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "waits",
     [

@@ -229,6 +229,7 @@ def test_each_figure_is_the_known_one_or_unknown(names: set[str]) -> None:
                 assert got == pytest.approx(known(job), abs=1e-6), (job.id, column)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.sets(st.sampled_from(EVERY)))
 def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
@@ -340,6 +341,7 @@ def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -
     assert done is None or int(done[1]) == round(200 / jobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
 def test_totals_of_the_waits_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing

@@ -251,6 +251,7 @@ def read_blocks(text: str, block: int) -> tuple[list[tuple[str, ...]], ReadConte
     return rows, ctx, given_rows
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(any_name, max_size=12), st.integers(1, 400))
 def test_names_last_are_always_exact(made: list[str], block: int) -> None:
@@ -271,6 +272,7 @@ def test_empty_lines_at_the_end_of_a_file_are_counted_and_part_of_no_name() -> N
     assert ctx.folded_by == {"blank line": 2}
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(any_name, max_size=12), st.integers(1, 400))
 def test_names_in_the_middle_are_exact_or_rejected(made: list[str], block: int) -> None:
@@ -287,6 +289,7 @@ def test_names_in_the_middle_are_exact_or_rejected(made: list[str], block: int) 
         assert any("COMPLETED" in name or "\n" in name for name in made)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "a|b", "two\nlines", "|", "\n", "a\n|b", "é"]), max_size=30),

@@ -157,6 +157,7 @@ moments = st.integers(0, 4_000_000_000)
 zones = st.sampled_from(["UTC", "Europe/Zurich", "America/New_York", "Asia/Kolkata"])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(moments, st.sampled_from(["local", "epoch", "offset"])), max_size=30), zones
@@ -248,6 +249,7 @@ keys = st.sampled_from(["cpu", "mem", "node", "billing", "gres/gpu", "gres/gpu:a
 amounts = st.tuples(st.integers(0, 10**9), st.sampled_from(["", "K", "M", "G"]))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.dictionaries(keys, amounts, min_size=1)), max_size=20))
 def test_resources(made: list[dict[str, tuple[int, str]] | None]) -> None:
@@ -324,6 +326,7 @@ def job_ids(draw: Any) -> tuple[str, dict[str, Any]]:
     return (f"{job}.{step}" if step else job), expected | {"job": job}
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(job_ids(), min_size=1, max_size=20))
 def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:

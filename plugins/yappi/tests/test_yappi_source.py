@@ -139,6 +139,7 @@ def test_callgrind_holds_them_to_the_microsecond(real):
     assert found.units == found.accounted
 
 
+@pytest.mark.slow
 def test_kinds_are_looked_up_in_the_sources_on_demand(real):
     folder, _ = real
 
@@ -294,6 +295,7 @@ def test_lines_in_any_order_are_parsed_or_rejected(lines):
     assert len(profile.edges) + len(rejected) >= sum(line.startswith("calls=") for line in lines)
 
 
+@pytest.mark.slow
 def test_thread_tables_with_odd_rows():
     text = (
         "\nname           id     tid              ttot      scnt\n"
@@ -310,6 +312,7 @@ def test_thread_tables_with_odd_rows():
     assert found[2:] == [Row(8, "green", 1, None, 0.25, 7)]
 
 
+@pytest.mark.slow
 def test_a_directory_that_cannot_be_listed_stops_the_plan(tmp_path, monkeypatch):
     """Once its saves were left out of the dataset without a word."""
     (tmp_path / "closed").mkdir()
