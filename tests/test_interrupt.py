@@ -286,18 +286,28 @@ def test_a_signal_after_the_end_changes_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_importing_harvest_leaves_signals_and_threads_alone() -> None:
+def test_importing_harvest_changes_nothing_in_the_process() -> None:
+    # given what the libraries that harvest stands on leave behind
     code = """
-import signal, sys, threading
-numbers = (signal.SIGINT, signal.SIGTERM)
-before = [signal.getsignal(number) for number in numbers], sys.unraisablehook
-import harvest.cli.app, harvest.cli.main, harvest.pipeline.runner, harvest.engines.local
-after = [signal.getsignal(number) for number in numbers], sys.unraisablehook
-print(before == after, threading.active_count())
+import attrs, duckdb, importlib.machinery, pandas, polars, pyarrow, typer
+import gc, os, signal, sys, threading
+
+def state():
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    hooks = sys.meta_path, sys.path_hooks, sys.excepthook, sys.unraisablehook
+    garbage = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
+    patched = importlib.machinery.SourceFileLoader.exec_module, type(sys.modules["pandas"])
+    return list(map(list, hooks[:2])), hooks[2:], handlers, garbage, patched, dict(os.environ)
+
+before = state()
+import harvest, harvest.cli.app, harvest.cli.main, harvest.pipeline.runner, harvest.engines.local
+import harvest.model.arrow, harvest.model.json, harvest.dataset, harvest.report
+after = state()
+print(before == after, threading.active_count(), type(harvest).__name__, type(harvest.run).__name__)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "True 1\n"
+    assert done.stdout == "True 1 module function\n"
 
 
 def test_the_program_handles_signals_before_it_imports_anything_large() -> None:
