@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,11 @@ def go_elsewhere_once(mark: str) -> str:
 def spend(seconds: float) -> float:
     time.sleep(seconds)
     return seconds
+
+
+def block(seed: int) -> bytes:
+    """A megabyte that does not compress."""
+    return random.Random(seed).randbytes(1_000_000)
 
 
 def submit_from_task(x: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ from harvest_dask import capture
 
 def _log(dask_scheduler: Any) -> list[tuple[str, str, str, str]]:
     return [(str(t.key), t.start, t.finish, t.stimulus_id) for t in dask_scheduler.transition_log]
+
+
+def _spill_metrics(dask_worker: Any) -> dict[tuple[str, str], float]:
+    return dict(dask_worker.data.cumulative_metrics)
 
 
 @pytest.mark.slow
@@ -79,3 +84,28 @@ def test_stealing_adaptive_scaling_and_a_restart_are_recorded_once(tmp_path: Pat
     assert len(steals) == len(said) > 0
     executed = Counter(row["key"] for f in files for row in cap.rows(f, "execution"))
     assert set(executed.values()) == {1}
+
+
+@pytest.mark.slow
+def test_spills_are_in_the_samples(tmp_path: Path) -> None:
+    # given a worker that may keep 8 of 20 results of a megabyte in memory
+    memory = {"distributed.worker.memory.target": 0.01}
+    with (
+        dask.config.set(work.QUIET | memory),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit="800MB"
+        ) as local,
+        Client(local) as client,
+        capture(client, tmp_path / "R1", interval=0.1),
+    ):
+        held = [client.submit(work.block, n, pure=False) for n in range(20)]
+        wait(held)
+        assert client.submit(len, held[0]).result() == 1_000_000  # taken back from disk
+        (buffer,) = client.run(_spill_metrics).values()
+        time.sleep(0.5)  # several samples later
+
+    (path,) = cap.files(tmp_path / "R1", "worker")
+    last = cap.rows(cap.read_frames(path)[0], "sample")[-1]
+    assert last["spills"] == buffer["disk-write", "count"] >= 12
+    assert last["spill_bytes"] == buffer["disk-write", "bytes"]
+    assert last["unspills"] == buffer["disk-read", "count"] >= 1

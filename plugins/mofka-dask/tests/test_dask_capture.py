@@ -124,6 +124,7 @@ def test_rows_of_workers_carry_the_address_of_their_file(tmp_path):
     change = {"time": T, "key": "x", "start_state": "ready", "finish_state": "executing"}
     run = {"key": "x", "thread": 7, "begins": T, "ends": T + 0.5, "status": "error"}
     sample = {"time": T, "cpu_percent": 50, "memory_bytes": 9, "read_bytes_disk": 4, "fds": 8}
+    sample |= {"spills": 2, "spill_bytes": 7, "unspills": 1, "unspill_bytes": 3}
     found = read(
         tmp_path,
         captures.rows("worker_transition", [{**change, "stimulus_id": f"compute-task-{T}"}]),
@@ -143,6 +144,7 @@ def test_rows_of_workers_carry_the_address_of_their_file(tmp_path):
     assert only(found, "dask.worker_sample") == {
         "time": at(0), "role": "worker", "address": "tls://n7:1", "cpu_percent": 50.0,
         "memory_bytes": 9, "disk_read_bytes": 4, "fds": 8,
+        "spills": 2, "spill_bytes": 7, "unspills": 1, "unspill_bytes": 3,
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ COLUMNS: Final = (
     *("time", "cpu_percent", "memory_bytes", "managed_bytes", "spilled_bytes"),
     *("read_bytes_disk", "write_bytes_disk", "net_read_bytes", "net_write_bytes"),
     *("fds", "executing", "ready", "event_loop_s"),
+    *("spills", "spill_bytes", "unspills", "unspill_bytes"),
 )
 State = Callable[[], Mapping[str, Any]]
 

@@ -40,6 +40,13 @@ _ENDS: Final[Mapping[type, str]] = {
     ExecuteFailureEvent: "error",
     RescheduleEvent: "rescheduled",
 }
+_SPILLS: Final[Mapping[str, tuple[str, str]]] = {
+    "spills": ("disk-write", "count"),
+    "spill_bytes": ("disk-write", "bytes"),
+    "unspills": ("disk-read", "count"),
+    "unspill_bytes": ("disk-read", "bytes"),
+}
+"""Columns of a sample, and the metric of Dask's spill buffer that each is."""
 _captured: WeakKeyDictionary[Any, dict[str | None, WorkerCapture]] = WeakKeyDictionary()
 """The captures of each worker of this process: preloads may ask for one twice."""
 
@@ -178,7 +185,9 @@ class WorkerCapture:
     def _state(self) -> dict[str, Any]:
         worker = self._worker
         spilled = getattr(worker.data, "spilled_total", None)  # absent where nothing can spill
+        metrics = getattr(worker.data, "cumulative_metrics", {})
         return {
+            **{name: int(metrics.get(metric, 0)) for name, metric in _SPILLS.items()},
             "managed_bytes": worker.state.nbytes,
             "spilled_bytes": spilled.disk if spilled is not None else 0,
             "executing": worker.state.executing_count,

@@ -97,6 +97,10 @@ class WorkerSample(Record):
     event_loop_s: float | None = field(
         unit="s", doc="By how much the event loop was late for the sample."
     )
+    spills: int | None = field(doc="Results that the worker moved to disk since it began.")
+    spill_bytes: int | None = field(unit="bytes", doc="Written to disk for them.")
+    unspills: int | None = field(doc="Results that it took back from disk since it began.")
+    unspill_bytes: int | None = field(unit="bytes", doc="Read from disk for them.")
 
 
 @harvest.record("dask.event", layer="workflow", level="scheduler")

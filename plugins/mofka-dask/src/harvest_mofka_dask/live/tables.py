@@ -180,6 +180,7 @@ def _samples(batch: Batch, facts: ProcessFacts) -> Columns:
         **{name: name for name in ("memory_bytes", "managed_bytes", "spilled_bytes")},
         **{name: name for name in ("net_read_bytes", "net_write_bytes", "fds")},
         **{name: name for name in ("executing", "ready")},
+        **{name: name for name in ("spills", "spill_bytes", "unspills", "unspill_bytes")},
         "disk_read_bytes": "read_bytes_disk",
         "disk_write_bytes": "write_bytes_disk",
     }
