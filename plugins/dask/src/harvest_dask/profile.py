@@ -29,9 +29,11 @@ class Profile:
         self._path = path
         self._yappi: Any = None
         try:
-            import yappi  # optional
+            import yappi  # the extra `yappi`
         except ImportError:
-            logger.warning("yappi is not installed here: this process is not profiled")
+            logger.warning(
+                "this process is not profiled: install hpc-harvest-dask[yappi] where it runs"
+            )
             return
         if yappi.is_running():
             logger.warning("this process is profiled already: the capture leaves that alone")
