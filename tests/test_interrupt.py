@@ -285,8 +285,9 @@ def test_a_signal_after_the_end_changes_nothing() -> None:
 # --- the library ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.pandas
 def test_importing_harvest_changes_nothing_in_the_process() -> None:
+    pytest.importorskip("pandas")
     # given what the libraries that harvest stands on leave behind
     code = """
 import attrs, duckdb, importlib.machinery, pandas, polars, pyarrow, typer

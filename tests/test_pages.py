@@ -22,8 +22,13 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT / "docs").as_posix()
 
 
+def _marked(page: Path) -> object:
+    wants_pandas = "<!-- needs: pandas -->" in page.read_text(encoding="utf-8")
+    return pytest.param(page, marks=pytest.mark.pandas if wants_pandas else ())
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*map(_marked, PAGES)], ids=[*map(name, PAGES)])
 def test_every_block_does_what_the_page_shows(page, tmp_path):
     outcome = check_page(page, tmp_path / "page")
     if outcome.skipped:

@@ -185,6 +185,7 @@ NEEDS = {
     "chromium": (lambda: bool(shutil.which("chromium")), "chromium is not installed"),
     "tex": (lambda: bool(shutil.which("pdflatex")), "pdflatex is not installed"),
     "postgresql": (lambda: bool(shutil.which("initdb")), "PostgreSQL is not installed"),
+    "pandas": (lambda: importlib.util.find_spec("pandas") is not None, "pandas is not installed"),
     "numba": (lambda: importlib.util.find_spec("numba") is not None, "numba is not installed"),
     "shared": (lambda: (ROOT.parent / "shared" / "data").is_dir(), "no real samples here"),
 }

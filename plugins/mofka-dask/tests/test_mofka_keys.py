@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import csv
-import io
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -90,9 +88,33 @@ def test_printed_dicts_of_sizes_keep_their_order(dicts):
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
-@given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled), st.booleans())
-def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys, by_pandas):
+@given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled))
+def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys):
     """Given a run written as the coupler writes it, then its keys are equal strings."""
+    require_equal_keys(tmp_path_factory, keys, write_rows)
+
+
+@pytest.mark.pandas
+@settings(max_examples=20, deadline=None)
+@given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled))
+def test_three_files_that_pandas_wrote_agree_on_every_key(tmp_path_factory, keys):
+    """The same where the library that the coupler uses writes the files."""
+    pandas = pytest.importorskip("pandas")
+
+    def write(path, rows):
+        pandas.DataFrame.from_records(rows).to_csv(path)
+
+    require_equal_keys(tmp_path_factory, keys, write)
+
+
+def write_rows(path, rows):
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def require_equal_keys(tmp_path_factory, keys, write):
     folder = tmp_path_factory.mktemp("run")
     time = 1713553301.5
     files = {
@@ -121,14 +143,7 @@ def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys, by_pa
         ],
     }
     for name, rows in files.items():
-        if by_pandas:
-            pd.DataFrame.from_records(rows).to_csv(folder / name)
-        else:
-            stream = io.StringIO()
-            writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-            (folder / name).write_bytes(stream.getvalue().encode())
+        write(folder / name, rows)
     found = collect(MofkaDaskSource(str(folder)))
     expected = [spelled(key) for key in keys]
     assert not found.rejects

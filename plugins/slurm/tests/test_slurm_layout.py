@@ -7,7 +7,6 @@ import string
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,7 +136,9 @@ def test_the_index_of_a_table_is_kept_under_a_name(tmp_path: Path) -> None:
     assert second == {"index": "7"}
 
 
+@pytest.mark.pandas
 def test_what_pandas_writes(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"JobID": [1, 2, 3], "JobName": ["a", 'b, "c"', "two\nlines"]})
     for options in ({}, {"quoting": csv.QUOTE_ALL}, {"quoting": csv.QUOTE_ALL, "sep": ";"}):
         found = harvest(tmp_path, table.to_csv(**options))
