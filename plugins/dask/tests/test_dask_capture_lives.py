@@ -119,6 +119,12 @@ def test_a_directory_that_vanished_does_not_stop_the_computation(
         assert [b["lost"] for b in cap.of_kind(frames, "blind") if "process" not in b] == [0]
 
 
+def _blind(directory: Path) -> set[str]:
+    """Processes that the scheduler's file says to record nothing."""
+    (path,) = cap.files(directory, "scheduler")
+    return {frame["process"] for frame in cap.of_kind(cap.read_frames(path)[0], "blind")}
+
+
 @pytest.mark.slow
 def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -133,14 +139,13 @@ def test_a_worker_without_the_package_works_uncaptured(
         assert client.submit(work.increment, 1).result() == 2
         local.scale(2)
         client.wait_for_workers(2, timeout=30)
+        work.until(lambda: len(_blind(tmp_path / "R1")) == 2)  # the second one has said so, too
 
     said = [r.getMessage() for r in caplog.records if r.name == "harvest_dask"]
     assert sum("1 of 1 workers record nothing" in message for message in said) == 1
     assert sum("install hpc-harvest-dask where the workers run" in m for m in said) == 1
     assert cap.files(tmp_path / "R1", "worker") == []
-    (path,) = cap.files(tmp_path / "R1", "scheduler")
-    blind = cap.of_kind(cap.read_frames(path)[0], "blind")
-    assert len({b["process"] for b in blind}) == 2
+    assert len(_blind(tmp_path / "R1")) == 2
 
 
 @pytest.mark.slow

@@ -18,8 +18,7 @@ from .queues import Payload
 from .recorder import Recorder, Target
 from .remote import RemoteFile
 from .scheduler import SchedulerCapture, stop_capture
-from .settings import CaptureError, Settings, absolute
-from .shim import TOPIC
+from .settings import TOPIC, CaptureError, Settings, absolute
 
 __all__ = ["capture"]
 

@@ -25,8 +25,8 @@ from .queues import Columns, Payload, Stream
 from .recorder import Recorder, blind
 from .remote import Relay
 from .scheduler_rows import graph_frames, transition_columns
-from .settings import CaptureError, Settings
-from .shim import TOPIC, worker_plugin
+from .settings import TOPIC, CaptureError, Settings
+from .shim import worker_plugin
 
 __all__ = ["SchedulerCapture", "stop_capture"]
 
@@ -134,6 +134,9 @@ class SchedulerCapture(SchedulerPlugin):
         for client in scheduler.clients:
             self._clients.append((now, client, "add"))
         self._record_spans()
+        for _, message in scheduler.get_events(TOPIC):  # sent before this plugin was asked
+            if message.get("capture") == self._settings.capture:
+                self._take_report(message)
         if not scheduler.tasks:
             return
         for ts in scheduler.tasks.values():

@@ -16,10 +16,13 @@ import dask.config
 
 from .profile import CLOCKS
 
-__all__ = ["PREFIX", "CaptureError", "Settings", "settings_from_dask"]
+__all__ = ["PREFIX", "TOPIC", "CaptureError", "Settings", "settings_from_dask"]
 
 PREFIX: Final = "harvest.capture"
 """Where the settings stand in Dask's configuration."""
+
+TOPIC: Final = "harvest-capture"
+"""Topic of Dask's events by which a process says that it records nothing."""
 
 LONGEST_FLUSH: Final = 1.0
 """Seconds: what a killed process may lose."""

@@ -7,14 +7,13 @@ A class that a function makes has no name to be imported by, so its code travels
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
-__all__ = ["TOPIC", "worker_plugin"]
+from .settings import TOPIC
 
-TOPIC: Final = "harvest-capture"
-"""Topic of Dask's events by which a process says that it records nothing."""
+__all__ = ["worker_plugin"]
 
 
 def worker_plugin(settings: dict[str, Any], *, clock: bool) -> WorkerPlugin:

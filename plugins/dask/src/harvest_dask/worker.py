@@ -30,8 +30,7 @@ from .profile import Profile
 from .queues import Columns, Payload
 from .recorder import Recorder, Target
 from .remote import RemoteFile
-from .settings import Settings
-from .shim import TOPIC
+from .settings import TOPIC, Settings
 
 __all__ = ["WorkerCapture"]
 
