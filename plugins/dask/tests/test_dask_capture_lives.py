@@ -56,6 +56,12 @@ def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
     assert {e["worker"] for e in events if e["action"] == "add"} == {f[0]["address"] for f in files}
 
 
+def _kinds(directory: Path) -> set[str]:
+    """Kinds of frames that are on disk; on a busy machine a thread may be late."""
+    paths = directory.glob("*.cap")
+    return {frame["kind"] for path in paths for frame in cap.read_frames(path)[0]}
+
+
 SCRIPT = """
 import sys, time
 import dask_work as work
@@ -82,6 +88,7 @@ def test_a_killed_script_leaves_files_that_can_be_read(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert running.stdout.readline() == "42\n"
         time.sleep(1.0)
+        work.until(lambda: _kinds(tmp_path / "R1") >= {"scheduler_transition", "script"})
         running.kill()
 
     (scheduler,) = cap.files(tmp_path / "R1", "scheduler")
