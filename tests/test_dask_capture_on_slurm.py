@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from clusters import Harvest
+from clusters import Harvest, eventually
 
 pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 pytest.importorskip("harvest_dask")
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import sys
+import time
 
 from dask_jobqueue import SLURMCluster
 from distributed import Client
@@ -44,6 +45,7 @@ if __name__ == "__main__":
         with Client(cluster) as client:
             client.wait_for_workers(2, timeout=120)
             print(sum(client.gather(client.map(square, range(40)))))
+            time.sleep(3)  # the jobs are killed next: what is older than a second is on disk
 """
 
 JOINED = """
@@ -75,7 +77,13 @@ def test_a_slurm_cluster_is_captured_without_a_change_of_its_script(
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(sum(x * x for x in range(40)))]
 
-    # then the capture and the accounting of the cluster make one dataset
+    # then the capture and the accounting of the cluster, once it knows both jobs, are one dataset
+    def ended() -> bool:
+        words = on_slurm.slurm("sacct", "-n", "-X", "-P", "--name", "harvest", "-o", "State,End")
+        lines = words.split("\n")[:-1]
+        return len(lines) >= 2 and not any("Unknown" in line for line in lines)
+
+    eventually(ended, "the accounting knows that both jobs have ended")
     out = tmp_path / "out"
     on_slurm.run("run", "-s", f"dask:{capture}", "-s", "slurm:live", "-k", f"parquet:{out}")
 
