@@ -84,6 +84,22 @@ def test_what_a_full_queue_cannot_take_is_counted(caplog: pytest.LogCaptureFixtu
     assert sum(b["lost"] for b in cap.of_kind(disk.frames, "blind")) == 30
 
 
+def test_a_writer_that_fails_says_so_elsewhere(caplog: pytest.LogCaptureFixture) -> None:
+    # given columns that cannot be made
+    reports: list[dict[str, object]] = []
+    writing = recorder(Disk(), 100, reports)
+    stream = writing.stream("log", shape=lambda rows: {"n": 1 // 0})
+    stream.append(("a", "row"))
+
+    writing.start()
+    writing.close("done")
+
+    assert "the capture of this process ended" in caplog.text
+    assert [report["reason"] for report in reports] == [
+        "a defect: ZeroDivisionError('integer division or modulo by zero')"
+    ]
+
+
 def test_a_process_that_ends_blind_says_so_elsewhere() -> None:
     disk, reports = Disk(), []
     writing = recorder(disk, 20, reports)

@@ -92,6 +92,12 @@ class Recorder:
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join(CLOSE_S)
+            if self._thread.is_alive():
+                logger.warning(
+                    "the last rows of this process were not written within %.0f s; its record has "
+                    "no end",
+                    CLOSE_S,
+                )
         self._shut()
 
     async def aclose(self, reason: str) -> None:
@@ -105,10 +111,12 @@ class Recorder:
             while not self._stop.wait(self._flush_s):
                 self._flush(target)
             self._finish(target)
-        except Exception:
-            # the computation goes on; the log and the missing frame ``end`` say that this ended
+        except Exception as error:
+            # the computation goes on; the log, the scheduler's file and the missing frame ``end``
+            # say that this ended
             logger.exception("the capture of this process ended: what follows is not recorded")
             self._shut()
+            self._pass_on(blind(time.time(), f"a defect: {error!r}", None))
 
     def _flush(self, target: Target) -> None:
         """Write what waits; once that is refused, the rest stays in the queues."""
