@@ -17,6 +17,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "hooks": declared.hooks,
     "python": python.page,
     "record-types": declared.record_types,
+    "rules": declared.rules,
     "settings": settings.page,
     "views-reports": declared.views_and_reports,
 }

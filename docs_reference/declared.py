@@ -9,18 +9,22 @@ from typing import Any
 import attrs
 
 from harvest.api import spec
+from harvest.api.rule import Finding, Rule, Threshold
 from harvest.api.view import View
 from harvest.plugins.registry import manager
 
 from .markdown import paragraph, table
 
-__all__ = ["hooks", "record_types", "views_and_reports"]
+__all__ = ["hooks", "record_types", "rules", "views_and_reports"]
 
 _DECLARATIONS = (
     spec.SourceSpec,
     spec.SinkSpec,
     View,
     spec.ReportSpec,
+    Rule,
+    Threshold,
+    Finding,
     spec.EngineSpec,
     spec.CommandGroup,
 )
@@ -112,6 +116,36 @@ def views_and_reports() -> str:
         lines += [f"## {title}", ""]
         for name in sorted(declared):
             lines += _section(name, declared[name])
+    return "\n".join(lines)
+
+
+def rules() -> str:
+    """Every rule with its condition, thresholds, advice and what it rests on."""
+    lines = [
+        "# Rules",
+        "",
+        "Generated from what the installed plugins declare. `harvest findings DATASET` asks all "
+        "of them; `--set RULE.THRESHOLD=NUMBER` changes a threshold. "
+        "[Findings](../how-to/findings.md) shows how they are read.",
+        "",
+    ]
+    for name, rule in sorted(manager().rules.items()):
+        lines += [
+            f"## {name}",
+            "",
+            " ".join(rule.doc.split()),
+            "",
+            f"Looks at `{rule.view}` where `{' '.join(rule.where.split())}`.",
+            "",
+            *table(
+                ("threshold", "default", "meaning"),
+                [(f"`{key}`", f"{t.value:g}", t.doc) for key, t in rule.thresholds.items()],
+            ),
+            f"Try: {' '.join(rule.advice.split())}",
+            "",
+            f"Rests on: {' '.join(rule.reference.split())}",
+            "",
+        ]
     return "\n".join(lines)
 
 

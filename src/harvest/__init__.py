@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .api.context import ReadContext, Reject
     from .api.directory_sink import DirectorySink
+    from .api.rule import Finding, Rule, Threshold
     from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
     from .api.source import Detection, NoConfig, Partition, Source, file_partition
     from .api.spec import (
@@ -77,6 +78,7 @@ _HOMES = {
     ".model.arrow": ("conform",),
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
+    ".api.rule": ("Finding", "Rule", "Threshold"),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".api.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
     ".api.spec": (
@@ -107,6 +109,7 @@ __all__ = [
     "Detection",
     "DirectorySink",
     "EngineSpec",
+    "Finding",
     "HarvestError",
     "Int32",
     "NoConfig",
@@ -121,6 +124,7 @@ __all__ = [
     "RecordTypeError",
     "Reject",
     "ReportSpec",
+    "Rule",
     "RunResult",
     "Sink",
     "SinkSpec",
@@ -128,6 +132,7 @@ __all__ = [
     "Source",
     "SourceError",
     "SourceSpec",
+    "Threshold",
     "UInt32",
     "UInt64",
     "UsageError",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pluggy
 
+from .rule import Rule
 from .view import View
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ class Hooks:
     @hookspec
     def harvest_reports(self) -> Iterable[ReportSpec]:
         """Reports of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_rules(self) -> Iterable[Rule]:
+        """Rules of this plugin, which draw findings from views."""
         return ()
 
     @hookspec

@@ -42,7 +42,13 @@ def harvest_views() -> Iterable[View]:
             name="events",
             doc="All rows of all record types in the shape of the common event model.",
             build="harvest.builtin.events:events",
-        )
+        ),
+        View(
+            name="findings",
+            doc="What the rules of installed plugins conclude: one row per finding, the worst "
+            "first, with the view and the condition that give its evidence.",
+            build="harvest.builtin.findings:findings",
+        ),
     ]
 
 

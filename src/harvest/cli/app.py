@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 import harvest
 
 from .commands import (
+    findings,
     plugins,
     preview,
     query,
@@ -107,6 +108,7 @@ app.add_typer(plugins.app, name="plugins")
 app.command("schema")(schema.schema)
 app.command("view")(view.view)
 app.command("report")(report.report)
+app.command("findings")(findings.findings)
 app.command("query")(query.query)
 app.command("runs")(runs.runs)
 app.command("rollback")(runs.rollback)

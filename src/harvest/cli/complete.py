@@ -1,4 +1,4 @@
-"""What the shell may complete: names of sources, sinks, views and record types."""
+"""What the shell may complete: names of sources, sinks, views, rules and record types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["record_types", "sinks", "sources", "views"]
+__all__ = ["record_types", "rules", "sinks", "sources", "views"]
 
 
 def sources(incomplete: str) -> list[tuple[str, str]]:
@@ -27,6 +27,11 @@ def sinks(incomplete: str) -> list[tuple[str, str]]:
 def views(incomplete: str) -> list[tuple[str, str]]:
     """Names of views, with what they hold."""
     return [(name, v.doc) for name, v in _plugins().views.items() if name.startswith(incomplete)]
+
+
+def rules(incomplete: str) -> list[tuple[str, str]]:
+    """Names of rules, with what they look for."""
+    return [(name, r.doc) for name, r in _plugins().rules.items() if name.startswith(incomplete)]
 
 
 def record_types(incomplete: str) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harvest.api.settings import structure
 from harvest.api.sink import PartFile, Sink
-from harvest.errors import DatasetError, UnknownTypeError, suggestion
+from harvest.errors import DatasetError, UnknownTypeError, UsageError, suggestion
+from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.drift import recorded_types
@@ -167,6 +168,31 @@ class Dataset:
         DatasetError when the dataset lacks what the report reads.
         """
         return build_report(self, name, settings)
+
+    def findings(
+        self,
+        rules: Iterable[str] | None = None,
+        *,
+        thresholds: Mapping[str, Mapping[str, float]] | None = None,
+        **settings: Any,
+    ) -> Verdict:
+        """What the rules of installed plugins conclude, each finding with its evidence.
+
+        rules: names of those to ask, all unless given.
+        thresholds: by rule and name, in place of the declared ones.
+        settings: of views, such as ``run``; each is passed to the views that have it.
+
+        Raises UsageError for an unknown rule or threshold, or a setting that no view has.
+        """
+        chosen = [self.plugins.rule(name) for name in rules or self.plugins.rules]
+        views = [self.plugins.views[r.view] for r in chosen if r.view in self.plugins.views]
+        for key in settings:
+            if not any(key in view.settings for view in views):
+                raise UsageError(
+                    f"no view that these rules look at has a setting {key!r}",
+                    remedy=suggestion(key, {name for view in views for name in view.settings}),
+                )
+        return evaluate(self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings)
 
     def sql(self, query: str) -> pl.DataFrame:
         """The result of an SQL query over record types and views as tables.

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import attrs
 import pluggy
 
+from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.api.spec import (
@@ -44,7 +45,7 @@ DISABLE_VARIABLE = "HARVEST_DISABLE_PLUGINS"
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
 
-S = TypeVar("S", SourceSpec, SinkSpec, EngineSpec, ReportSpec, CommandGroup, View)
+S = TypeVar("S", SourceSpec, SinkSpec, EngineSpec, ReportSpec, CommandGroup, View, Rule)
 
 
 @attrs.frozen
@@ -181,6 +182,11 @@ class PluginManager:
         return self._all("reports")
 
     @property
+    def rules(self) -> Mapping[str, Rule]:
+        """Declared rules by name."""
+        return self._all("rules")
+
+    @property
     def engines(self) -> Mapping[str, EngineSpec]:
         """Declared engines by name."""
         return self._all("engines")
@@ -209,6 +215,10 @@ class PluginManager:
     def report(self, name: str) -> ReportSpec:
         """The report of this name; raises UsageError or PluginError."""
         return self._by_name("report", self.reports, name)
+
+    def rule(self, name: str) -> Rule:
+        """The rule of this name; raises UsageError or PluginError."""
+        return self._by_name("rule", self.rules, name)
 
     def version_of(self, spec: SourceSpec | SinkSpec) -> str:
         """``distribution version`` of the plugin that declared ``spec``."""

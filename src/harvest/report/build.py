@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from harvest.errors import DatasetError, PluginError
+from harvest.findings import evaluate
 from harvest.model import record_type as declared
 from harvest.plugins.building import build, check_settings
 from harvest.plugins.registry import PluginManager
@@ -26,6 +27,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
 
     Raises UsageError for an unknown report or setting, DatasetError when the dataset holds none
     of the record types that it reads.  Where some are absent, a note of the report says so.
+    It begins with what the rules that name it conclude.
     """
     spec = dataset.plugins.report(name)
     check_settings("report", spec, settings)
@@ -46,8 +48,16 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
     sections = report.sections
     if gaps:
         sections += (Notes("not-in-the-dataset", gaps, title="Not in the dataset"),)
+    rules = [rule for rule in dataset.plugins.rules.values() if name in rule.reports]
     return attrs.evolve(
-        report, name=name, sections=sections, facts=(*report.facts, *_facts(dataset, settings))
+        report,
+        name=name,
+        sections=sections,
+        facts=(*report.facts, *_facts(dataset, settings)),
+        verdict=evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
+        if rules
+        else None,
+        location=str(dataset.sink.location),
     )
 
 

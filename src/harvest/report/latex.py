@@ -56,13 +56,14 @@ def escape(text: str) -> str:
 
 
 def to_latex(report: Report) -> str:
-    """All tables of a report, each a float, and its notes as lists."""
+    """All tables of a report, each a float, and its findings and notes as lists."""
     lines = [
         f"% {printable_line(report.title)}",
         r"% needs \usepackage{booktabs}, \usepackage{textcomp} and \usepackage[T1]{fontenc}",
         "",
     ]
-    for section in report.sections:
+    findings = [found.finding.text for found in report.verdict.found] if report.verdict else []
+    for section in (Notes("findings", findings, title="Findings"), *report.sections):
         if isinstance(section, Table):
             lines += [*_table(section, report.name), ""]
         elif isinstance(section, Notes) and section.items:

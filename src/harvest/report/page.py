@@ -33,6 +33,7 @@ def to_html(report: Report) -> str:
     page: str = template.render(
         report=report,
         sections=[_section(section, report) for section in report.sections],
+        evidence=_evidence(report),
         colours=COLOURS,
     )
     return page + "\n"
@@ -51,6 +52,23 @@ def _kinds(table: Table, texts: list[list[str]]) -> list[str]:
         "number" if right else "time" if time else "brief" if length <= BRIEF else ""
         for right, time, length in zip(numeric(table), timed, longest, strict=True)
     ]
+
+
+def _evidence(report: Report) -> list[dict[str, Any]]:
+    """For each finding, the command that gives its evidence, and a table of its first rows."""
+    shown = []
+    for number, found in enumerate(report.verdict.found if report.verdict else ()):
+        table = Table(f"finding-{number}", found.evidence.first)
+        texts = list(rows_of_text(table))
+        shown.append(
+            {
+                "found": found,
+                "command": found.evidence.command(report.location),
+                "names": found.evidence.first.columns,
+                "rows": [list(zip(row, _kinds(table, texts), strict=True)) for row in texts],
+            }
+        )
+    return shown
 
 
 def _section(section: Section, report: Report) -> dict[str, Any]:

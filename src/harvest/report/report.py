@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from harvest.errors import UsageError, suggestion
+from harvest.findings import Verdict
 
 from .latex import to_latex
 from .model import Plot, Section, Table, texts
@@ -30,6 +31,8 @@ class Report:
 
     The first table is the main one: it is what a single ``.csv`` holds.
     name, facts: the report's name, and what it was made from; set by ``Dataset.report``.
+    verdict, location: what rules concluded from what it shows, and the dataset where their
+        evidence lies; set by ``Dataset.report`` where rules name the report.
     """
 
     title: str
@@ -37,6 +40,8 @@ class Report:
     sections: tuple[Section, ...] = attrs.field(converter=_sections, default=())
     name: str = "report"
     facts: tuple[tuple[str, str], ...] = ()
+    verdict: Verdict | None = None
+    location: str = ""
 
     @sections.validator
     def _distinct(self, _: Any, value: tuple[Section, ...]) -> None:
@@ -60,7 +65,7 @@ class Report:
         """The report with one section alone; raises UsageError when it has none of this name."""
         for section in self.sections:
             if section.name == name:
-                return attrs.evolve(self, sections=(section,))
+                return attrs.evolve(self, sections=(section,), verdict=None)
         raise UsageError(
             f"report {self.name!r} has no section {name!r}",
             remedy=suggestion(name, (s.name for s in self.sections)),

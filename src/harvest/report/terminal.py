@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from harvest.findings import Verdict
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
@@ -21,29 +22,67 @@ from .model import Column, Notes, Plot, Table
 if TYPE_CHECKING:
     from .report import Report
 
-__all__ = ["show", "to_text"]
+__all__ = ["show", "show_verdict", "to_text"]
 
 
 def to_text(report: Report, width: int = 80) -> str:
     """The report as plain text, lines no longer than ``width``."""
     buffer = io.StringIO()
-    show(report, Console(file=buffer, width=width, color_system=None, legacy_windows=False))
+    console = Console(file=buffer, width=width, color_system=None, legacy_windows=False)
+    show(report, console, fold=True)
     lines = (line.rstrip() for line in buffer.getvalue().splitlines())
     return "\n".join(lines) + "\n"
 
 
-def show(report: Report, console: Console) -> None:
-    """Print the report: tables in full, plots as a line that says how to get them."""
+def show(report: Report, console: Console, *, fold: bool = False) -> None:
+    """Print the report: tables in full, plots as a line that says how to get them.
+
+    fold: break everything to the width, commands included.
+    """
     console.print(Text(printable_line(report.title), style="bold underline"))
     for paragraph in report.intro:
         console.print()
         console.print(Text(printable_line(paragraph)))
+    if report.verdict is not None:
+        console.print()
+        show_verdict(report.verdict, console, report.location, fold=fold)
     for section in report.sections:
         if isinstance(section, Table):
             _table(section, console)
         elif isinstance(section, Notes):
             _notes(section, console)
     _plots(report.plots, console)
+
+
+def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool = False) -> None:
+    """Print findings, the worst first, each with what to try and where its evidence is.
+
+    fold: break commands too, which are then no longer ready to be copied.
+    """
+    console.print(Text(verdict.summary(), style="bold"))
+    for found in verdict.found:
+        console.print()
+        severity = Text(f"{found.finding.severity.upper()}  ", style="bold")
+        console.print(severity + Text(printable_line(found.finding.text)))
+        _term("try", found.rule.advice, console)
+        command = printable_line(found.evidence.command(dataset))
+        if fold:
+            _term("see", command, console)
+        else:
+            console.print(Text("  see  ", style="dim") + Text(command), soft_wrap=True)
+        _term("rule", f"{found.rule.name}; rests on: {found.rule.reference}", console)
+    if verdict.unjudged:
+        console.print()
+    for gap in verdict.gaps():
+        console.print(Text(printable_line(f"Could not judge {gap}."), style="italic"))
+
+
+def _term(name: str, text: str, console: Console) -> None:
+    grid = RichTable.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True, width=6)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(f"  {name}", style="dim"), Text(printable_line(text)))
+    console.print(grid)
 
 
 def _table(table: Table, console: Console) -> None:

@@ -86,6 +86,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "title": report.title,
         "intro": list(report.intro),
         "made_from": dict(report.facts),
+        "verdict": None if report.verdict is None else report.verdict.to_dict(),
         "sections": [_section(section) for section in report.sections],
     }
 

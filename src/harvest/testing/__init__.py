@@ -3,8 +3,8 @@
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
 of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance`` and
 ``SinkConformance`` are tests of all that plugins promise, to be inherited.  ``check_golden``
-compares what a source gave with a file.  None of it needs pytest, which finds fixtures for the
-same things in ``harvest.testing.pytest_plugin``.
+compares what a source gave with a file; ``judge`` applies a rule to rows of its view.  None of it
+needs pytest, which finds fixtures for the same things in ``harvest.testing.pytest_plugin``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harvest.findings import judge
     from harvest.pipeline.collect import Collected, collect, collect_partition
 
     from .golden import check_golden, check_schemas
@@ -31,6 +32,7 @@ _HOMES = {
     "check_schemas": ".golden",
     "collect": "harvest.pipeline.collect",
     "collect_partition": "harvest.pipeline.collect",
+    "judge": "harvest.findings",
 }
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "check_schemas",
     "collect",
     "collect_partition",
+    "judge",
 ]
 
 

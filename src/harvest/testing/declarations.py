@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import polars as pl
 
+from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import PluginError
@@ -30,11 +32,30 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
     for kind, attribute in (
         ("views", "build"),
         ("reports", "build"),
+        ("rules", "judge"),
         ("engines", "factory"),
         ("commands", "app"),
     ):
         for spec in owned(plugins, kind, name):
             problems += _check_target(spec, attribute)
+    for rule in owned(plugins, "rules", name):
+        problems += _check_rule(plugins, rule)
+    return problems
+
+
+def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
+    problems = []
+    if rule.view not in plugins.views:
+        problems.append(f"{rule.name}: there is no view {rule.view!r}")
+    problems += [
+        f"{rule.name}: there is no report {name!r}"
+        for name in rule.reports
+        if name not in plugins.reports
+    ]
+    try:
+        pl.sql_expr(rule.condition({name: t.value for name, t in rule.thresholds.items()}))
+    except (KeyError, pl.exceptions.PolarsError) as error:
+        problems.append(f"{rule.name}: {rule.where!r} is not a condition: {error}")
     return problems
 
 

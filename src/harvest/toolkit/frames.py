@@ -1,10 +1,37 @@
-"""Types of polars frames that become tables of record types."""
+"""Frames of polars: types of columns that become tables, and conditions written in SQL."""
 
 from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["TEXT_MAP"]
+from harvest.errors import UsageError, suggestion
+
+__all__ = ["TEXT_MAP", "condition"]
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 """How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""
+
+
+def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
+    """An SQL condition over the columns of a frame: ``state = 'lost' and bytes > 1e9``.
+
+    Raises UsageError where it is not one, or names a column that the frame does not have.
+    """
+    schema = frame.collect_schema()
+    try:
+        expression = pl.sql_expr(sql)
+        for name in expression.meta.root_names():
+            if name not in schema:
+                raise UsageError(
+                    f"there is no column {name!r}", where=sql, remedy=suggestion(name, schema)
+                )
+        kind = pl.LazyFrame(schema=schema).select(expression).collect_schema().dtypes()
+    except pl.exceptions.PolarsError as error:
+        raise UsageError(
+            f"this is not a condition: {error}",
+            where=sql,
+            remedy="write SQL such as: user = 'ada' and bytes > 1e9",
+        ) from error
+    if kind != [pl.Boolean]:
+        raise UsageError("this is not a condition", where=sql, remedy="compare something")
+    return expression

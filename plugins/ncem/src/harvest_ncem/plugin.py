@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest import ReportSpec, SourceSpec, View, hookimpl
+from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+
+from .rules import RULES
 
 harvest_api = 1
 
@@ -94,3 +96,9 @@ def harvest_reports() -> Iterable[ReportSpec]:
             settings=_SETTINGS,
         )
     ]
+
+
+@hookimpl
+def harvest_rules() -> Iterable[Rule]:
+    """Whether the study's times can be trusted, and what was left out of it."""
+    return RULES

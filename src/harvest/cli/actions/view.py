@@ -13,6 +13,7 @@ from harvest.dataset import open as open_dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError
 from harvest.plugins.registry import manager
+from harvest.toolkit.frames import condition
 
 __all__ = ["show_view"]
 
@@ -25,6 +26,7 @@ def show_view(
     dataset: Path | None,
     output: Path | None,
     settings: list[str] | None,
+    where: str | None,
     rows: int | None,
     *,
     json: bool,
@@ -36,6 +38,8 @@ def show_view(
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     frame = open_dataset(dataset).view(name, **key_values(settings))
+    if where is not None:
+        frame = frame.filter(condition(where, frame))
     if output is not None:
         count = export(frame if rows is None else frame.head(rows), output, text=spec.text)
         print(f"{how_many(count, 'row')} of {name} written to {output}")

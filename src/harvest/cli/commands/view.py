@@ -37,6 +37,13 @@ def view(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the view. Repeatable."),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SQL",
+            help="Only rows for which this holds: \"state = 'lost' and nbytes > 1e9\".",
+        ),
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option(
@@ -52,4 +59,4 @@ def view(
         return list_views(json=json)
     from harvest.cli.actions.view import show_view  # late: help needs none of it
 
-    return show_view(name, dataset, output, settings, rows, json=json)
+    return show_view(name, dataset, output, settings, where, rows, json=json)

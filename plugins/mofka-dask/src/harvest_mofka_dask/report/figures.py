@@ -11,7 +11,6 @@ __all__ = [
     "COLOURS",
     "INK",
     "OTHER",
-    "bytes_in_words",
     "name_workers",
     "shades",
     "short",
@@ -31,7 +30,6 @@ OTHER: Final = "C5"
 """Colour of all prefixes beyond those."""
 
 LABELLED: Final = 36
-UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def time_per_cell(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
@@ -81,15 +79,3 @@ def short(worker: str | None) -> str:
         return "not recorded"
     name = worker.rpartition("://")[2]
     return name if len(name) <= 24 else f"{name[:11]}…{name[-12:]}"
-
-
-def bytes_in_words(size: float) -> str:
-    """987 bytes, 5.24 MB: in powers of 1000, three digits."""
-    value = float(size)
-    for unit in UNITS:
-        if value < 999.5 or unit == UNITS[-1]:
-            break
-        value /= 1000
-    if unit == UNITS[0]:
-        return f"{value:.0f} {unit}"
-    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"

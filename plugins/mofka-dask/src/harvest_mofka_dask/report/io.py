@@ -9,11 +9,11 @@ import polars as pl
 
 from harvest import UsageError
 from harvest.report import Column, Notes, Section, Table
+from harvest.toolkit.amounts import bytes_in_words
 
 from ..io.ties import runs_of_logs
 from ..trace.view import segments_of
 from ..views.runs import choose_runs
-from .figures import bytes_in_words
 from .io_plot import io_over_time, io_plot
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from harvest.report import Plot
-
-from .figures import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words
 
 __all__ = ["IO_BINS", "IoOverTime", "io_over_time", "io_plot"]
 

@@ -8,13 +8,13 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.report import Column, Notes, Report, Section, Table
+from harvest.toolkit.amounts import bytes_in_words
 
 from ..frames import Frames, known_sum, load
 from ..trace.tasks import place_tasks
 from ..trace.tracks import microseconds_since
 from ..views.executions import EXECUTION_TYPES, executions
 from ..views.runs import choose_run
-from .figures import bytes_in_words
 from .io import RunIo, io_sections, io_sentence, run_io, traced_by_task
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_of, pairs_table

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from harvest.report import Column, Plot, Table
+from harvest.toolkit.amounts import bytes_in_words
 
 from ..frames import moved_bytes
-from .figures import INK, bytes_in_words, shades, short
+from .figures import INK, shades, short
 
 __all__ = ["CLIENT", "matrix", "pairs_of", "pairs_table"]
 

@@ -1,0 +1,89 @@
+"""Rules: what a plugin concludes from its views, each with the evidence for it.
+
+A rule looks at one view.  Its condition chooses rows of that view, and its judgement turns the
+chosen rows into findings: sentences for people, with the numbers in them.  The evidence of a
+finding is therefore always a view and a condition that gives those rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["SEVERITIES", "Finding", "Rule", "Severity", "Threshold"]
+
+Severity: TypeAlias = Literal["high", "medium", "low"]
+
+SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
+"""The worst first."""
+
+
+@attrs.frozen
+class Threshold:
+    """A number that a rule decides by, and that a user may set.
+
+    value: the default.
+    doc: what it means, with its unit.
+    """
+
+    value: float
+    doc: str
+
+
+@attrs.frozen
+class Finding:
+    """One conclusion of a rule.
+
+    severity: ``high`` for what costs much or puts results in doubt, ``medium`` for what is worth
+        a change, ``low`` for what is good to know.
+    text: one plain sentence with the numbers in it.
+    where: values by column that choose this finding's rows among those of its rule; none where
+        all of them are its evidence.
+    """
+
+    severity: Severity = attrs.field(validator=attrs.validators.in_(SEVERITIES))
+    text: str
+    where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Rule:
+    """Declares a rule.
+
+    name: ``family.rule`` (``io.small_requests``).
+    doc: what it looks for and why that matters, in one or two sentences.
+    view: the view that it looks at; with ``settings``, where that view takes some.
+    where: an SQL condition over the view's columns that chooses the rows to judge.  A threshold
+        stands in braces: ``requests >= {requests} and small > {share} * requests``.
+    columns: of the view: what ``judge`` reads and the evidence shows, the most telling first.
+    judge: callable, or ``module:function`` imported on first use.  It takes a polars frame of the
+        chosen rows with these columns (at least one row), the number of all rows of the view, and
+        the thresholds by name, and gives findings.
+    advice: what to try.
+    reference: what the rule and its thresholds rest on: a document, a paper, another tool.
+    thresholds: by name.
+    requires: record types without which it cannot judge, beyond what the view needs.
+    reports: names of the reports that begin with its findings.
+    """
+
+    name: str
+    doc: str
+    view: str
+    where: str
+    columns: tuple[str, ...]
+    judge: Callable[..., Iterable[Finding]] | str
+    advice: str
+    reference: str
+    thresholds: Mapping[str, Threshold] = attrs.field(factory=dict)
+    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    requires: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+
+    def condition(self, thresholds: Mapping[str, float]) -> str:
+        """Its condition with these numbers for its thresholds."""
+        return self.where.format(**{name: f"{value:g}" for name, value in thresholds.items()})

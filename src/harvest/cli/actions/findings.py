@@ -1,0 +1,69 @@
+"""``harvest findings``: what rules conclude from a dataset, and the rules themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harvest.cli.settings import key_values
+from harvest.cli.tables import print_json, print_table
+from harvest.dataset import open as open_dataset
+from harvest.plugins.registry import manager
+from harvest.report.terminal import show_verdict
+
+__all__ = ["list_rules", "show_findings"]
+
+
+def show_findings(
+    dataset: Path, rules: list[str] | None, settings: list[str] | None, *, json: bool
+) -> int:
+    """Print what the rules conclude from a dataset."""
+    thresholds: dict[str, dict[str, Any]] = {}
+    of_views: dict[str, str] = {}
+    for key, value in key_values(settings).items():
+        rule, dot, name = key.rpartition(".")
+        if dot:
+            thresholds.setdefault(rule, {})[name] = value
+        else:
+            of_views[key] = value
+    verdict = open_dataset(dataset).findings(rules, thresholds=thresholds, **of_views)
+    if json:
+        print_json(verdict.to_dict())
+    else:
+        show_verdict(verdict, Console(highlight=False), str(dataset))
+    return 0
+
+
+def list_rules(names: list[str] | None, *, json: bool) -> int:
+    """Print the rules of all plugins, or those of these names, with their thresholds."""
+    rules = [manager().rule(name) for name in names or manager().rules]
+    if json:
+        print_json(
+            [
+                {
+                    "name": rule.name,
+                    "doc": rule.doc,
+                    "view": rule.view,
+                    "where": rule.where,
+                    "thresholds": {
+                        name: {"value": threshold.value, "doc": threshold.doc}
+                        for name, threshold in rule.thresholds.items()
+                    },
+                    "advice": rule.advice,
+                    "reference": rule.reference,
+                    "reports": list(rule.reports),
+                }
+                for rule in rules
+            ]
+        )
+        return 0
+    print_table(
+        ("rule", "what it looks for", "thresholds"),
+        [
+            (rule.name, rule.doc, ", ".join(f"{n} {t.value:g}" for n, t in rule.thresholds.items()))
+            for rule in rules
+        ],
+    )
+    return 0

@@ -1,0 +1,108 @@
+"""Conclusions with their evidence, and the verdict that they make together."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest.api.rule import SEVERITIES, Finding, Rule
+from harvest.toolkit.amounts import count_in_words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Evidence", "Found", "Verdict"]
+
+
+@attrs.frozen(eq=False)
+class Evidence:
+    """The rows of a view that a finding rests on.
+
+    where: the SQL condition that chooses them; settings: of the view.
+    rows: how many there are; first: some of them, with the rule's columns.
+    """
+
+    view: str
+    where: str
+    settings: Mapping[str, Any]
+    rows: int
+    first: pl.DataFrame
+
+    def command(self, dataset: str) -> str:
+        """The command that shows the rows of a dataset."""
+        words = ["harvest", "view", self.view, dataset]
+        words += [f"--set={key}={value}" for key, value in self.settings.items()]
+        return f"{shlex.join(words)} --where {_quoted(self.where)}"
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """A finding of a rule, with its evidence."""
+
+    rule: Rule
+    finding: Finding
+    evidence: Evidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, without the rows themselves."""
+        return {
+            "rule": self.rule.name,
+            "severity": self.finding.severity,
+            "text": self.finding.text,
+            "advice": self.rule.advice,
+            "view": self.evidence.view,
+            "settings": {key: str(value) for key, value in self.evidence.settings.items()},
+            "where": self.evidence.where,
+            "rows": self.evidence.rows,
+            "reference": self.rule.reference,
+        }
+
+
+@attrs.frozen(eq=False)
+class Verdict:
+    """What a set of rules concluded.
+
+    found: the worst first.
+    passed: names of rules that looked and found nothing.
+    unjudged: names of rules that could not look, each with the reason.
+    """
+
+    found: tuple[Found, ...] = ()
+    passed: tuple[str, ...] = ()
+    unjudged: tuple[tuple[str, str], ...] = ()
+
+    def summary(self) -> str:
+        """One sentence: ``3 findings: 1 high, 2 medium; 12 rules found nothing.``"""
+        severities = [found.finding.severity for found in self.found]
+        counts = [f"{severities.count(s)} {s}" for s in SEVERITIES if s in severities]
+        said = "No finding"
+        if counts:
+            said = f"{count_in_words(len(severities), 'finding')}: {', '.join(counts)}"
+        if self.passed:
+            said += f"; {count_in_words(len(self.passed), 'rule')} found nothing"
+        if self.unjudged:
+            said += f"; {count_in_words(len(self.unjudged), 'rule')} could not judge"
+        return said + "."
+
+    def gaps(self) -> list[str]:
+        """Why rules could not judge, each reason once, with the rules it stopped."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.unjudged:
+            by_reason.setdefault(reason, []).append(name)
+        return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "findings": [found.to_dict() for found in self.found],
+            "passed": list(self.passed),
+            "unjudged": [{"rule": name, "reason": reason} for name, reason in self.unjudged],
+        }
+
+
+def _quoted(condition: str) -> str:
+    """A condition as a word for the shell, in double quotes where these change nothing in it."""
+    return shlex.quote(condition) if set(condition) & set('"$`\\!') else f'"{condition}"'

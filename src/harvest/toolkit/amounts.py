@@ -1,0 +1,44 @@
+"""Amounts in the words of a sentence: bytes, durations, shares and counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]
+
+_BYTES: Final = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def bytes_in_words(size: float) -> str:
+    """987 bytes, 5.24 MB: in powers of 1000, three digits."""
+    value = float(size)
+    for unit in _BYTES:
+        if value < 999.5 or unit == _BYTES[-1]:
+            break
+        value /= 1000
+    if unit == _BYTES[0]:
+        return f"{value:.0f} {unit}"
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """A duration in the largest unit that fits: 3.2 ms, 42 s, 3.5 min, 1.2 h, 4.0 d."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:,.1f} {unit}"
+    if seconds and seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    return f"{seconds:.3g} s"
+
+
+def share_in_words(share: float) -> str:
+    """A share of 1 in percent: 37 %, 4.2 %, 0.03 %; what is not all is not called 100 %."""
+    percent = 100 * share
+    if percent >= 10:
+        return f"{min(percent, 99.9):.3g} %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
+    return f"{percent:.2g} %"
+
+
+def count_in_words(number: int, word: str, plural: str | None = None) -> str:
+    """A count with its word: 1 file, 1,204 files, 2 entries."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"

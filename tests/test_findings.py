@@ -1,0 +1,248 @@
+"""What rules conclude from a dataset: findings with their evidence, on every way they are shown."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import harvest
+from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
+from harvest.errors import PluginError
+from harvest.findings import Verdict
+from harvest.plugins.registry import PluginManager
+from harvest.report import Notes, Report
+from harvest.testing import judge
+
+harvest_api = 1
+
+WASTED = pl.DataFrame(
+    {
+        "user": ["ada", "ada", "o'neil", "tim"],
+        "day": ["mon", "tue", "mon", "mon"],
+        "wasted": [7.5, 3.0, 9.0, 0.5],
+    }
+)
+
+
+def wasted(dataset, *, day=None):
+    """Hours that users wasted, by day."""
+    return WASTED.lazy() if day is None else WASTED.lazy().filter(pl.col("day") == day)
+
+
+def one_each(rows, total, *, hours):
+    """A finding per user."""
+    for user, lost in rows.group_by("user", maintain_order=True).agg(pl.sum("wasted")).iter_rows():
+        text = f"{user} wasted {lost:g} h ({rows.height} of {total} rows are over {hours:g} h)."
+        yield Finding("high" if lost > 9.5 else "medium", text, {"user": user})
+
+
+RULE = Rule(
+    name="test.waste",
+    doc="Users whose jobs wasted hours.",
+    view="test.wasted",
+    where="wasted > {hours}",
+    columns=("user", "wasted"),
+    judge=one_each,
+    advice="Ask for less.",
+    reference="this test",
+    thresholds={"hours": Threshold(1, "hours that may be wasted")},
+    reports=("test.page",),
+)
+BLIND = Rule(
+    name="test.blind",
+    doc="Needs what is never there.",
+    view="test.wasted",
+    where="wasted > 0",
+    columns=("wasted",),
+    judge=one_each,
+    advice="",
+    reference="",
+    requires=("nobody.writes_this",),
+    reports=("test.page",),
+)
+
+
+@hookimpl
+def harvest_views():
+    return [View(name="test.wasted", doc="Waste.", build=wasted, settings={"day": "of the week"})]
+
+
+@hookimpl
+def harvest_rules():
+    return [RULE, BLIND]
+
+
+@hookimpl
+def harvest_reports():
+    return [
+        ReportSpec(
+            name="test.page",
+            doc="A page.",
+            build=lambda dataset, day=None: Report("Waste", sections=[Notes("n", ["All."])]),
+            settings={"day": "of the week"},
+        )
+    ]
+
+
+@pytest.fixture(scope="module")
+def location(tmp_path_factory) -> Path:
+    """A dataset with a few rows: what is in it does not matter to these rules."""
+    folder = tmp_path_factory.mktemp("findings")
+    (folder / "scan_times_1_2.csv").write_text("scan,id\n")
+    (folder / "sacct.txt").write_text("JobID|State\n1|COMPLETED\n")
+    harvest.run([f"slurm:{folder / 'sacct.txt'}"], f"parquet:{folder / 'out'}", workers=1)
+    return folder / "out"
+
+
+@pytest.fixture
+def dataset(location):
+    """The same, opened with this module's rules beside core and parquet."""
+    points = [
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
+        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
+        EntryPoint("slurm", "harvest_slurm.plugin", "harvest"),
+        EntryPoint("mine", __name__, "harvest"),
+    ]
+    return harvest.open(location, plugins=PluginManager(points, disabled=""))
+
+
+def texts(verdict: Verdict) -> list[str]:
+    return [found.finding.text for found in verdict.found]
+
+
+def test_a_rule_gives_sentences_the_worst_first_and_evidence_that_gives_their_rows_again(dataset):
+    verdict = dataset.findings(["test.waste", "test.blind"])
+
+    assert texts(verdict) == [
+        "ada wasted 10.5 h (3 of 4 rows are over 1 h).",
+        "o'neil wasted 9 h (3 of 4 rows are over 1 h).",
+    ]
+    assert [found.finding.severity for found in verdict.found] == ["high", "medium"]
+    for found, rows in zip(verdict.found, (2, 1), strict=True):
+        evidence = found.evidence
+        shown = dataset.view(evidence.view).filter(pl.sql_expr(evidence.where)).collect()
+        assert shown.select("user", "wasted").equals(evidence.first)
+        assert shown.height == evidence.rows == rows
+    assert verdict.unjudged == (("test.blind", "the dataset holds no nobody.writes_this"),)
+    assert verdict.summary() == "2 findings: 1 high, 1 medium; 1 rule could not judge."
+
+
+def test_thresholds_and_settings_of_views_are_the_user_s(dataset):
+    strict = dataset.findings(["test.waste"], thresholds={"test.waste": {"hours": 8}})
+    monday = dataset.findings(["test.waste"], day="mon")
+
+    assert texts(strict) == ["o'neil wasted 9 h (1 of 4 rows are over 8 h)."]
+    assert texts(monday)[0] == "ada wasted 7.5 h (2 of 3 rows are over 1 h)."
+    assert "--set=day=mon" in monday.found[0].evidence.command("out")
+    nothing = dataset.findings(["test.waste"], thresholds={"test.waste": {"hours": 100}})
+    assert (nothing.found, nothing.passed) == ((), ("test.waste",))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda d: d.findings(["test.wast"]), "there is no rule 'test.wast'"),
+        (lambda d: d.findings(["test.waste"], month="may"), "no view .* has a setting 'month'"),
+        (
+            lambda d: d.findings(thresholds={"test.waste": {"hour": 1}}),
+            "rule 'test.waste' has no threshold 'hour'",
+        ),
+        (
+            lambda d: d.findings(thresholds={"test.waste": {"hours": "many"}}),
+            "test.waste.hours: 'many' is not a number",
+        ),
+    ],
+)
+def test_what_does_not_exist_is_refused(dataset, ask, message):
+    with pytest.raises(UsageError, match=message):
+        ask(dataset)
+
+
+def test_a_finding_without_evidence_is_its_rule_s_defect():
+    def invented(rows, total, *, hours):
+        yield Finding("low", "Somebody wasted much.", {"user": "nobody"})
+
+    with pytest.raises(PluginError, match="found what no row"):
+        judge(harvest_evolved(judge=invented), WASTED)
+
+
+def harvest_evolved(**changes) -> Rule:
+    """The rule with something else in it."""
+    known = {name: getattr(RULE, name) for name in Rule.__slots__ if name != "__weakref__"}
+    return Rule(**{**known, **changes})
+
+
+def test_a_rule_is_tried_on_rows_of_its_view_alone():
+    found = judge(RULE, WASTED, hours=8.9)
+
+    assert [f.finding.text for f in found] == ["o'neil wasted 9 h (1 of 4 rows are over 8.9 h)."]
+    assert judge(RULE, WASTED, hours=9) == []
+
+
+def test_a_report_begins_with_the_findings_of_the_rules_that_name_it(dataset):
+    report = dataset.report("test.page", day="mon")
+
+    assert texts(report.verdict) == [
+        "ada wasted 7.5 h (2 of 3 rows are over 1 h).",
+        "o'neil wasted 9 h (2 of 3 rows are over 1 h).",
+    ]
+    for shown in (report.text(60), report.html(), report.latex()):
+        assert shown.index("ada wasted 7.5 h") < shown.index("All.")
+    assert report.to_dict()["verdict"]["findings"][0]["rule"] == "test.waste"
+    assert max(map(len, report.text(60).splitlines())) <= 60
+    assert "&#39;" in report.html()  # o'neil, and the quotes of the condition
+    assert report.only("n").verdict is None
+
+
+def test_machines_read_findings_as_a_view(dataset):
+    found = dataset.view("findings").collect()
+
+    assert found["rule"].to_list() == ["test.waste", "test.waste"]
+    assert found["where"][1] == "(wasted > 1) and \"user\" = 'o''neil'"
+    assert json.loads(found["settings"][0]) == {}
+
+
+def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
+    def said(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
+        )
+
+    listed = json.loads(said("findings", "--json").stdout)
+    verdict = json.loads(said("findings", str(location), "--json").stdout)
+    unknown = said("findings", str(location), "--rule", "slurm.nothing_like_this")
+
+    assert {"name", "doc", "view", "where", "thresholds"} <= set(listed[0])
+    judged = {f["rule"] for f in verdict["findings"]} | set(verdict["passed"])
+    assert judged | {r["rule"] for r in verdict["unjudged"]} == {r["name"] for r in listed}
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    for found in verdict["findings"]:  # what is printed as evidence can be run
+        words = shlex.split(f"view {found['view']} {location} --json --where")
+        rows = said(*words, found["where"]).stdout.splitlines()
+        assert len(rows) == found["rows"]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("usr = 'ada'", "there is no column 'usr'; did you mean 'user'"),
+        ("user =", "this is not a condition"),
+        ("req_cpus + 1", "this is not a condition; compare something"),
+        ("'a'", "this is not a condition; compare something"),
+    ],
+)
+def test_a_condition_that_is_none_is_refused(location, where, message):
+    words = ["view", "slurm.jobs", str(location), "--where", where]
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert message in done.stderr.replace("\n", " ")
