@@ -49,6 +49,20 @@ def harvest_views() -> Iterable[View]:
             "first, with the view and the condition that give its evidence.",
             build="harvest.builtin.findings:findings",
         ),
+        View(
+            name="run.chain",
+            doc="Links across sources, from batch job to Dask run, process, Darshan log, file and "
+            "GPFS entry, and from scan to Distiller, Slurm job and file: how each was made, and "
+            "how sure it is.",
+            build="harvest.builtin.chain:chain",
+        ),
+        View(
+            name="run.lineage",
+            doc="One row per file of a Darshan log: the process, run and job that used it, and "
+            "the file's entry in the latest scan.",
+            build="harvest.builtin.chain:lineage",
+            requires=("darshan.file",),
+        ),
     ]
 
 

@@ -1,0 +1,58 @@
+"""Links from Darshan's logs to files, and from files to the entries of GPFS scans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from .links import CERTAIN, LIKELY, POSSIBLE, links, rows
+
+if TYPE_CHECKING:
+    from harvest.api.view import DatasetReader
+
+__all__ = ["entries_of_files", "files_of_logs"]
+
+_TIME: Final = pl.Datetime("us", "UTC")
+_NAME: Final = {"record_id": pl.UInt64(), "path": pl.String(), "origin": pl.String()}
+_ENTRY: Final = {
+    "path": pl.String(),
+    "inode": pl.UInt64(),
+    "generation": pl.Int64(),
+    "create_time": _TIME,
+    "scan_time": _TIME,
+}
+
+
+def files_of_logs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
+    """Links ``log to file``: the names that a log gives its records."""
+    files = rows(dataset, "darshan.file", _NAME).rename({"origin": "log"})
+    yield links(files, "log to file", how="name record of the log", sure=CERTAIN)
+
+
+def entries_of_files(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
+    """Links ``file to entry``: the same path, in each scan that lists it.
+
+    An entry that was made after the last log with this path ended may be another file of the
+    name: such a link is possible, not likely.
+    """
+    if "gpfs.file" not in dataset or "darshan.file" not in dataset:
+        return
+    ended = rows(dataset, "darshan.job", {"end_time": _TIME, "origin": pl.String()})
+    used = (
+        rows(dataset, "darshan.file", _NAME)
+        .join(ended, on="origin", how="left")
+        .group_by("path")
+        .agg(pl.col("end_time").max())
+    )
+    entries = rows(dataset, "gpfs.file", _ENTRY).join(used, on="path")
+    made_since = pl.col("create_time") > pl.col("end_time")
+    yield links(
+        entries,
+        "file to entry",
+        how=pl.when(made_since)
+        .then(pl.lit("same path; the entry was made after the last log of it"))
+        .otherwise(pl.lit("same path")),
+        sure=pl.when(made_since).then(pl.lit(POSSIBLE)).otherwise(pl.lit(LIKELY)),
+    )

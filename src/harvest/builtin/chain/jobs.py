@@ -1,0 +1,198 @@
+"""Links between batch jobs and what ran in them: Dask runs, and programs with Darshan logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from .hosts import expand, short
+from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, directory_of, links, rows
+
+if TYPE_CHECKING:
+    from harvest.api.view import DatasetReader
+
+    from .runs import Runs
+
+__all__ = ["jobs_of_logs", "jobs_of_runs"]
+
+JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
+"""Variables in which a batch system gives a job its id."""
+
+JOB_OUTPUT: Final = r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)[^/]*)$"
+"""Names of the files that take a job's output: PBS's ``1873179.host.OU`` and ``name.o1873179``,
+Slurm's ``slurm-1873179.out``."""
+
+_TIME: Final = pl.Datetime("us", "UTC")
+_JOB: Final = {
+    "cluster": pl.String(),
+    "job_id_raw": pl.Int64(),
+    "start_time": _TIME,
+    "end_time": _TIME,
+    "node_list": pl.String(),
+}
+_LOG: Final = {
+    "job_id": pl.Int64(),
+    "pid": pl.Int64(),
+    "start_time": _TIME,
+    "end_time": _TIME,
+    "origin": pl.String(),
+}
+_SLACK: Final = pl.duration(minutes=5)
+"""By how much the clocks of a job and of what ran in it may differ."""
+
+
+def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
+    """Links ``job to run``.
+
+    A run is its job's where both know the job's id: from a process's environment, from the name
+    of the file that took the job's output, or from a Darshan log within the run.  Where no record
+    of a run has an id, it is the job's that had its hosts at its time.
+    """
+    known = _job_ids(dataset, runs)
+    jobs = rows(dataset, "slurm.job", _JOB).rename({"job_id_raw": "job_id"})
+    by_id = _fitting(known.lazy(), jobs).join(runs.frame.lazy(), on="run", how="left")
+    by_id = by_id.filter(
+        pl.col("start_time").is_null()
+        | pl.col("first_time").is_null()
+        | _at_once("first_time", "last_time")
+    )
+    named = known.lazy().join(by_id.drop("how"), on=["run", "job_id"], how="left")
+    several = pl.len().over("run", "job_id").cast(pl.Int64)
+    yield links(
+        named.with_columns(candidates=several),
+        "job to run",
+        how=pl.col("how"),
+        sure=by_candidates(CERTAIN),
+        candidates=pl.col("candidates"),
+        found=pl.col("start_time").is_not_null(),
+    )
+    nameless = runs.frame.join(known, on="run", how="anti")
+    if nameless.height and "slurm.job" in dataset:
+        yield _by_host_and_time(nameless, runs.hosts, jobs)
+
+
+def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.LazyFrame]:
+    """Links ``job to log``: Darshan's logs outside of Dask runs, by the job's id in the log.
+
+    placed: logs (column log) within Dask runs, whose job the run's link names.
+    """
+    # without a batch system, Darshan writes the process's id in the job id's place
+    logs = (
+        rows(dataset, "darshan.job", _LOG)
+        .filter(pl.col("job_id") != pl.col("pid").fill_null(-1))
+        .rename({"origin": "log", "start_time": "first_time", "end_time": "last_time"})
+        .join(placed.lazy(), on="log", how="anti")
+    )
+    jobs = rows(dataset, "slurm.job", _JOB).rename({"job_id_raw": "job_id"})
+    fits = _fitting(logs, jobs).filter(_at_once("first_time", "last_time"))
+    named = logs.join(fits.select("log", "cluster", "start_time"), on="log", how="left")
+    yield links(
+        named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)),
+        "job to log",
+        how="job id in the log, and its time",
+        sure=by_candidates(CERTAIN),
+        candidates=pl.col("candidates"),
+        found=pl.col("start_time").is_not_null(),
+    )
+
+
+def _job_ids(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
+    """Ids of jobs that records of runs hold: run, job_id, how; each once, the surest way first."""
+    variables = rows(
+        dataset,
+        "run.environment",
+        {"name": pl.String(), "value": pl.String(), "origin": pl.String()},
+    ).filter(pl.col("name").is_in(JOB_VARIABLES))
+    found = [
+        variables.select(
+            run=directory_of(pl.col("origin")),
+            job_id=pl.col("value").str.extract(r"^(\d{1,18})").cast(pl.Int64),
+            how=pl.concat_str("name", pl.lit(" in a process's environment")),
+        )
+    ]
+    for record_type in ("run.software", "run.directive", "run.config", "dask.log_event"):
+        origins = rows(dataset, record_type, {"origin": pl.String()}).unique()
+        number = pl.col("origin").str.extract_groups(JOB_OUTPUT)
+        found.append(
+            origins.select(
+                run=directory_of(pl.col("origin")),
+                job_id=pl.coalesce(number.struct.field(str(n)) for n in (1, 2, 3)).cast(
+                    pl.Int64, strict=False
+                ),
+                how=pl.lit("number in the name of the job's output file"),
+            )
+        )
+    logs = rows(dataset, "darshan.job", _LOG).filter(
+        pl.col("job_id") != pl.col("pid").fill_null(-1)
+    )
+    found.append(
+        logs.join(runs.logs.lazy(), left_on="origin", right_on="log").select(
+            "run", "job_id", how=pl.lit("job id in a Darshan log of the run")
+        )
+    )
+    return (
+        pl.concat(found)
+        .drop_nulls()
+        .filter(pl.col("run").is_in(runs.frame["run"].to_list()))
+        .unique(["run", "job_id"], keep="first", maintain_order=True)
+        .collect()
+    )
+
+
+def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
+    """Each row with the jobs of its id; the runs of a requeued job are one, from first to last."""
+    whole = jobs.group_by("cluster", "job_id").agg(
+        pl.col("start_time").min(),
+        # a run without an end goes on
+        pl.when(pl.col("end_time").null_count() == 0)
+        .then(pl.col("end_time").max())
+        .alias("end_time"),
+    )
+    return left.join(whole, on="job_id")
+
+
+def _at_once(first: str, last: str) -> pl.Expr:
+    """Whether a job's time and another overlap; a missing end goes on for ever."""
+    ends = pl.col("end_time").is_null() | (pl.col(first) <= pl.col("end_time") + _SLACK)
+    begins = pl.coalesce(last, first) >= pl.col("start_time") - _SLACK
+    return ends & begins
+
+
+def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
+    """Links of runs to the jobs that had all their known hosts at their time."""
+    timed = runs.drop_nulls("first_time")
+    near = (
+        jobs.drop_nulls(["start_time", "node_list"])
+        .join(timed.lazy(), how="cross")
+        .filter(_at_once("first_time", "last_time"))
+        .select("cluster", "job_id", "node_list", "run")
+        .unique()
+        .collect(engine="streaming")
+    )
+    lists = near["node_list"].unique().to_list()
+    nodes = pl.DataFrame(
+        {"node_list": lists, "host": [expand(text) for text in lists]},
+        schema={"node_list": pl.String, "host": pl.List(pl.String)},
+    ).explode("host")
+    theirs = hosts.select("run", short(pl.col("host")).alias("host")).drop_nulls().unique()
+    counted = theirs.with_columns(wanted=pl.len().over("run"))
+    fits = (
+        near.join(nodes, on="node_list")
+        .with_columns(short(pl.col("host")))
+        .unique(["cluster", "job_id", "run", "host"])
+        .join(counted, on=["run", "host"])
+        .group_by("cluster", "job_id", "run")
+        .agg(shared=pl.len(), wanted=pl.col("wanted").first())
+        .filter(pl.col("shared") == pl.col("wanted"))
+        .with_columns(candidates=pl.len().over("run").cast(pl.Int64))
+        .sort("run", "cluster", "job_id")
+    )
+    return links(
+        fits.lazy(),
+        "job to run",
+        how="the run's hosts and time",
+        sure=pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(LIKELY)),
+        candidates=pl.col("candidates"),
+    )

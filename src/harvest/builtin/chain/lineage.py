@@ -1,0 +1,84 @@
+"""The view ``run.lineage``: each file with the log, process, run and job that used it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from .files import entries_of_files, files_of_logs
+from .jobs import jobs_of_logs, jobs_of_runs
+from .links import LINK, SURE
+from .runs import processes_and_logs, runs_of
+
+if TYPE_CHECKING:
+    from harvest.dataset import Dataset
+
+__all__ = ["lineage"]
+
+
+def lineage(dataset: Dataset) -> pl.LazyFrame:
+    """One row per file of a Darshan log, with the links of ``run.chain`` followed to its job.
+
+    Columns: cluster and job_id, run, process with host and pid, log, record_id, path, inode and
+    generation of the path's entry in the latest scan that lists it, and sure, that of the
+    least sure link followed.  Where several jobs or processes fit a log, theirs are null: the
+    links of ``run.chain`` name the candidates.
+    """
+    runs = runs_of(dataset, frozenset(dataset.views()))
+    near = pl.concat(
+        [
+            pl.LazyFrame(schema=LINK),
+            *jobs_of_runs(dataset, runs),
+            *processes_and_logs(dataset, runs),
+            *jobs_of_logs(dataset, runs.logs),
+        ]
+    ).filter(pl.col("candidates") == 1)
+    links = near.collect()
+    files = pl.concat([pl.LazyFrame(schema=LINK), *files_of_logs(dataset)])
+    entries = (
+        pl.concat([pl.LazyFrame(schema=LINK), *entries_of_files(dataset)])
+        .sort("scan_time", nulls_last=False)
+        .group_by("path")
+        .last()
+        .select("path", "inode", "generation", entry="sure")
+    )
+    return (
+        files.select("log", "record_id", "path")
+        .join(_owners(links).lazy(), on="log", how="left")
+        .join(entries, on="path", how="left")
+        .select(
+            *("cluster", "job_id", "run", "process", "host", "pid", "log", "record_id", "path"),
+            *("inode", "generation"),
+            sure=_least("of_log", "of_job", "entry"),
+        )
+    )
+
+
+def _owners(links: pl.DataFrame) -> pl.DataFrame:
+    """For each log its process, run and job, with how sure the links to them are."""
+
+    def kind(*names: str) -> pl.DataFrame:
+        return links.filter(pl.col("link").is_in(names))
+
+    logs = kind("process to log", "run to log").select(
+        "log", "run", "process", "host", "pid", of_log="sure"
+    )
+    # a log may be of several processes' records only where these are one process
+    logs = logs.unique("log", keep="first", maintain_order=True)
+    of_runs = kind("job to run").select("run", "cluster", "job_id", of_job="sure")
+    once = of_runs.filter(pl.len().over("run") == 1)
+    alone = kind("job to log").select("log", "cluster", "job_id", of_job="sure")
+    within = logs.join(once, on="run", how="left")
+    return pl.concat([within, alone.join(logs, on="log", how="anti")], how="diagonal")
+
+
+def _least(*columns: str) -> pl.Expr:
+    """The least sure of some links; null where there is none."""
+    places = [
+        pl.col(name).replace_strict(list(SURE), range(len(SURE)), return_dtype=pl.Int64)
+        for name in columns
+    ]
+    return pl.max_horizontal(places).replace_strict(
+        range(len(SURE)), list(SURE), return_dtype=pl.String
+    )

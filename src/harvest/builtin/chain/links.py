@@ -1,0 +1,130 @@
+"""A link: two records of different sources that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from harvest.api.view import DatasetReader
+
+__all__ = [
+    "CERTAIN",
+    "LIKELY",
+    "LINK",
+    "POSSIBLE",
+    "SURE",
+    "by_candidates",
+    "directory_of",
+    "links",
+    "nearest_above",
+    "rows",
+    "typed",
+]
+
+CERTAIN: Final = "certain"
+"""Both records hold the same id, or one lies within the other."""
+LIKELY: Final = "likely"
+"""They fit by place and time, and nothing else does."""
+POSSIBLE: Final = "possible"
+"""They fit, and so do others."""
+SURE: Final = (CERTAIN, LIKELY, POSSIBLE)
+"""The surest first."""
+
+_TIME: Final = pl.Datetime("us", "UTC")
+
+_KEYS: Final[dict[str, pl.DataType]] = {
+    "cluster": pl.String(),
+    "job_id": pl.Int64(),
+    "run": pl.String(),
+    "process": pl.String(),
+    "host": pl.String(),
+    "pid": pl.Int64(),
+    "log": pl.String(),
+    "record_id": pl.UInt64(),
+    "path": pl.String(),
+    "inode": pl.UInt64(),
+    "generation": pl.Int64(),
+    "scan_time": _TIME,
+    "scan_number": pl.Int64(),
+    "scan_id": pl.Int64(),
+}
+
+LINK: Final[dict[str, pl.DataType]] = {
+    "link": pl.String(),
+    "how": pl.String(),
+    "sure": pl.String(),
+    "candidates": pl.Int64(),
+    "found": pl.Boolean(),
+    **_KEYS,
+}
+"""Columns of a link: how it was made, and the keys of the two records it ties."""
+
+
+def links(
+    frame: pl.LazyFrame,
+    link: str,
+    *,
+    how: str | pl.Expr,
+    sure: str | pl.Expr,
+    candidates: int | pl.Expr = 1,
+    found: bool | pl.Expr = True,
+) -> pl.LazyFrame:
+    """Links of one kind from a frame that has their keys as columns, by their names."""
+
+    def value(what: str | int | bool | pl.Expr) -> pl.Expr:
+        return what if isinstance(what, pl.Expr) else pl.lit(what)
+
+    held = frame.collect_schema()
+    named = {
+        "link": value(link),
+        "how": value(how),
+        "sure": value(sure),
+        "candidates": value(candidates),
+        "found": value(found),
+        **{key: pl.col(key) if key in held else pl.lit(None) for key in _KEYS},
+    }
+    return frame.select(named[name].cast(kind).alias(name) for name, kind in LINK.items())
+
+
+def by_candidates(surest: str) -> pl.Expr:
+    """How sure a link is by the column ``candidates``: possible where several fit."""
+    return pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(surest))
+
+
+def rows(dataset: DatasetReader, record_type: str, columns: dict[str, Any]) -> pl.LazyFrame:
+    """Columns of a record type; no rows where the dataset has none of them."""
+    if record_type not in dataset:
+        return pl.LazyFrame(schema=columns)
+    return typed(dataset[record_type], columns)
+
+
+def typed(frame: pl.LazyFrame, columns: dict[str, Any]) -> pl.LazyFrame:
+    """Some columns of a frame, with these types."""
+    return frame.select(pl.col(name).cast(kind) for name, kind in columns.items())
+
+
+def directory_of(path: pl.Expr) -> pl.Expr:
+    """The directory of a path or URI; ``.`` where it has none."""
+    directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
+    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
+
+
+def nearest_above(directories: pl.Series, known: Iterable[str]) -> pl.DataFrame:
+    """For each directory the nearest of some known ones that is it or lies above it.
+
+    Columns directory and run; run is null where none does.
+    """
+    wanted = set(known)
+    found: dict[str, str | None] = {}
+    for directory in directories.unique().drop_nulls().to_list():
+        above = directory
+        while above not in wanted and "/" in above:
+            above = above.rpartition("/")[0]
+        found[directory] = above if above in wanted else None
+    return pl.DataFrame(
+        {"directory": list(found), "run": list(found.values())},
+        schema={"directory": pl.String, "run": pl.String},
+    )

@@ -1,0 +1,95 @@
+"""Links of the microscope: scan, Distiller's job, Slurm job, and the files it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from .links import CERTAIN, LIKELY, by_candidates, links, rows
+
+if TYPE_CHECKING:
+    from harvest.api.view import DatasetReader
+
+__all__ = ["scans_and_jobs"]
+
+_TIME: Final = pl.Datetime("us", "UTC")
+_FILE: Final = {
+    "scan_number": pl.Int64(),
+    "distiller_id": pl.Int64(),
+    "kind": pl.String(),
+    "path": pl.String(),
+    "modify_time": _TIME,
+}
+_DISTILLER: Final = {"scan_id": pl.Int64(), "slurm_id": pl.Int64()}
+_JOB: Final = {
+    "cluster": pl.String(),
+    "job_id_raw": pl.Int64(),
+    "start_time": _TIME,
+    "end_time": _TIME,
+}
+_LATE: Final = pl.duration(minutes=1)
+"""By how much the clock of a file system may be behind Slurm's."""
+
+
+def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
+    """Links ``scan to Distiller``, ``Distiller to job`` and ``job to file``.
+
+    The name of a processed file holds both the microscope's number of the scan and Distiller's id
+    of it; Distiller holds the Slurm job's id.  A file is a job's where it is of the job's scan
+    and was last written while the job ran.
+    """
+    files = rows(dataset, "ncem.data_file", _FILE).filter(
+        pl.col("kind") == "h5", pl.col("distiller_id") > 0
+    )
+    started = rows(dataset, "distiller.job", _DISTILLER)
+    ids = started.select("scan_id", known=pl.lit(value=True)).unique()
+    yield links(
+        files.select("scan_number", scan_id="distiller_id")
+        .unique()
+        .join(ids, on="scan_id", how="left")
+        .sort("scan_number", "scan_id"),
+        "scan to Distiller",
+        how="both ids in a processed file's name",
+        sure=CERTAIN,
+        found=pl.col("known").fill_null(value=False),
+    )
+    jobs = (
+        rows(dataset, "slurm.job", _JOB)
+        .group_by("cluster", job_id="job_id_raw")
+        .agg(pl.col("start_time").min(), pl.col("end_time").max())
+    )
+    submitted = started.drop_nulls().rename({"slurm_id": "job_id"}).unique()
+    named = (
+        submitted.join(jobs, on="job_id", how="left")
+        .with_columns(candidates=pl.len().over("scan_id", "job_id").cast(pl.Int64))
+        .sort("scan_id", "job_id", "cluster")
+    )
+    yield links(
+        named,
+        "Distiller to job",
+        how="Slurm id in Distiller",
+        sure=by_candidates(CERTAIN),
+        candidates=pl.col("candidates"),
+        found=pl.col("start_time").is_not_null(),
+    )
+    written = (
+        files.rename({"distiller_id": "scan_id"})
+        .join(named.drop("candidates").drop_nulls(["start_time", "end_time"]), on="scan_id")
+        .filter(
+            pl.col("modify_time") >= pl.col("start_time"),
+            pl.col("modify_time") <= pl.col("end_time") + _LATE,
+        )
+        .with_columns(
+            candidates=pl.len().over("scan_id", "scan_number", "path", "modify_time").cast(pl.Int64)
+        )
+        .sort("scan_id", "job_id", "cluster", "path", "modify_time")
+    )
+    yield links(
+        written,
+        "job to file",
+        how="scan, and written while the job ran",
+        sure=by_candidates(LIKELY),
+        candidates=pl.col("candidates"),
+    )

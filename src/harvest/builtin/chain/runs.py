@@ -1,0 +1,161 @@
+"""Dask runs, their processes and the processes' Darshan logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import polars as pl
+
+from .hosts import short
+from .links import CERTAIN, LIKELY, POSSIBLE, directory_of, links, nearest_above, rows, typed
+
+if TYPE_CHECKING:
+    from harvest.api.view import DatasetReader
+
+__all__ = ["Runs", "processes_and_logs", "runs_of"]
+
+_TIME: Final = pl.Datetime("us", "UTC")
+_TIES: Final = {
+    "run": pl.String(),
+    "worker": pl.String(),
+    "address_host": pl.String(),
+    "host": pl.String(),
+    "pid": pl.Int64(),
+    "log": pl.String(),
+    "tied_by": pl.String(),
+    "candidates": pl.Int64(),
+}
+_PROCESS: Final = {
+    "address": pl.String(),
+    "role": pl.String(),
+    "host": pl.String(),
+    "pid": pl.Int64(),
+    "start_time": _TIME,
+    "last_time": _TIME,
+    "origin": pl.String(),
+}
+_LOG: Final = {
+    "hostname": pl.String(),
+    "pid": pl.Int64(),
+    "start_time": _TIME,
+    "end_time": _TIME,
+    "origin": pl.String(),
+}
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """The Dask runs of a dataset.
+
+    frame: run, first_time, last_time; hosts: run, host; logs: log, run, for Darshan's logs that
+    lie within a run's directory.
+    ties: the view ``dask.workers_processes``; processes: ``dask.process``, with run.
+    """
+
+    frame: pl.DataFrame
+    hosts: pl.DataFrame
+    logs: pl.DataFrame
+    ties: pl.DataFrame
+    processes: pl.DataFrame
+
+
+def runs_of(dataset: DatasetReader, views: frozenset[str]) -> Runs:
+    """What the dataset holds of Dask runs; empty where it holds none.
+
+    views: names of the views that there are.
+    """
+    summary = {"run": pl.String(), "first_time": _TIME, "last_time": _TIME}
+    if "dask.run_summary" in views:
+        found = typed(dataset.view("dask.run_summary"), summary).collect()
+        ties = typed(dataset.view("dask.workers_processes"), _TIES).collect()
+    else:
+        found, ties = pl.DataFrame(schema=summary), pl.DataFrame(schema=_TIES)
+    processes = (
+        rows(dataset, "dask.process", _PROCESS)
+        .with_columns(run=directory_of(pl.col("origin")))
+        .collect()
+    )
+    nodes = rows(dataset, "run.node", {"host": pl.String(), "origin": pl.String()})
+    hosts = pl.concat(
+        [
+            nodes.select(run=directory_of(pl.col("origin")), host="host").collect(),
+            processes.select("run", "host"),
+            ties.select("run", host="address_host"),
+        ]
+    ).unique()
+    return Runs(found, hosts.drop_nulls(), _logs_within(dataset, found["run"]), ties, processes)
+
+
+def _logs_within(dataset: DatasetReader, runs: pl.Series) -> pl.DataFrame:
+    logs = rows(dataset, "darshan.job", {"origin": pl.String()}).select(
+        log="origin", directory=directory_of(pl.col("origin"))
+    )
+    found = logs.collect()
+    placed = nearest_above(found["directory"], runs)
+    return found.join(placed, on="directory").select("log", "run").drop_nulls()
+
+
+def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
+    """Links ``run to process`` and ``process to log``.
+
+    A captured process recorded its host and process id; a worker that did not is tied to a
+    process by the threads that ran its tasks (the view ``dask.workers_processes``).  Logs that
+    lie within a run and are of none of its known processes are linked to the run itself.
+    """
+    captured = runs.processes.select("run", "host", "pid", process="address").lazy()
+    yield links(captured, "run to process", how="the process's own record", sure=CERTAIN)
+    own = runs.processes.select("run", worker="address")
+    others = runs.ties.join(own, on=["run", "worker"], how="anti").drop_nulls("pid")
+    sure = (
+        pl.when(pl.col("tied_by") == "process id")
+        .then(pl.lit(CERTAIN))
+        .when(pl.col("tied_by") == "thread")
+        .then(pl.lit(LIKELY))
+        .otherwise(pl.lit(POSSIBLE))
+    )
+    tied = others.rename({"worker": "process"}).lazy()
+    yield links(
+        tied.unique(["run", "process", "host", "pid"], maintain_order=True),
+        "run to process",
+        how=pl.concat_str(pl.lit("tied by "), "tied_by"),
+        sure=sure,
+        candidates=pl.col("candidates"),
+    )
+    yield links(
+        tied.drop_nulls("log"),
+        "process to log",
+        how=pl.concat_str(pl.lit("tied by "), "tied_by"),
+        sure=sure,
+        candidates=pl.col("candidates"),
+    )
+    by_id = _logs_of_processes(dataset, runs)
+    yield links(by_id.lazy(), "process to log", how="host, process id and time", sure=CERTAIN)
+    known = pl.concat([tied.select("log").collect(), by_id.select("log")]).drop_nulls()
+    yield links(
+        runs.logs.join(known, on="log", how="anti").sort("run", "log").lazy(),
+        "run to log",
+        how="the log lies in the run's directory",
+        sure=CERTAIN,
+    )
+
+
+def _logs_of_processes(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
+    """Logs of captured processes: those of the same host and process id, at the same time."""
+    logs = (
+        rows(dataset, "darshan.job", _LOG)
+        .rename({"origin": "log", "start_time": "began", "end_time": "ended"})
+        .with_columns(short=short(pl.col("hostname")))
+    )
+    processes = runs.processes.lazy().with_columns(short=short(pl.col("host")))
+    at_once = (pl.col("began") <= pl.col("last_time")) & (
+        pl.col("ended").is_null() | (pl.col("ended") >= pl.col("start_time"))
+    )
+    return (
+        processes.join(logs, on=["short", "pid"])
+        .filter(at_once)
+        .select("run", "host", "pid", "log", process="address")
+        .sort("run", "process", "log")
+        .collect()
+    )
