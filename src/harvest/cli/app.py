@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 import harvest
 
 from .commands import (
+    export,
     findings,
     plugins,
     preview,
@@ -109,6 +110,7 @@ app.command("schema")(schema.schema)
 app.command("view")(view.view)
 app.command("report")(report.report)
 app.command("findings")(findings.findings)
+app.command("export")(export.export)
 app.command("query")(query.query)
 app.command("runs")(runs.runs)
 app.command("rollback")(runs.rollback)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +63,10 @@ def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool
     console.print(Text(verdict.summary(), style="bold"))
     for found in verdict.found:
         console.print()
-        severity = Text(f"{found.finding.severity.upper()}  ", style="bold")
-        console.print(severity + Text(printable_line(found.finding.text)))
+        severity = found.finding.severity.upper()
+        said = _filled(f"{severity}  {printable_line(found.finding.text)}", "", console)
+        said.stylize("bold", 0, len(severity))
+        console.print(said)
         _term("try", found.rule.advice, console)
         command = printable_line(found.evidence.command(dataset))
         if fold:
@@ -74,15 +77,22 @@ def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool
     if verdict.unjudged:
         console.print()
     for gap in verdict.gaps():
-        console.print(Text(printable_line(f"Could not judge {gap}."), style="italic"))
+        said = _filled(f"Could not judge {printable_line(gap)}.", "", console)
+        said.stylize("italic")
+        console.print(said)
 
 
 def _term(name: str, text: str, console: Console) -> None:
-    grid = RichTable.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True, width=6)
-    grid.add_column(overflow="fold")
-    grid.add_row(Text(f"  {name}", style="dim"), Text(printable_line(text)))
-    console.print(grid)
+    shown = _filled(f"  {name:<5}{printable_line(text)}", " " * 7, console)
+    shown.stylize("dim", 0, 7)
+    console.print(shown)
+
+
+def _filled(line: str, indent: str, console: Console) -> Text:
+    """A line broken to the console's width, its further lines indented."""
+    return Text(
+        textwrap.fill(line, console.width, subsequent_indent=indent, break_on_hyphens=False)
+    )
 
 
 def _table(table: Table, console: Console) -> None:

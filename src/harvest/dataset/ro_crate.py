@@ -1,0 +1,276 @@
+"""A dataset as an RO-Crate: its files with what they are, where they come from, and who made them.
+
+The crate follows the Process Run Crate profile 0.5 of the Workflow Run RO-Crate collection
+(https://w3id.org/ro/wfrun/process/0.5) on RO-Crate 1.1: each run of harvest that wrote the
+dataset is an action, whose instrument is harvest, whose objects are the sources that it read, and
+whose results are the record types that it left.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, metadata
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import orjson
+
+from harvest.errors import DatasetError, HarvestError, UsageError
+from harvest.toolkit.files import checksum
+
+if TYPE_CHECKING:
+    from harvest.dataset.dataset import Dataset
+
+__all__ = ["CrateInfo", "write_crate"]
+
+PROFILE: Final = "https://w3id.org/ro/wfrun/process/0.5"
+CRATE_VERSION: Final = "1.1"
+SHA256: Final = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
+"""A term of the profile's context, stated here so that nothing has to be fetched."""
+
+FORMATS: Final = {
+    ".parquet": "application/vnd.apache.parquet",
+    ".jsonl": "application/jsonl",
+    ".gz": "application/gzip",
+    ".zst": "application/zstd",
+}
+_ORCID: Final = re.compile(
+    r"\s*(?P<name>[^,]+?)\s*,\s*(?:https://orcid\.org/)?(?P<id>[\d-]{18}[\dX])"
+)
+
+
+@attrs.frozen(kw_only=True)
+class CrateInfo:
+    """What only people know of a dataset.
+
+    title, description: of the crate; license: an SPDX identifier (``CC-BY-4.0``) or a URL.
+    authors: each a name, or a name and an ORCID iD: ``Ada Lovelace, 0000-0002-1825-0097``.
+    publisher: name of an organisation.
+    """
+
+    license: str
+    title: str | None = None
+    description: str | None = None
+    authors: tuple[str, ...] = ()
+    publisher: str | None = None
+
+
+def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
+    """Write a crate with a copy of the dataset's files to a directory; gives its files.
+
+    Raises UsageError where the directory exists, DatasetError where a file of the dataset is
+    missing or changed, HarvestError where rocrate is not installed.
+    """
+    if target.exists():
+        raise UsageError("this exists already", where=str(target), remedy="name a new directory")
+    if not target.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
+    problems = dataset.verify()
+    if problems:
+        raise DatasetError(
+            f"the dataset is damaged: {problems[0]}",
+            where=str(dataset.sink.location),
+            remedy="run `harvest verify DATASET --repair` first",
+        )
+    crate = _library().ROCrate(version=CRATE_VERSION)
+    crate.metadata.extra_terms.update(SHA256)
+    _describe(crate, dataset, info)
+    kinds = {name: _add_record_type(crate, dataset, name) for name in dataset}
+    people = _add_people(crate, info)
+    _add_runs(crate, dataset, list(kinds.values()), people)
+    incomplete = target.with_name(target.name + ".incomplete")
+    crate.write(incomplete)
+    incomplete.rename(target)
+    return sorted(path for path in target.rglob("*") if path.is_file())
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("rocrate.rocrate")
+    except ImportError as error:
+        if error.name is not None and error.name.partition(".")[0] != "rocrate":
+            raise
+        raise HarvestError(
+            "writing an RO-Crate needs rocrate, which is not installed",
+            remedy="install hpc-harvest with the extra 'ro-crate'",
+        ) from error
+
+
+def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
+    rows = sum(dataset.record_types.values())
+    sources = sorted({part.source for part in dataset.parts})
+    crate.name = info.title or f"Metadata harvested by {', '.join(sources)}"
+    crate.description = info.description or (
+        f"{rows:,} records of {len(dataset.record_types)} types, harvested by the sources "
+        f"{', '.join(sources)}."
+    )
+    is_url = info.license.startswith(("http://", "https://"))
+    place = info.license if is_url else f"https://spdx.org/licenses/{info.license}"
+    name = info.license.rstrip("/").rpartition("/")[2]
+    crate.license = _add(
+        crate, place, "CreativeWork", name=name, description=f"The license {name}", identifier=place
+    )
+    crate.root_dataset["conformsTo"] = _add(
+        crate, PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"
+    )
+
+
+def _add(crate: Any, entity: str, kind: str, **properties: Any) -> Any:
+    """An entity that is no file, once for each identifier."""
+    known = crate.get(entity)
+    if known is not None:
+        return known
+    entities = importlib.import_module("rocrate.model.contextentity")
+    given = {"@type": kind, **{k: v for k, v in properties.items() if v is not None}}
+    return crate.add(entities.ContextEntity(crate, entity, properties=given))
+
+
+def _add_record_type(crate: Any, dataset: Dataset, name: str) -> Any:
+    """The files of a record type and its schema, as one part of the crate."""
+    kind = dataset.record_type(name)
+    root = Path(dataset.sink.location)
+    paths = {file.path: file for file in dataset.files(name)}
+    schema = crate.add_file(
+        StringIO(orjson.dumps(kind.json_schema(), option=orjson.OPT_INDENT_2).decode() + "\n"),
+        f"schemas/{name}.schema.json",
+        properties={
+            "name": f"Schema of {name}",
+            "description": f"JSON Schema of a record: {_first_sentence(kind.doc)}",
+            "encodingFormat": "application/schema+json",
+        },
+    )
+    files = []
+    for path, file in sorted(paths.items()):
+        place = root / path if root.is_dir() else root
+        files.append(
+            crate.get(f"data/{path}")
+            or crate.add_file(
+                place,
+                f"data/{path}",
+                properties={
+                    "name": path,
+                    "description": f"Records of {file.record_type}",
+                    "encodingFormat": FORMATS.get(place.suffix, "application/octet-stream"),
+                    "contentSize": str(place.stat().st_size),
+                    "sha256": checksum(place),
+                    "conformsTo": {"@id": schema.id},
+                },
+            )
+        )
+    collection = _add(
+        crate,
+        f"#record-type-{name}",
+        "Collection",
+        name=name,
+        description=f"{_first_sentence(kind.doc)} {dataset.record_types[name]:,} records.",
+        hasPart=_one_or_all([{"@id": file.id} for file in files]),
+        mainEntity={"@id": files[0].id},
+    )
+    crate.root_dataset.append_to("mentions", collection)
+    return collection
+
+
+def _first_sentence(doc: str) -> str:
+    return " ".join(doc.partition("\n\n")[0].split())
+
+
+def _add_people(crate: Any, info: CrateInfo) -> list[Any]:
+    people = []
+    for number, author in enumerate(info.authors):
+        orcid = _ORCID.fullmatch(author)
+        if "," in author and orcid is None:
+            raise UsageError(
+                f"{author!r} is not a name and an ORCID iD",
+                remedy="write it like 'Ada Lovelace, 0000-0002-1825-0097'",
+            )
+        identifier = f"https://orcid.org/{orcid['id']}" if orcid else f"#person-{number + 1}"
+        people.append(_add(crate, identifier, "Person", name=orcid["name"] if orcid else author))
+    if people:
+        crate.root_dataset["author"] = _one_or_all(people)
+    if info.publisher:
+        crate.publisher = _add(crate, "#publisher", "Organization", name=info.publisher)
+    return people
+
+
+def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any]) -> None:
+    """An action for each run that wrote rows of the dataset."""
+    wrote = {part.run for part in dataset.parts}
+    for record in dataset.runs():
+        if record["problem"] is not None or record["run"] not in wrote:
+            continue
+        action = crate.add_action(
+            _add_software(crate, f"hpc-harvest {record['harvest']}", record["plugins"]),
+            identifier=f"#run-{record['run']}",
+            object=_one_or_all([_add_source(crate, s, record) for s in record["sources"]]),
+            result=_one_or_all(results),
+            properties={
+                "@type": "CreateAction",
+                "name": f"harvest run {record['run']}",
+                "description": _account(record["account"]),
+                "startTime": _moment(record["started"]),
+                "endTime": _moment(record["ended"]),
+                "actionStatus": "http://schema.org/CompletedActionStatus",
+            },
+        )
+        crate.root_dataset.append_to("mentions", action)
+        user = f"#user-{record['user']}"
+        action["agent"] = people[0] if people else _add(crate, user, "Person", name=record["user"])
+
+
+def _add_software(crate: Any, distribution: str, plugins: Iterable[str] = ()) -> Any:
+    """A distribution and its version, ``hpc-harvest 1.2``, with the plugins it ran."""
+    name, _, version = distribution.partition(" ")
+    try:
+        about: Any = metadata(name)
+    except PackageNotFoundError:
+        about = {}
+    return _add(
+        crate,
+        f"#software-{name}-{version}",
+        "SoftwareApplication",
+        name=name,
+        description=about.get("Summary"),
+        softwareVersion=version,
+        license=about.get("License-Expression"),
+        softwareRequirements=_one_or_all([_add_software(crate, plugin) for plugin in plugins]),
+    )
+
+
+def _add_source(crate: Any, source: Mapping[str, str], record: Mapping[str, Any]) -> Any:
+    """A source that a run read: where it is, and by which plugin with which settings."""
+    name, location = source["name"], source["location"]
+    settings = record["settings"].get(name, {})
+    given = "; ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+    return _add(
+        crate,
+        f"#source-{name}-{location}",
+        "CreativeWork",
+        name=f"{name}:{location}",
+        description=f"Input of the source {name} on {record['host']}, read by "
+        f"{record['source_plugins'].get(name, 'an unknown plugin')}"
+        + (f" with {given}." if given else "."),
+    )
+
+
+def _one_or_all(values: list[Any]) -> Any:
+    """A list as RO-Crate wants it: a single value stands alone, and none is left out."""
+    return values if len(values) > 1 else next(iter(values), None)
+
+
+def _account(account: Iterable[Mapping[str, Any]]) -> str:
+    """What became of the units that were read, source by source."""
+    words = ("read", "written", "filtered", "folded", "rejected")
+    return "; ".join(
+        f"{line['source']}: " + ", ".join(f"{line[word]:,} {word}" for word in words)
+        for line in account
+    )
+
+
+def _moment(text: str) -> str:
+    """A time as the profile wants it, to the millisecond."""
+    return datetime.fromisoformat(text).isoformat(timespec="milliseconds")
