@@ -16,6 +16,7 @@ import harvest
 from .commands import (
     export,
     findings,
+    look,
     plugins,
     preview,
     query,
@@ -103,9 +104,11 @@ def program(
 app.command("run")(run.run)
 app.command("watch")(watch.watch)
 app.command("schedule")(schedule.schedule)
+app.command("look")(look.look)
 app.command("detect")(preview.detect)
 app.command("preview")(preview.preview)
 app.add_typer(plugins.app, name="plugins")
+app.command("show")(look.show)
 app.command("schema")(schema.schema)
 app.command("view")(view.view)
 app.command("report")(report.report)

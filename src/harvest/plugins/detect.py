@@ -18,7 +18,7 @@ from harvest.errors import HarvestError, PluginError
 
 from .registry import PluginManager
 
-__all__ = ["LOOKED_AT", "Candidate", "best"]
+__all__ = ["LOOKED_AT", "Candidate", "best", "files_read"]
 
 LOOKED_AT: Final = 1_000
 """Files of a directory that are looked at; more only until the first is recognised."""
@@ -63,7 +63,7 @@ def _detection(cls: type[Source], path: Path) -> Detection | None:
 def _by_its_files(cls: type[Source], directory: Path) -> Detection | None:
     """The surest of its files, less sure by the share of those that are not recognised."""
     surest, example, recognised, seen = None, directory, 0, 0
-    for file in _files_read(cls, directory):
+    for file in _files_to_look_at(cls, directory):
         if seen >= LOOKED_AT and recognised:
             break
         seen += 1
@@ -85,23 +85,34 @@ def _by_its_files(cls: type[Source], directory: Path) -> Detection | None:
     )
 
 
-def _files_read(cls: type[Source], directory: Path) -> Iterator[Path]:
+def _files_to_look_at(cls: type[Source], directory: Path) -> Iterator[Path]:
     """The files that a source would read in a directory, each once.
 
     Where it refuses the directory, those directly below it: it may know them, and lack others.
     """
-    seen: set[str] = set()
+    seen: set[Path] = set()
     try:
-        source = cls(str(directory), structure(cls.Config, {}, plugin=cls.name))
-        for partition in source.plan():
-            for name in partition.inputs:
-                if name not in seen and Path(name).is_file():
-                    seen.add(name)
-                    yield Path(name)
+        for path in files_read(cls, directory):
+            seen.add(path)
+            yield path
     except HarvestError:
-        yield from (p for p in _files_of(directory) if str(p.absolute()) not in seen)
+        yield from (p for p in _files_of(directory) if p.absolute() not in seen)
     except PermissionError:
         return
+
+
+def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
+    """The files that a source would read at a location, each once, by their absolute paths.
+
+    Raises SourceError where the source refuses the location.
+    """
+    seen: set[str] = set()
+    source = cls(str(location), structure(cls.Config, {}, plugin=cls.name))
+    for partition in source.plan():
+        for name in partition.inputs:
+            if name not in seen and Path(name).is_file():
+                seen.add(name)
+                yield Path(name)
 
 
 def _files_of(directory: Path) -> list[Path]:

@@ -1,0 +1,137 @@
+"""``harvest look``: what a directory is made of, and the command that harvests it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from harvest.cli.outcome import print_result, say
+from harvest.cli.progress import display
+from harvest.cli.tables import print_json, print_lines, print_table
+from harvest.model import record_type
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.runner import execute
+from harvest.pipeline.survey import Survey, survey
+from harvest.plugins.registry import PluginManager, manager
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
+
+__all__ = ["look_at"]
+
+OUT = "out"
+"""The dataset that a proposed command writes."""
+UNKNOWN_SHOWN = 10
+
+
+def look_at(path: Path, run: Path | None, *, json: bool) -> int:
+    """Print what a tree is made of, or harvest it; 1 where no source recognises any of it."""
+    plugins = manager()
+    found = survey(path, plugins)
+    if run is not None and found.known:
+        recipe = Recipe(sources=found.endpoints, sinks=(Endpoint("parquet", str(run)),))
+        with display() as observer:
+            result = execute(recipe, plugins, observer=observer)
+        say(result.choices)
+        print_result(result, recipe, json=json)
+        return int(result.exit_code)
+    if json:
+        print_json(_document(found, plugins))
+    else:
+        _print(path, found, plugins)
+    return 0 if found.known else 1
+
+
+def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
+    if found.known:
+        print_table(
+            ("source", "sure", "files", "size", "because"),
+            [
+                (k.source, f"{k.confidence:.0%}", k.files, bytes_in_words(k.size_bytes), k.reason)
+                for k in found.known
+            ],
+            right=("sure", "files", "size"),
+        )
+    else:
+        print_lines([f"no installed source recognises anything in {found.root}"])
+    for known in found.known:
+        if known.others:
+            files = count_in_words(known.others, "file")
+            print_lines([f"{known.source} also reads {files} there that nobody recognises"])
+    if found.unknown:
+        total = sum(group.files for group in found.unknown)
+        print(f"\n{count_in_words(total, 'file')} that nobody knows:")
+        print_table(
+            ("ending", "files", "size", "such as"),
+            [
+                (g.ending, g.files, bytes_in_words(g.size_bytes), _below(g.example, found.root))
+                for g in found.unknown[:UNKNOWN_SHOWN]
+            ],
+            right=("files", "size"),
+        )
+        if len(found.unknown) > UNKNOWN_SHOWN:
+            print(f"and {len(found.unknown) - UNKNOWN_SHOWN} more endings")
+    if found.known:
+        print("\nto harvest all of it:\n")
+        print_lines(_command(path, found))
+        views, reports = _applying(found, plugins)
+        print("\nthen:\n")
+        print_lines([f"  harvest findings {OUT}"])
+        print_lines(f"  harvest report {name} {OUT}" for name in reports)
+        print_lines(f"  harvest view {name} {OUT}" for name in views)
+
+
+def _below(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path != root else path.name
+
+
+def _command(path: Path, found: Survey) -> list[str]:
+    """The lines of the command that harvests a tree, ready to be copied; places as ``path`` is."""
+    words = ["harvest run"]
+    for endpoint in found.endpoints:
+        place = path / Path(endpoint.location).relative_to(found.root)
+        words.append(f"    -s {shlex.quote(f'{endpoint.name}:{place}')}")
+    words.append(f"    -k parquet:{OUT}")
+    return [f"  {word} \\" for word in words[:-1]] + [f"  {words[-1]}"]
+
+
+def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[str]]:
+    """Views and reports over what these sources bring, those that need it all first."""
+    brought = {
+        record_type(cls).name
+        for known in found.known
+        for cls in plugins.source(known.source).record_types
+    }
+    return (
+        [name for name, view in plugins.views.items() if brought & set(view.requires)],
+        [name for name, spec in plugins.reports.items() if brought & set(spec.requires)],
+    )
+
+
+def _document(found: Survey, plugins: PluginManager) -> dict[str, Any]:
+    views, reports = _applying(found, plugins)
+    return {
+        "path": str(found.root),
+        "sources": [
+            {
+                "source": known.source,
+                "confidence": known.confidence,
+                "reason": known.reason,
+                "files": known.files,
+                "size_bytes": known.size_bytes,
+                "locations": [str(place) for place in known.locations],
+                "others": known.others,
+            }
+            for known in found.known
+        ],
+        "unknown": [
+            {
+                "ending": group.ending,
+                "files": group.files,
+                "size_bytes": group.size_bytes,
+                "example": str(group.example),
+            }
+            for group in found.unknown
+        ],
+        "views": views,
+        "reports": reports,
+    }

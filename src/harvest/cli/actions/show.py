@@ -1,0 +1,87 @@
+"""``harvest show``: what a dataset holds, and what can be asked of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harvest.builtin.run_map_kinds import kinds_of
+from harvest.cli.tables import print_json, print_lines, print_table
+from harvest.dataset import Dataset
+from harvest.dataset import open as open_dataset
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
+
+__all__ = ["show_dataset"]
+
+
+def show_dataset(dataset: Path, *, json: bool) -> int:
+    """Print record types with rows and times, sources, runs, size, views and reports."""
+    opened = open_dataset(dataset)
+    found = _document(opened)
+    if json:
+        print_json(found)
+        return 0
+    print_lines(
+        [
+            f"{dataset}: {count_in_words(found['rows'], 'row')} from "
+            f"{count_in_words(found['inputs'], 'input')}, {bytes_in_words(found['size_bytes'])}; "
+            f"{count_in_words(len(found['runs']), 'run')}, the last on {found['runs'][-1]['ended']}"
+            if found["runs"]
+            else f"{dataset}: empty"
+        ]
+    )
+    print()
+    print_table(
+        ("record type", "rows", "inputs", "from", "first", "last"),
+        [
+            (t["name"], t["rows"], t["inputs"], ", ".join(t["sources"]), t["first"], t["last"])
+            for t in found["record_types"]
+        ],
+        right=("rows", "inputs"),
+    )
+    if found["rejects"]:
+        units = count_in_words(found["rejects"], "input unit")
+        print()
+        print_lines([f"{units} could not be read: harvest rejects {dataset}"])
+    for word, names in (("view", found["views"]), ("report", found["reports"])):
+        print(f"\n{word}s:")
+        print_lines(f"  harvest {word} {name} {dataset}" for name in names)
+    print()
+    print_lines([f"what it means: harvest findings {dataset}"])
+    return 0
+
+
+def _document(dataset: Dataset) -> dict[str, Any]:
+    kinds = [kind for kind in kinds_of(dataset, {}) if kind.rows]
+    runs = [run for run in dataset.runs() if run["problem"] is None]
+    files = {file.path: file.size_bytes for part in dataset.parts for file in part.files}
+    return {
+        "dataset": str(dataset.sink.location),
+        "rows": sum(kind.rows for kind in kinds),
+        "inputs": len({part.origin for part in dataset.parts}),
+        "size_bytes": sum(files.values()),
+        "rejects": sum(part.rejected for part in dataset.parts),
+        "runs": [{"run": run["run"], "ended": _minute(run["ended"])} for run in runs],
+        "record_types": [
+            {
+                "name": kind.name,
+                "rows": kind.rows,
+                "inputs": kind.origins,
+                "sources": list(kind.used),
+                "first": kind.first and _minute(kind.first.isoformat()),
+                "last": kind.last and _minute(kind.last.isoformat()),
+            }
+            for kind in sorted(kinds, key=lambda kind: kind.name)
+        ],
+        "views": dataset.views(),
+        "reports": [
+            name
+            for name, spec in dataset.plugins.reports.items()
+            if not spec.requires or any(kind in dataset for kind in spec.requires)
+        ],
+    }
+
+
+def _minute(moment: str) -> str:
+    """A time to the minute, in UTC as it is recorded."""
+    return moment[:16].replace("T", " ")
