@@ -180,3 +180,20 @@ def test_rows_are_limited_in_every_form_of_a_view(location, tmp_path):
     command("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")
     assert len(lines) == 4
     assert pl.read_csv(tmp_path / "a.csv").height == 4
+
+
+def test_a_query_gives_settings_to_the_views_that_it_names(dataset):
+    query = 'select count(*) as rows from "test.first"'
+
+    assert dataset.sql(query).item() == 3
+    assert dataset.sql(query, settings={"test.first": {"n": "5"}}).item() == 5
+    with pytest.raises(UsageError, match="which the query does not name"):
+        dataset.sql("select 1", settings={"test.first": {"n": "5"}})
+
+
+def test_show_tables_lists_what_can_be_asked(dataset):
+    tables = dataset.sql("SHOW TABLES;")
+
+    held = tables.filter(kind="record type").select("name", "rows").rows()
+    assert dict(held) == dataset.record_types
+    assert tables.filter(kind="view")["name"].to_list() == dataset.views()

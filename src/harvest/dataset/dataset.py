@@ -194,13 +194,17 @@ class Dataset:
                 )
         return evaluate(self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings)
 
-    def sql(self, query: str) -> pl.DataFrame:
+    def sql(
+        self, query: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> pl.DataFrame:
         """The result of an SQL query over record types and views as tables.
 
         Names hold a dot, so write them in quotes or as ``schema.table``: ``"dask.transfer"`` or
-        ``dask.transfer``.  Needs the extra ``sql`` (duckdb).
+        ``dask.transfer``; ``show tables`` lists them.  Needs the extra ``sql`` (duckdb).
+
+        settings: of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
         """
-        return run_query(self, query)
+        return run_query(self, query, settings)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """Every input unit that could not be read: source, origin, position, raw, reason."""

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
 
 from harvest.errors import HarvestError, UsageError, error_within
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from .dataset import Dataset
 
 __all__ = ["query"]
 
 
-def query(dataset: Dataset, text: str) -> pl.DataFrame:
-    """The result of one SQL query.
+SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
+"""DuckDB would show the tables that were opened, and only those that a query names are."""
+
+
+def query(
+    dataset: Dataset, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
+) -> pl.DataFrame:
+    """The result of one SQL query; ``show tables`` lists what can be asked.
+
+    settings: of views, by the view's name.
 
     Tables are named as the record types and views are (``dask.transfer``, ``dask.tasks``): quoted
     whole, or as schema and table.  Only tables that the query names are opened.  The query cannot
     write files or read others.
 
-    Raises UsageError for wrong SQL, HarvestError when duckdb is not installed.
+    Raises UsageError for wrong SQL, or settings of a view that the query does not name;
+    HarvestError when duckdb is not installed.
     """
+    if SHOW_TABLES.fullmatch(text):
+        return _tables(dataset)
     try:
         import duckdb  # of the extra `sql`
     except ImportError as error:
@@ -39,8 +52,16 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
                 remedy="ask each query in a command of its own",
             )
         connection.execute("SET TimeZone = 'UTC'")
-        for name in _tables_in(dataset, text):
-            _register(connection, dataset, name)
+        names = _tables_in(dataset, text)
+        for name in settings or {}:
+            dataset.plugins.view(name)
+            if name not in names:
+                raise UsageError(
+                    f"settings for {name}, which the query does not name",
+                    remedy="take them away, or ask this view",
+                )
+        for name in names:
+            _register(connection, dataset, name, (settings or {}).get(name, {}))
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -64,6 +85,20 @@ def query(dataset: Dataset, text: str) -> pl.DataFrame:
         connection.close()
 
 
+def _tables(dataset: Dataset) -> pl.DataFrame:
+    """What can be asked: record types with their rows, and views."""
+    held = dataset.record_types
+    views = dataset.views()
+    return pl.DataFrame(
+        {
+            "name": [*held, *views],
+            "kind": ["record type"] * len(held) + ["view"] * len(views),
+            "rows": [*held.values(), *[None] * len(views)],
+        },
+        schema={"name": pl.String, "kind": pl.String, "rows": pl.Int64},
+    )
+
+
 def _tables_in(dataset: Dataset, text: str) -> list[str]:
     """Record types and views whose names occur in the query."""
     plain = text.replace('"', "").lower()
@@ -78,9 +113,9 @@ def _undeclared_types(dataset: Dataset, text: str) -> list[str]:
     return [name for name in dataset if name not in known and name.lower() in plain]
 
 
-def _register(connection: Any, dataset: Dataset, name: str) -> None:
+def _register(connection: Any, dataset: Dataset, name: str, settings: Mapping[str, Any]) -> None:
     views = dataset.plugins.views
-    frame = dataset.view(name) if name in views else dataset[name]
+    frame = dataset.view(name, **settings) if name in views else dataset[name]
     # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
     table = f"source of {name}"
     connection.register(table, frame)

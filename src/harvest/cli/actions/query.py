@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from harvest.cli.records import print_records
+from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
 from harvest.dataset import open as open_dataset
 from harvest.dataset.export import export
@@ -14,12 +15,18 @@ from harvest.errors import UsageError
 __all__ = ["print_query"]
 
 
-def print_query(dataset: Path, sql: str, output: Path | None, *, json: bool) -> int:
+def print_query(
+    dataset: Path, sql: str, output: Path | None, settings: list[str] | None, *, json: bool
+) -> int:
     """Run SQL over a dataset."""
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     text = sys.stdin.read() if sql == "-" else sql
-    frame = open_dataset(dataset).sql(text)
+    of_views: dict[str, dict[str, str]] = {}
+    for key, value in key_values(settings).items():
+        view, _, name = key.rpartition(".")
+        of_views.setdefault(view, {})[name] = value
+    frame = open_dataset(dataset).sql(text, settings=of_views)
     if output is not None:
         export(frame.lazy(), output)
         print(f"{how_many(frame.height, 'row')} written to {output}")

@@ -19,13 +19,21 @@ def query(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .jsonl."),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="VIEW.KEY=VALUE",
+            help="A setting of a view that the query names. Repeatable.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """Run SQL over a dataset.
 
-    Record types and views are tables. Example:
+    Record types and views are tables; 'show tables' lists them. Example:
     harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
     from harvest.cli.actions.query import print_query  # late: help needs none of it
 
-    return print_query(dataset, sql, output, json=json)
+    return print_query(dataset, sql, output, settings, json=json)
