@@ -246,3 +246,19 @@ def test_a_condition_that_is_none_is_refused(location, where, message):
 
     assert done.returncode == 2
     assert message in done.stderr.replace("\n", " ")
+
+
+def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
+    def shown(*options: str) -> subprocess.CompletedProcess[str]:
+        words = ["view", "slurm.jobs", str(location), "--json", *options]
+        return subprocess.run(
+            [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
+        )
+
+    (line,) = shown("--columns", "state, job_id", "--sort", "job_id desc").stdout.splitlines()
+    assert list(json.loads(line))[1:] == ["state", "job_id"]
+    for options, message in (
+        (("--columns", "stat"), "there is no column 'stat'"),
+        (("--sort", "state down"), "'state down' is not an order"),
+    ):
+        assert message in shown(*options).stderr

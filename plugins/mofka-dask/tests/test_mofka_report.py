@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import harvest
 from harvest import UsageError
 from harvest.report import Notes, Table
-from harvest_mofka_dask.report.figures import bytes_in_words, time_per_cell
+from harvest_mofka_dask.report.figures import time_per_cell
 from harvest_mofka_dask.report.stream import stream
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -246,15 +246,6 @@ def test_a_stream_of_many_executions_is_a_picture():
     svg = to_svg(stream(tasks, sorted(tasks["prefix"].unique())))
     assert len(svg) < 1_500_000
     assert svg.count(b"<image") == 1
-
-
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [(0, "0 bytes"), (987, "987 bytes"), (5_242_608, "5.24 MB"), (999_999, "1.00 MB"),
-     (12_345, "12.3 kB"), (123_456_789_000, "123 GB"), (10**19, "10000 PB")],
-)  # fmt: skip
-def test_sizes_in_words(size, words):
-    assert bytes_in_words(size) == words
 
 
 class Page(HTMLParser):

@@ -22,7 +22,7 @@ import pytest
 
 import harvest
 from harvest.report import Plot, Report, Table
-from harvest_mofka_dask.report.figures import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLES = REPOSITORY / "examples"

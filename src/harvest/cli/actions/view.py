@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import attrs
 import polars as pl
 
 from harvest.cli.records import print_records
@@ -11,14 +13,51 @@ from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
 from harvest.dataset import open as open_dataset
 from harvest.dataset.export import export
-from harvest.errors import UsageError
+from harvest.errors import UsageError, suggestion
 from harvest.plugins.registry import manager
 from harvest.toolkit.frames import condition
 
-__all__ = ["show_view"]
+__all__ = ["Choice", "show_view"]
 
 ROWS_SHOWN = 20
 """Rows of a table on a terminal where none are asked for."""
+
+
+@attrs.frozen(kw_only=True)
+class Choice:
+    """What is shown of a view: the condition, the order, the columns, and how many rows."""
+
+    where: str | None = None
+    sort: str | None = None
+    columns: str | None = None
+    rows: int | None = None
+
+    def of(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The chosen rows and columns; raises UsageError for what the frame does not have."""
+        if self.where is not None:
+            frame = frame.filter(condition(self.where, frame))
+        if self.sort is not None:
+            words = [part.split() for part in self.sort.split(",")]
+            if not all(words) or any(w[1:] not in ([], ["asc"], ["desc"]) for w in words):
+                raise UsageError(
+                    f"{self.sort!r} is not an order", remedy="write --sort 'COLUMN desc, COLUMN'"
+                )
+            names = [w[0] for w in words]
+            self._check(names, frame)
+            down = [w[1:] == ["desc"] for w in words]
+            frame = frame.sort(names, descending=down, nulls_last=True, maintain_order=True)
+        if self.columns is not None:
+            names = [name.strip() for name in self.columns.split(",")]
+            self._check(names, frame)
+            frame = frame.select(names)
+        return frame
+
+    @staticmethod
+    def _check(names: Sequence[str], frame: pl.LazyFrame) -> None:
+        known = frame.collect_schema().names()
+        for name in names:
+            if name not in known:
+                raise UsageError(f"there is no column {name!r}", remedy=suggestion(name, known))
 
 
 def show_view(
@@ -26,8 +65,7 @@ def show_view(
     dataset: Path | None,
     output: Path | None,
     settings: list[str] | None,
-    where: str | None,
-    rows: int | None,
+    choice: Choice,
     *,
     json: bool,
 ) -> int:
@@ -38,8 +76,7 @@ def show_view(
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     frame = open_dataset(dataset).view(name, **key_values(settings))
-    if where is not None:
-        frame = frame.filter(condition(where, frame))
+    frame, rows = choice.of(frame), choice.rows
     if output is not None:
         count = export(frame if rows is None else frame.head(rows), output, text=spec.text)
         print(f"{how_many(count, 'row')} of {name} written to {output}")

@@ -44,6 +44,13 @@ def view(
             help="Only rows for which this holds: \"state = 'lost' and nbytes > 1e9\".",
         ),
     ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Order of rows, such as 'wasted desc, user'."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Only these columns, in this order.")
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option(
@@ -57,6 +64,7 @@ def view(
         from harvest.cli.actions.views import list_views  # late: as below, and needs no polars
 
         return list_views(json=json)
-    from harvest.cli.actions.view import show_view  # late: help needs none of it
+    from harvest.cli.actions.view import Choice, show_view  # late: help needs none of it
 
-    return show_view(name, dataset, output, settings, where, rows, json=json)
+    choice = Choice(where=where, sort=sort, columns=columns, rows=rows)
+    return show_view(name, dataset, output, settings, choice, json=json)
