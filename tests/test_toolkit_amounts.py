@@ -14,6 +14,17 @@ from harvest.toolkit.amounts import (
 )
 
 
+UNITS = {
+    "bytes": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "PB": 10**15,
+    "EB": 10**18,
+} | {unit: 1024**power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), 1)}
+
+
 @pytest.mark.parametrize(
     ("size", "words"),
     [(0, "0 bytes"), (987, "987 bytes"), (5_242_608, "5.24 MB"), (999_999, "1.00 MB"),
@@ -23,12 +34,28 @@ def test_sizes(size, words):
     assert bytes_in_words(size) == words
 
 
-@given(st.integers(1000, 10**20))
-def test_a_size_in_words_is_within_half_a_digit_of_the_size(size):
-    number, unit = bytes_in_words(size).split()
-    power = ("kB", "MB", "GB", "TB", "PB", "EB").index(unit) + 1
+@pytest.mark.parametrize(
+    ("size", "decimal", "binary"),
+    [
+        (0, "0 bytes", "0 bytes"),
+        (987, "987 bytes", "987 bytes"),
+        (1023, "1.02 kB", "1,023 bytes"),
+        (5_242_880, "5.24 MB", "5.00 MiB"),
+        (-1_200_000_000, "-1.20 GB", "-1.12 GiB"),
+        (1023 * 1024, "1.05 MB", "1,023 KiB"),
+    ],
+)
+def test_bytes_are_said_in_the_unit_that_suits_them(size, decimal, binary):
+    assert bytes_in_words(size) == decimal
+    assert bytes_in_words(size, binary=True) == binary
 
-    assert abs(float(number) * 1000**power - size) <= 0.0051 * size
+
+@given(size=st.integers(-(2**60), 2**60), binary=st.booleans())
+def test_bytes_in_words_are_right_to_three_digits(size, binary):
+    number, unit = bytes_in_words(size, binary=binary).split()
+
+    said = float(number.replace(",", "")) * UNITS[unit]
+    assert said == pytest.approx(size, rel=0.005, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +70,8 @@ def test_durations(seconds, words):
 @pytest.mark.parametrize(
     ("share", "words"),
     [(0, "0 %"), (0.0003, "0.03 %"), (0.042, "4.2 %"), (0.37, "37 %"), (0.996, "99.6 %"),
-     (0.99999, "99.9 %"), (1, "100 %"), (2.5, "250 %")],
+     (0.99999, "99.9 %"), (1, "100 %"), (2.5, "250 %"),
+     (-0.032, "-3.2 %")],
 )  # fmt: skip
 def test_shares(share, words):
     """What is not all is not called 100 %."""

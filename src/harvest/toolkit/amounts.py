@@ -7,18 +7,23 @@ from typing import Final
 __all__ = ["bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]
 
 _BYTES: Final = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+_BINARY: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def bytes_in_words(size: float) -> str:
-    """987 bytes, 5.24 MB: in powers of 1000, three digits."""
-    value = float(size)
-    for unit in _BYTES:
-        if value < 999.5 or unit == _BYTES[-1]:
+def bytes_in_words(size: float, *, binary: bool = False) -> str:
+    """987 bytes, 5.24 MB, -1.20 GB: in powers of 1000, three digits.
+
+    binary: in powers of 1024 (4.99 MiB), as quotas of file systems are counted.
+    """
+    step, units = (1024, _BINARY) if binary else (1000, _BYTES)
+    value, sign = abs(float(size)), "-" if size < 0 else ""
+    for unit in units:
+        if value < step - 0.5 or unit == units[-1]:
             break
-        value /= 1000
-    if unit == _BYTES[0]:
-        return f"{value:.0f} {unit}"
-    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+        value /= step
+    if unit == units[0]:
+        return f"{sign}{value:,.0f} {unit}"
+    return f"{sign}{value:,.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
 
 
 def seconds_in_words(seconds: float) -> str:
@@ -33,10 +38,11 @@ def seconds_in_words(seconds: float) -> str:
 
 def share_in_words(share: float) -> str:
     """A share of 1 in percent: 37 %, 4.2 %, 0.03 %; what is not all is not called 100 %."""
-    percent = 100 * share
+    percent, sign = abs(100 * share), "-" if share < 0 else ""
     if percent >= 10:
-        return f"{min(percent, 99.9):.3g} %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
-    return f"{percent:.2g} %"
+        rounded = f"{min(percent, 99.9):.3g}" if 99.5 <= percent < 100 else f"{percent:.0f}"
+        return f"{sign}{rounded} %"
+    return f"{sign}{percent:.2g} %"
 
 
 def count_in_words(number: int, word: str, plural: str | None = None) -> str:
