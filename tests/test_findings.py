@@ -186,6 +186,15 @@ def test_a_rule_is_tried_on_rows_of_its_view_alone():
     assert judge(RULE, WASTED, hours=9) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1, "1"), (2_500_001, "2500001"), (0.1, "0.1"), (1e18, "1e+18")]
+)
+def test_a_threshold_is_compared_with_all_its_digits(value, shown):
+    assert RULE.condition({"hours": value}) == f"wasted > {shown}"
+    rows = pl.DataFrame({"user": ["a", "b"], "wasted": [float(value), value * 1.000001]})
+    assert texts(Verdict(tuple(judge(RULE, rows, hours=value))))[0].startswith("b wasted")
+
+
 def test_a_report_begins_with_the_findings_of_the_rules_that_name_it(dataset):
     report = dataset.report("test.page", day="mon")
 

@@ -86,4 +86,10 @@ class Rule:
 
     def condition(self, thresholds: Mapping[str, float]) -> str:
         """Its condition with these numbers for its thresholds."""
-        return self.where.format(**{name: f"{value:g}" for name, value in thresholds.items()})
+        return self.where.format(**{name: _number(value) for name, value in thresholds.items()})
+
+
+def _number(value: float) -> str:
+    """A number in SQL with all its digits, whole ones without a point."""
+    whole = abs(value) < 2**53 and float(value).is_integer()
+    return str(int(value)) if whole else repr(float(value))
