@@ -91,6 +91,25 @@ def test_values_are_shown_as_people_read_them(report):
     assert "–" in text
 
 
+def test_a_scaled_column_is_shown_in_its_unit_and_exported_as_it_is(tmp_path):
+    sizes = [5 * 2**30 + 1, -(2**29), 1, -1, 0, None]
+    column = Column("bytes", "size", "GiB", "+,.2f", scale=2**30)
+    report = Report("Sizes", sections=[Table("sizes", pl.DataFrame({"bytes": sizes}), [column])])
+
+    shown = report.text(60).split()[-6:]
+    (as_csv,) = report.write(tmp_path / "sizes.csv")
+    (section,) = report.to_dict()["sections"]
+
+    # what rounds to nothing and is something says so
+    assert shown == ["+5.00", "-0.50", "<+0.01", ">-0.01", "+0.00", "–"]
+    assert as_csv.read_text().splitlines() == [
+        "bytes",
+        *("" if n is None else str(n) for n in sizes),
+    ]
+    assert [row["bytes"] for row in section["rows"]] == sizes
+    assert (section["columns"][0]["unit"], section["columns"][0]["scale"]) == ("GiB", 2**30)
+
+
 def test_no_escape_code_from_data_reaches_the_terminal(report):
     assert "\x1b" not in report.text()
     assert "\\x1b[31m" in report.text(300)

@@ -31,9 +31,11 @@ def numeric(table: Table) -> list[bool]:
 
 def rows_of_text(table: Table) -> Iterator[list[str]]:
     """The rows of a table as text, one line a cell; control characters are made visible."""
-    specs = [c.format for c in table.columns]
     for row in table.data.iter_rows():
-        yield [_cell(value, spec) for value, spec in zip(row, specs, strict=True)]
+        yield [
+            _cell(value, c.format) if c.scale == 1 else _scaled(value, c.scale, c.format)
+            for value, c in zip(row, table.columns, strict=True)
+        ]
 
 
 def group_starts(table: Table) -> list[bool]:
@@ -56,6 +58,16 @@ def _cell(value: Any, spec: str | None) -> str:
         return _duration(value)
     text = format(value, spec) if spec else str(value)
     return printable_line(text)
+
+
+def _scaled(value: Any, scale: int, spec: str | None) -> str:
+    """A value in a larger unit; what rounds to zero and is not zero says so: ``<0.01``."""
+    if value is None:
+        return MISSING
+    text = _cell(value / scale, spec)
+    if value and not any(digit in text for digit in "123456789"):
+        return f"<{text[:-1]}1" if value > 0 else f">{text[:-1]}1"
+    return text
 
 
 def _duration(seconds: float) -> str:

@@ -42,6 +42,8 @@ class Column:
     format: a Python format specification (``,.2f``, ``.1%``, ``%Y-%m-%d``), or ``duration`` for
         seconds shown as days-hours:minutes:seconds; by the type of the column unless given.
     doc: what it means, where the label does not say it; listed below the table.
+    scale: what values are divided by to be shown in their unit (``2**30`` for bytes in GiB).  CSV
+        and JSON hold the values themselves.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Column:
     unit: str | None = None
     format: str | None = None
     doc: str | None = None
+    scale: int = 1
 
     @property
     def heading(self) -> str:

@@ -98,7 +98,7 @@ def _section(section: Section) -> dict[str, Any]:
             "name": section.name,
             "title": section.title,
             "columns": [
-                {"name": c.name, "label": c.label, "unit": c.unit, "doc": c.doc}
+                {"name": c.name, "label": c.label, "unit": c.unit, "scale": c.scale, "doc": c.doc}
                 for c in section.columns
             ],
             "rows": section.data.to_dicts(),
