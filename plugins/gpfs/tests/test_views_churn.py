@@ -225,9 +225,9 @@ def expected(old, new, top):
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_that_dicts_tell(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        from harvest_gpfs.views import churn as views_churn
+        from harvest_gpfs.views import pairs
 
-        patch.setattr(views_churn, "LEAST_ROWS", 3)  # several passes
+        patch.setattr(pairs, "LEAST_ROWS", 3)  # several passes
         make = [(old, row), (new, new_row)]
         parts = [
             [build(r["path"], r["inode"], r["size"], **{k: v for k, v in r.items()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harvest import CommandGroup, ReportSpec, SourceSpec, View, hookimpl
+from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
+
+from .rules import RULES
 
 harvest_api = 1
 
@@ -13,6 +15,7 @@ _SCAN = "latest (unless given), all, a time or the beginning of one, or the path
 _NOW = "what ages are counted from: 2026-01-11; the time of the scan unless given"
 _ROOT = "where top-level directories begin; the longest directory that all paths lie in"
 _TOP = "how many directories below the root make a top-level directory; 1 unless given"
+_DEEPER = "how many directories below the root make a top-level directory; 2 unless given"
 _USERS = "passwd file with users' names, as `getent passwd` prints it"
 _GROUPS = "group file with groups' names, as `getent group` prints it"
 _METRICS = (
@@ -23,9 +26,14 @@ _METRICS = (
 )
 _BY = (
     "comma list of uid, gid, user, group, top, fileset, pool, kind, extension, size_bin, "
-    "access_age, modify_age, cold, small; {} unless given"
+    "access_age, modify_age, cold, future, small; {} unless given"
 )
 _N = "how many; 50 unless given"
+_COLD = "how long neither accessed nor modified is cold; 1y unless given"
+_POLICY = "days of policies to try, comma list that rises; 90,180,365 unless given"
+_FROM = "the earlier scan, as a time or its beginning; the earliest unless given"
+_TO = "the later scan; the latest unless given"
+_OVER = "instead of from: 30d for the scan nearest to 30 days before the later one"
 
 _NEEDS = ("gpfs.file",)
 _HERE = "harvest_gpfs."
@@ -82,6 +90,53 @@ VIEWS: Final = (
             "new": "the later scan; the latest unless given",
             "root": _ROOT,
             "top_depth": _TOP,
+        },
+    ),
+    View(
+        name="gpfs.change",
+        doc="Who and what grew between two scans, and by what was new, deleted, modified and "
+        "moved; the most grown first.",
+        build=_HERE + "views.change:change",
+        requires=_NEEDS,
+        settings={
+            "by": "comma list of user (unless given), group, fileset, pool, top",
+            "from": _FROM,
+            "to": _TO,
+            "over": _OVER,
+            "root": _ROOT,
+            "top_depth": _DEEPER,
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+    View(
+        name="gpfs.owners",
+        doc="A row per owner: what it has, and how much of that is cold, small or of the future.",
+        build=_HERE + "views.owners:owners",
+        requires=_NEEDS,
+        settings={
+            "cold": _COLD,
+            "below": "what is small: below 64K unless given",
+            "scan": _SCAN,
+            "now": _NOW,
+            "passwd": _USERS,
+            "to": "the same as scan, by the word of gpfs.change",
+        },
+    ),
+    View(
+        name="gpfs.policy",
+        doc="What a policy of so many days would free, by time of access, of modification, both.",
+        build=_HERE + "views.policy:policy",
+        requires=_NEEDS,
+        settings={
+            "policy": _POLICY,
+            "by": _BY.format("all together"),
+            "scan": _SCAN,
+            "now": _NOW,
+            "root": _ROOT,
+            "top_depth": _TOP,
+            "passwd": _USERS,
+            "group": _GROUPS,
         },
     ),
     View(
@@ -170,6 +225,24 @@ VIEWS: Final = (
         },
     ),
     View(
+        name="gpfs.duplicates",
+        doc="Files of one name and size in several directories: copies, perhaps.",
+        build=_HERE + "views.suspects:duplicates",
+        requires=_NEEDS,
+        settings={
+            "above": "bytes that a file has at least; 1M unless given",
+            "n": _N,
+            "scan": _SCAN,
+        },
+    ),
+    View(
+        name="gpfs.crowded",
+        doc="Directories of very many entries, the most first.",
+        build=_HERE + "views.suspects:crowded",
+        requires=_NEEDS,
+        settings={"least": "entries at least; 10000 unless given", "scan": _SCAN},
+    ),
+    View(
         name="gpfs.odd_names",
         doc="Paths that scripts stumble over, and why.",
         build=_HERE + "views.files:odd_names",
@@ -197,7 +270,26 @@ REPORTS: Final = (
             "root": _ROOT,
             "top_depth": _TOP,
             "depth": "how deep the directory tree is shown; 2 unless given",
-            "cold": "how long neither accessed nor modified is cold; 1y unless given",
+            "cold": _COLD,
+            "n": "rows of the longer tables; 20 unless given",
+            "passwd": _USERS,
+            "group": _GROUPS,
+        },
+    ),
+    ReportSpec(
+        name="gpfs.change",
+        doc="Who grew between two scans, what came, went and moved, what is cold, and what a "
+        "policy would free.",
+        build=_HERE + "report.change:change",
+        requires=_NEEDS,
+        settings={
+            "from": _FROM,
+            "to": _TO,
+            "over": _OVER,
+            "cold": _COLD,
+            "policy": _POLICY,
+            "root": _ROOT,
+            "top_depth": _DEEPER,
             "n": "rows of the longer tables; 20 unless given",
             "passwd": _USERS,
             "group": _GROUPS,
@@ -226,8 +318,14 @@ def harvest_views() -> Iterable[View]:
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """The report ``gpfs.summary``."""
+    """The reports ``gpfs.summary`` and ``gpfs.change``."""
     return REPORTS
+
+
+@hookimpl
+def harvest_rules() -> Iterable[Rule]:
+    """What can be wrong with a scan, or worth a look."""
+    return RULES
 
 
 @hookimpl

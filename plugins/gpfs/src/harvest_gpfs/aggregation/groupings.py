@@ -29,6 +29,8 @@ class Setting:
     top_depth, depth: components of ``top``, and of ``directory`` at most.
     now: what ages are counted from; None where no grouping needs it.
     cold_days: not accessed and not modified for so many days is cold.
+    future_days: accessed or modified more than so many days after ``now`` is in the future: a
+        scan takes a while, and clocks differ.
     small_below: bytes below which a file is small.
     """
 
@@ -40,6 +42,7 @@ class Setting:
     ages: AgeBins = attrs.field(factory=AgeBins.parse)
     now: datetime | None = None
     cold_days: int = 365
+    future_days: int = 1
     small_below: int = 64 * 1024
     user_names: dict[int, str] = attrs.field(factory=dict)
     group_names: dict[int, str] = attrs.field(factory=dict)
@@ -163,6 +166,12 @@ def _cold(setting: Setting) -> pl.Expr:
     return pl.when(known).then(~(late[0] | late[1]))
 
 
+def _future(setting: Setting) -> pl.Expr:
+    limit = setting.moment() + timedelta(days=setting.future_days)
+    times = [pl.col("access_time") > limit, pl.col("modify_time") > limit]
+    return times[0].fill_null(value=False) | times[1].fill_null(value=False)
+
+
 _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
 """What follows the last dot of a name, unless the name begins with it; odder ones are none."""
 
@@ -233,6 +242,14 @@ _ALL = (
         ("access_time", "modify_time"),
         _cold,
         _itself("cold"),
+        needs="now",
+    ),
+    Grouping(
+        "future",
+        "whether access or modification came more than future_days after the scan",
+        ("access_time", "modify_time"),
+        _future,
+        _itself("future"),
         needs="now",
     ),
     Grouping(

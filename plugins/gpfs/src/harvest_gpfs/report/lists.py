@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import attrs
 import polars as pl
 
 from harvest import DatasetReader
@@ -13,8 +10,8 @@ from harvest.report import Column, Section, Table
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 from .plots import growth_plot
-from .tables import amount, in_unit
-from .text import unit_for
+from .tables import amount, most, signed, with_others
+from .text import day, unit_for
 
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 
@@ -28,11 +25,11 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: str | None) -> list[Se
         table = data.view(f"gpfs.{name}", scan=scan, n=n, **given).collect()
         if table.is_empty():
             continue
-        unit = unit_for(_most(table, "size_bytes"))
+        unit = unit_for(most(table, "size_bytes"))
         sections.append(
             Table(
                 name,
-                in_unit(table, unit),
+                table,
                 (
                     Column("path"),
                     Column(owner, owner, None, "d" if owner == "uid" else None),
@@ -46,13 +43,17 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: str | None) -> list[Se
     return sections
 
 
-def over_time(data: DatasetReader, root: str | None, top_depth: int | str) -> list[Section]:
+def over_time(data: DatasetReader, root: str | None, top_depth: int | str, n: int) -> list[Section]:
     """Growth over all scans that say their time, and what happened between the latest two."""
     timed = [scan for scan in list_scans(rows_of(data)) if scan.time is not None]
     if len(timed) < 2:
         return []
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
-    unit = unit_for(_most(growth, "size_bytes"))
+    unit = unit_for(most(growth, "size_bytes"))
+    days = [
+        pl.Series(name, [day(label) for label in growth[name].to_list()], pl.String)
+        for name in ("scan", "since")
+    ]
     allocated_columns = (
         [amount("allocated_bytes", "allocated", unit)] if growth["allocated_bytes"].count() else []
     )
@@ -60,56 +61,57 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int | str) -> li
         growth_plot(growth),
         Table(
             "growth",
-            in_unit(growth, unit),
+            growth.with_columns(days),
             (
                 Column("scan"),
                 Column("since"),
                 Column("inodes", "objects"),
                 Column("inodes_change", "change", None, "+,d"),
                 amount("size_bytes", "logical", unit),
-                _signed(amount("size_change_bytes", "change", unit)),
+                signed("size_change_bytes", "change", unit),
                 *allocated_columns,
             ),
             title="Growth",
             note="The newest scan first; changes are counted from the scan before.",
         ),
-        _churn(data, root, top_depth),
+        *_churn(data, root, top_depth, n),
     ]
 
 
 _CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
 
 
-def _churn(data: DatasetReader, root: str | None, top_depth: int | str) -> Table:
+def _churn(data: DatasetReader, root: str | None, top_depth: int | str, n: int) -> list[Section]:
+    """Objects and bytes by what happened to them, in a table each."""
     given = {} if root is None else {"root": root}
     churn = data.view("gpfs.churn", top_depth=top_depth, **given).collect()
-    unit = unit_for(max(_most(churn, f"{name}_bytes") for name in _CHANGES))
-    columns = [
-        column
-        for name in _CHANGES
-        for column in (Column(f"{name} objects", name), amount(f"{name}_bytes", name, unit))
-    ]
-    counted = churn.rename({name: f"{name} objects" for name in _CHANGES})
+    volumes = [f"{name}_bytes" for name in _CHANGES]
+    unit = unit_for(most(churn, *volumes))
     between = [
-        f"Between {old} and {new}; directories are left out."
+        f"Between {day(old)} and {day(new)}; directories are left out."
         for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
     ]
-    return Table(
-        "churn",
-        in_unit(counted, unit),
-        (Column("top"), *columns),
-        title="What happened between the latest two scans",
-        note="".join(between),
-    )
-
-
-def _signed(column: Column) -> Column:
-    return attrs.evolve(column, format=f"+{column.format}")
-
-
-def _most(table: pl.DataFrame, column: str) -> int:
-    largest: Any = table[column].max()
-    return int(largest or 0)
+    ordered = churn.sort("new_bytes", "top", descending=[True, False], nulls_last=True)
+    rows = with_others(ordered, "top", [*_CHANGES, *volumes], n)
+    return [
+        Table(
+            "churn",
+            rows,
+            (Column("top"), *map(Column, _CHANGES)),
+            title="What happened between the latest two scans: objects",
+            note="".join(between),
+        ),
+        Table(
+            "churn-volumes",
+            rows,
+            (
+                Column("top"),
+                *(amount(f"{name}_bytes", name, unit) for name in _CHANGES),
+            ),
+            title="What happened between the latest two scans: logical bytes",
+            note="".join(between),
+        ),
+    ]
 
 
 def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:

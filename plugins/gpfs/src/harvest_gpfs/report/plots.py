@@ -11,7 +11,7 @@ from harvest.report import Plot
 
 from .text import Unit, bytes_text, unit_for
 
-__all__ = ["age_plot", "bars", "growth_plot", "size_plot"]
+__all__ = ["age_plot", "bars", "growth_bars", "growth_plot", "size_plot"]
 
 SHOWN = 15
 _LONGEST_NAME = 34
@@ -49,6 +49,37 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         f"Bars: bytes of the {head.height} largest; the first is {_shortened(str(first[column]))} "
         f"with {bytes_text(first[sizes_known[0]]) if sizes_known else 'no size known'}."
     )
+    return Plot(name, draw, title, alt, size=(7.5, 1.1 + 0.3 * max(len(names), 2)))
+
+
+def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
+    """Bytes by which the groups that changed most grew or shrank, the most grown first."""
+    changed = table.filter(pl.col("growth_bytes") != 0)
+    largest = changed.sort(pl.col("growth_bytes").abs(), descending=True, maintain_order=True)
+    head = largest.head(SHOWN).sort("growth_bytes", descending=True, maintain_order=True)
+    names = [_shortened(text) for text in head[column].to_list()]
+    values = head["growth_bytes"].to_list()
+    unit = unit_for(max(map(abs, values), default=0))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        scaled = [value / unit.size for value in values]
+        colours = ["C1" if value < 0 else "C0" for value in values]
+        axes.barh(range(len(scaled)), scaled, height=0.7, color=colours)
+        axes.axvline(0, color="C5", linewidth=0.8)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xlabel(f"growth ({unit.name})")
+        axes.xaxis.set_major_formatter("{x:+,.6g}")
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+
+    alt = "Nothing grew or shrank."
+    if names:
+        alt = (
+            f"Bars: growth of the {len(names)} that changed most; from {names[0]} with "
+            f"{bytes_text(values[0])} to {names[-1]} with {bytes_text(values[-1])}."
+        )
     return Plot(name, draw, title, alt, size=(7.5, 1.1 + 0.3 * max(len(names), 2)))
 
 

@@ -1,11 +1,12 @@
 """The report ``gpfs.summary``: a file system at a glance.
 
-The views count and sum; here their rows are put in order, cut to a length that can be read, and
-in units that people use.
+The views count and sum; here their rows are put in order, cut to a length that can be read, with
+shares of the whole beside them.  What a number means stands below its table.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import attrs
@@ -18,8 +19,8 @@ from ..aggregation.scans import ALL, LATEST, label_of
 from ..views.common import listing, whole
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
-from .tables import amount, in_unit, with_others
-from .text import Unit, bytes_text, unit_for
+from .tables import amount, most, share_of, with_others
+from .text import Unit, bytes_text, day, unit_for
 
 __all__ = ["summary"]
 
@@ -38,6 +39,7 @@ class _Request:
     allocated_known: bool
     among: dict[str, Any]
     people: dict[str, Any]
+    cold: str
 
     def view(self, name: str, **settings: Any) -> pl.DataFrame:
         """The rows of a view of the scan."""
@@ -76,21 +78,22 @@ def summary(
         ages_known=(found.given_now or found.scan.time) is not None,
         among={"root": root, "top_depth": top_depth},
         people={"passwd": passwd, "group": group},
+        cold=_cold_in_words(cold, found.given_now or found.scan.time),
     )
     return Report(
         "A file system at a glance",
         intro=_in_words(total, found.scan.label, found.root),
         sections=[
-            *_owners(request),
+            *_owners(request, now, cold),
             *_places(request, depth),
             *(_ages(request, now, cold) if request.ages_known else []),
             *_sizes(request),
             *_heat(request),
             *paths(data, request.scan, request.n, passwd),
-            *(over_time(data, root, top_depth) if request.scan != ALL else []),
+            *(over_time(data, root, top_depth, request.n) if request.scan != ALL else []),
             *odd_names(data, request.scan, request.n),
             quality(data, request.scan, now),
-            _definitions(request, label_of(found.now) if request.ages_known else None, cold),
+            _definitions(request),
         ],
     )
 
@@ -105,28 +108,76 @@ def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
     if size is not None:
         volume = f"They hold {bytes_text(size)}"
         volume += f" and take {bytes_text(allocated)} of storage" if allocated is not None else ""
-    return [f"{many}{linked}.", f"{volume}. Scan: {scan}."]
+    return [f"{many}{linked}.", f"{volume}. Scan: {day(scan)}."]
 
 
-def _owners(request: _Request) -> list[Section]:
+def _cold_in_words(cold: str | int, now: datetime | None) -> str:
+    if now is None:
+        return ""
+    return f"Cold: neither accessed nor modified in the {cold} before {day(label_of(now))}."
+
+
+def _owners(request: _Request, now: str | None, cold: str | int) -> list[Section]:
     sections: list[Section] = []
-    for by, title in (("user", "By user"), ("group", "By group")):
-        table = request.view("gpfs.usage", by=by, **request.people)
-        if not table[by].count():
-            continue
-        sections.append(_usage_table(f"{by}s", table, by, title, request))
-        if by == "user":
-            sections.append(bars("users-plot", "The users of most bytes", table, by))
+    owners = request.view(
+        "gpfs.owners", cold=cold, now=now, passwd=request.people["passwd"]
+    ).filter(pl.col("inodes") > 0)
+    if owners["uid"].count():
+        sections += [
+            _users_table(owners, request),
+            bars("users-plot", "The users of most bytes", owners, "user"),
+        ]
+    groups = request.view("gpfs.usage", by="group", **request.people)
+    if groups["group"].count():
+        sections.append(_usage_table("groups", groups, "group", "By group", request))
     return sections
 
 
+def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
+    sums = [*_SUMS, "data_inodes", "data_bytes", "small_inodes", "cold_size_bytes"]
+    rows = with_others(owners, "user", sums, request.n).with_columns(
+        _of_all("size_bytes"),
+        share_of("cold_size_bytes", "data_bytes").alias("cold_share"),
+        share_of("small_inodes", "data_inodes").alias("small_share"),
+    )
+    cold = (
+        amount("cold_size_bytes", "cold", request.unit),
+        Column("cold_share", "of theirs", None, ".1%"),
+    )
+    return Table(
+        "users",
+        rows,
+        (
+            Column("user"),
+            Column("files"),
+            *request.amounts(),
+            _OF_ALL,
+            *(cold if request.ages_known else ()),
+            Column("small_share", "small files", None, ".1%"),
+        ),
+        title="By user",
+        note=f"{request.cold} Small: below 64 KiB. Of theirs: without directories.".strip(),
+    )
+
+
+_OF_ALL = Column("share", "of all", None, ".1%")
+
+
+def _of_all(column: str) -> pl.Expr:
+    """A column as a share of its sum."""
+    total = pl.col(column).sum()
+    return pl.when(total > 0).then(pl.col(column) / total).alias("share")
+
+
 def _usage_table(name: str, table: pl.DataFrame, by: str, title: str, request: _Request) -> Table:
-    rows = with_others(table, by, _SUMS, request.n)
     return Table(
         name,
-        in_unit(rows, request.unit),
-        (Column(by), Column("files"), *request.amounts()),
+        with_others(table, by, _SUMS, request.n).with_columns(_of_all("size_bytes")),
+        (Column(by), Column("files"), *request.amounts(), _OF_ALL),
         title=title,
+        note="An object of several hard links counts once, at its first path in byte order."
+        if by == "top"
+        else None,
     )
 
 
@@ -142,16 +193,17 @@ def _places(request: _Request, depth: int | str) -> list[Section]:
             sections.append(_usage_table(f"{by}s", table, by, f"By {by}", request))
     tree = request.view("gpfs.directories", depth=depth, root=request.among["root"])
     largest = ["size_bytes", "files", "directory"]
-    # the largest, shown in the order of the tree
     shown = tree.sort(largest, descending=[True, True, False], nulls_last=True).head(2 * request.n)
+    total = top["size_bytes"].sum()
     left_out = tree.height - shown.height
     sections.append(
         Table(
             "directories",
-            in_unit(shown.sort("directory", nulls_last=True), request.unit),
-            (Column("directory"), Column("files"), *request.amounts()),
+            shown.with_columns(share_of("size_bytes", total).alias("share")),
+            (Column("directory"), Column("files"), *request.amounts(), _OF_ALL),
             title="Directories, each with all that lies below it",
-            note=f"{left_out:,} smaller directories are left out." if left_out else None,
+            note="Rows overlap: a directory counts in those that it lies in."
+            + (f" {left_out:,} smaller directories are left out." if left_out else ""),
         )
     )
     return sections
@@ -162,34 +214,39 @@ def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
     found = request.view("gpfs.cold", age=cold, now=now, **request.among)
     sums = [name for name in found.columns if name.endswith(("inodes", "bytes"))]
     rows = with_others(found, "top", sums, request.n).with_columns(
-        pl.when(pl.col("size_bytes") > 0)
-        .then(pl.col("cold_size_bytes") / pl.col("size_bytes"))
-        .alias("share")
+        share_of("cold_size_bytes", "size_bytes").alias("share")
+    )
+    whole_sum = pl.col("size_bytes").sum().over("time")
+    ages = ages.with_columns(
+        pl.when(whole_sum > 0).then(pl.col("size_bytes") / whole_sum).alias("share")
     )
     return [
         age_plot(ages),
         Table(
             "ages",
-            in_unit(ages, request.unit),
+            ages,
             (
                 Column("time"),
                 Column("age"),
                 Column("inodes", "objects"),
                 *request.amounts(),
+                _OF_ALL,
             ),
             title="By time since the last access and modification",
             group="time",
+            note="Directories are left out.",
         ),
         Table(
             "cold",
-            in_unit(rows, request.unit),
+            rows,
             (
                 Column("top"),
                 Column("cold_inodes", "cold objects"),
                 *request.amounts("cold_", "cold, "),
-                Column("share", "of all", None, ".1%", doc="cold logical bytes of all"),
+                Column("share", "of theirs", None, ".1%"),
             ),
             title="Cold data by top-level directory",
+            note=request.cold,
         ),
     ]
 
@@ -203,30 +260,39 @@ def _sizes(request: _Request) -> list[Section]:
         (pl.col("small_inodes") / pl.col("inodes")).alias("share")
     )
     objects = ("inodes", "size_bytes", "allocated_bytes")
+    # amounts of small files need a unit of their own
+    own = attrs.evolve(
+        request, unit=unit_for(most(small_rows, "small_size_bytes", "small_allocated_bytes"))
+    )
+    small_amounts = own.amounts("small_")
     counted = (Column("inodes", "objects"), *request.amounts())
     return [
         size_plot(sizes),
         Table(
             "sizes",
-            in_unit(sizes, request.unit),
-            (Column("size"), *counted),
+            sizes.with_columns(_of_all("size_bytes")),
+            (Column("size"), *counted, _OF_ALL),
             title="By size",
+            note="Directories are left out.",
         ),
         Table(
             "small",
-            in_unit(small_rows, request.unit),
+            small_rows,
             (
                 Column("top"),
                 Column("small_inodes", "small objects"),
-                Column("share", "of all", None, ".1%"),
-                *request.amounts("small_"),
+                Column("share", "of theirs", None, ".1%"),
+                *small_amounts,
             ),
             title="Small objects (below 64 KiB) by top-level directory",
+            note="Directories are left out.",
         ),
         Table(
             "extensions",
-            in_unit(with_others(extensions, "extension", objects, request.n), request.unit),
-            (Column("extension"), *counted),
+            with_others(extensions, "extension", objects, request.n).with_columns(
+                _of_all("size_bytes")
+            ),
+            (Column("extension"), *counted, _OF_ALL),
             title="By extension",
         ),
     ]
@@ -252,15 +318,12 @@ def _heat(request: _Request) -> list[Section]:
     ]
 
 
-def _definitions(request: _Request, now: str | None, cold: str | int) -> Notes:
+def _definitions(request: _Request) -> Notes:
     items = [
         "An object with several hard links counts once, at its first path in the order of bytes.",
-        "Ages, sizes, heat, extensions, cold and small data leave directories out.",
-        "The views hold exact bytes: harvest view gpfs.usage DATASET -o usage.csv.",
+        "Logical is what files hold, allocated what they take of the storage. Tables show one "
+        "unit for a column; their CSV holds exact bytes.",
     ]
-    if now is not None:
-        items.append(f"Ages are counted from {now}; cold is what neither access nor "
-                     f"modification touched for {cold}.")  # fmt: skip
-    else:
+    if not request.ages_known:
         items.append("This list does not say when its scan was made: now= shows ages.")
     return Notes("definitions", items, title="Definitions")

@@ -1,4 +1,4 @@
-"""Tables of a report: amounts in one unit, long ones cut, the rest in a row of its own."""
+"""Tables of a report: amounts in one unit, shares, long ones cut, the rest in a row of its own."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from harvest.report import Column
 from ..views.common import known_sum
 from .text import Unit
 
-__all__ = ["amount", "in_unit", "with_others"]
+__all__ = ["amount", "most", "share_of", "signed", "with_others"]
 
 
-def amount(name: str, label: str, unit: Unit) -> Column:
-    """The column that ``in_unit`` makes of one of bytes (``size_bytes``)."""
-    return Column(_named(name, unit), label, unit.name, unit.format)
+def amount(name: str, label: str, unit: Unit, doc: str | None = None) -> Column:
+    """A column of bytes, shown in a unit; CSV and JSON hold the bytes."""
+    return Column(name, label, unit.name, unit.format, doc, unit.size)
 
 
-def in_unit(table: pl.DataFrame, unit: Unit) -> pl.DataFrame:
-    """The table, and each of its columns of bytes in a unit: ``size_bytes`` as ``size_gib``."""
-    return table.with_columns(
-        (pl.col(name) / unit.size).alias(_named(name, unit))
-        for name in table.columns
-        if name.endswith("_bytes")
-    )
+def signed(name: str, label: str, unit: Unit, doc: str | None = None) -> Column:
+    """A column of bytes that grow or shrink."""
+    return Column(name, label, unit.name, f"+{unit.format}", doc, unit.size)
 
 
-def _named(name: str, unit: Unit) -> str:
-    # a column in plain bytes keeps its own values beside it
-    return name.removesuffix("bytes") + ("in_b" if unit.size == 1 else unit.name.lower())
+def share_of(part: str, whole: str | int | None) -> pl.Expr:
+    """A part as a fraction of another column, or of a number; null where that is nothing."""
+    total = pl.col(whole) if isinstance(whole, str) else pl.lit(whole, pl.Int64)
+    return pl.when(total > 0).then(pl.col(part) / total)
+
+
+def most(table: pl.DataFrame, *columns: str) -> int:
+    """The largest amount of some columns, whatever its sign."""
+    found = [table[column].abs().max() for column in columns]
+    return max((int(value) for value in found if isinstance(value, int)), default=0)
 
 
 def with_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Amounts in the words of a report."""
+"""Amounts and times in the words of a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Unit", "bytes_text", "unit_for"]
+__all__ = ["Unit", "bytes_text", "day", "unit_for"]
 
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -36,3 +36,8 @@ def bytes_text(number: int) -> str:
     """An amount in the unit that suits it: ``3.40 TiB``."""
     unit = unit_for(abs(number))
     return f"{number / unit.size:{unit.format}} {unit.name}"
+
+
+def day(label: str) -> str:
+    """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
+    return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest import UsageError
-
 from ..aggregation.bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
-from ..aggregation.groupings import DIRECTORY, Setting
+from ..aggregation.groupings import Setting
 from ..aggregation.listing import Listing
 from ..aggregation.metrics import HEAT_UNIT
 from ..aggregation.scans import LATEST, label_of
 from .common import (
-    aggregated_schema,
     check_ages,
     deferred,
+    exclusive,
     flagged,
-    grouping_names,
+    key_types,
     listing,
     named,
     typed,
@@ -136,10 +134,10 @@ def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.Laz
 
     mean_heat: of the objects whose heat is known, exact to a billionth.
     """
-    names = _exclusive(by)
+    names = exclusive(by)
     counted = {name: _INT for name in _HEAT if name not in ("heat_units", "hottest")}
     means = {"mean_heat": pl.Float64(), "hottest": pl.Float64(), "scan": _TEXT}
-    schema = {**_key_types(names), **counted, **means}
+    schema = {**key_types(names), **counted, **means}
 
     found = listing(dataset, scan)
     check_ages(found, names)
@@ -168,12 +166,12 @@ def cold(
 
     Directories do not count; ``untimed`` objects have neither time and are not cold.
     """
-    names = _exclusive(by)
+    names = exclusive(by)
     setting = named(
         passwd, group, cold_days=parse_age(age), top_depth=whole(top_depth, "top_depth", 1)
     )
     schema = {
-        **_key_types(names),
+        **key_types(names),
         **{f"cold_{name}": _INT for name in _SUMS},
         **_SUM_TYPES,
         "cold_share": pl.Float64(),
@@ -209,12 +207,12 @@ def small(
     group: str | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
-    names = _exclusive(by)
+    names = exclusive(by)
     setting = named(
         passwd, group, small_below=parse_size(below), top_depth=whole(top_depth, "top_depth", 1)
     )
     schema = {
-        **_key_types(names),
+        **key_types(names),
         **{f"small_{name}": _INT for name in _SUMS},
         **_SUM_TYPES,
         "small_share": pl.Float64(),
@@ -242,14 +240,3 @@ def _share(part: str, whole_sum: str) -> pl.Expr:
 
 def _largest_first(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return table.sort(column, descending=True, nulls_last=True, maintain_order=True)
-
-
-def _exclusive(by: str) -> tuple[str, ...]:
-    names = grouping_names(by)
-    if DIRECTORY in names:
-        raise UsageError("by=directory counts files again and again", remedy="take by=top")
-    return names
-
-
-def _key_types(names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: kind for name, kind in aggregated_schema(names, ()).items() if name in names}

@@ -15,7 +15,7 @@ from harvest.toolkit.deferred import deferred
 
 from ..aggregation.definition import Aggregation
 from ..aggregation.files import no_rows
-from ..aggregation.groupings import Setting, groupings_of
+from ..aggregation.groupings import DIRECTORY, Setting, groupings_of
 from ..aggregation.listing import Listing
 from ..aggregation.metrics import metrics_of
 from ..aggregation.names import read_names
@@ -29,9 +29,11 @@ __all__ = [
     "aggregated_schema",
     "check_ages",
     "deferred",
+    "exclusive",
     "flagged",
     "frame_of",
     "grouping_names",
+    "key_types",
     "known_sum",
     "listing",
     "metric_names",
@@ -97,6 +99,19 @@ def whole(value: int | str, name: str, least: int = 0) -> int:
 def grouping_names(by: str | Sequence[str]) -> tuple[str, ...]:
     """Names of groupings; raises UsageError for an unknown one."""
     return tuple(grouping.name for grouping in groupings_of(by))
+
+
+def exclusive(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of groupings that count an object in one group each; raises UsageError for others."""
+    names = grouping_names(by)
+    if DIRECTORY in names:
+        raise UsageError("by=directory counts files again and again", remedy="take by=top")
+    return names
+
+
+def key_types(names: Sequence[str]) -> dict[str, pl.DataType]:
+    """The columns of groupings."""
+    return {name: kind for name, kind in aggregated_schema(names, ()).items() if name in names}
 
 
 def metric_names(names: str | Sequence[str]) -> tuple[str, ...]:

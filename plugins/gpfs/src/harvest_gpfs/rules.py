@@ -1,0 +1,341 @@
+"""Rules on scans: what costs space, what puts sums in doubt, and who grew.
+
+Most look at ``gpfs.owners``, a row per owner; shares are of objects other than directories, as in
+the tables of the reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from harvest import Finding, Rule, Threshold
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["RULES"]
+
+_SUMMARY: Final = ("gpfs.summary",)
+_BOTH: Final = ("gpfs.summary", "gpfs.change")
+
+
+def _bytes(size: float) -> str:
+    return bytes_in_words(size, binary=True)
+
+
+def _owner(row: dict[str, Any]) -> str:
+    return "nobody the list names" if row["user"] is None else f"user {row['user']}"
+
+
+def _sum(rows: pl.DataFrame, column: str) -> int:
+    return int(rows[column].sum())
+
+
+def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:
+    """The row of the largest value; of several the first."""
+    return rows.sort(column, descending=True, nulls_last=True, maintain_order=True).row(
+        0, named=True
+    )
+
+
+def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterator[Finding]:
+    """One finding on what nobody touched, with the owner of the most."""
+    cold, everything = _sum(rows, "cold_size_bytes"), rows["all_data_bytes"][0]
+    if not everything or cold < share * everything:
+        return
+    worst = _most(rows, "cold_size_bytes")
+    yield Finding(
+        "high" if cold >= high * everything else "medium",
+        f"{share_in_words(cold / everything)} of the bytes ({_bytes(cold)} of "
+        f"{_bytes(everything)}) are cold; {_owner(worst)} has the most, "
+        f"{_bytes(worst['cold_size_bytes'])}, {share_in_words(worst['cold_share'])} of what is "
+        "theirs.",
+    )
+
+
+def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
+    """One finding on small files, with what they hold and occupy."""
+    count, everything = _sum(rows, "small_inodes"), rows["all_data_inodes"][0]
+    if count < files or count < share * everything:
+        return
+    held, worst = _sum(rows, "small_size_bytes"), _most(rows, "small_inodes")
+    occupied = f"They hold {_bytes(held)}"
+    if rows["small_allocated_bytes"].count():
+        occupied += f" and occupy {_bytes(_sum(rows, 'small_allocated_bytes'))}"
+    yield Finding(
+        "medium",
+        f"{share_in_words(count / everything)} of the files ({count:,} of {everything:,}) are "
+        f"small. {occupied}; {_owner(worst)} has the most, {worst['small_inodes']:,}.",
+    )
+
+
+def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
+    """A finding per owner of much, where there are others."""
+    if total < 2:
+        return
+    for row in rows.iter_rows(named=True):
+        yield Finding(
+            "low",
+            f"{_owner(row).capitalize()} has {share_in_words(row['share'])} of all bytes: "
+            f"{_bytes(row['size_bytes'])} of {_bytes(row['all_bytes'])}, in "
+            f"{count_in_words(row['inodes'], 'object')}.",
+            {"uid": row["uid"]},
+        )
+
+
+def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
+    """One finding on owners without a name, with the one of most."""
+    size, worst = _sum(rows, "size_bytes"), _most(rows, "size_bytes")
+    yield Finding(
+        "medium" if size >= share * worst["all_bytes"] else "low",
+        f"{count_in_words(rows.height, 'owner')} of {total:,} "
+        f"{'is' if rows.height == 1 else 'are'} not in the passwd file: "
+        f"{count_in_words(_sum(rows, 'inodes'), 'object')} of {_bytes(size)} "
+        f"({share_in_words(size / worst['all_bytes']) if worst['all_bytes'] else '0 %'} of all "
+        f"bytes); uid {worst['uid']} has the most, {_bytes(worst['size_bytes'] or 0)}.",
+    )
+
+
+def future(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """One finding on times that lie after the scan."""
+    count, worst = _sum(rows, "future_inodes"), _most(rows, "future_inodes")
+    yield Finding(
+        "low",
+        f"{count_in_words(count, 'object')} of {rows['all_data_inodes'][0]:,} "
+        f"{'was' if count == 1 else 'were'} accessed or modified over a day after the scan; "
+        f"{_owner(worst)} has the most, {worst['future_inodes']:,}. Policies by age never take "
+        "them.",
+    )
+
+
+def duplicates(rows: pl.DataFrame, total: int, *, extra: float, share: float) -> Iterator[Finding]:
+    """One finding on all names that several files have, with the one of most bytes."""
+    worst = rows.row(0, named=True)
+    yield Finding(
+        "medium" if (worst["extra_share"] or 0) >= share else "low",
+        f"{_bytes(worst['all_extra_bytes'])} ({share_in_words(worst['extra_share'] or 0)} of all "
+        f"bytes) may be copies: {count_in_words(worst['all_names'], 'file name')} "
+        f"{'occurs' if worst['all_names'] == 1 else 'occur'} with one size in several "
+        f"directories; {worst['name']} most, {worst['copies']:,} times "
+        f"{_bytes(worst['size_bytes'])}. This is a guess: contents were not compared.",
+    )
+
+
+def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Finding]:
+    """One finding on directories that are slow to list."""
+    worst = _most(rows, "entries")
+    number = count_in_words(rows.height, "directory", "directories")
+    yield Finding(
+        "medium",
+        f"{number} {'has' if rows.height == 1 else 'have'} {entries:,.0f} entries or more; the "
+        f"most, {worst['entries']:,}, {worst['directory']}.",
+    )
+
+
+def _growth(row: dict[str, Any]) -> str:
+    """``by 3.10 GiB (12 %) to 30.0 GiB``."""
+    percent = row["growth_percent"]
+    share = "new" if percent is None else share_in_words(percent / 100)
+    return f"by {_bytes(row['growth_bytes'])} ({share}) to {_bytes(row['new_bytes'])}"
+
+
+def _grew(
+    rows: pl.DataFrame, total: int, name: str, words: tuple[str, str], growth: float
+) -> Iterator[Finding]:
+    worst = _most(rows, "growth_bytes")
+    grown = count_in_words(rows.height, *words)
+    which = "nobody the list names" if worst[name] is None else worst[name]
+    yield Finding(
+        "high" if worst["growth_bytes"] >= growth else "medium",
+        f"{grown} of {total:,} grew much from {worst['old_scan'][:10]} to "
+        f"{worst['new_scan'][:10]}; {which} most, {_growth(worst)}.",
+    )
+
+
+def owners_grew(
+    rows: pl.DataFrame, total: int, *, percent: float, least: float, growth: float
+) -> Iterator[Finding]:
+    """One finding on the owners that grew, with the one that grew most."""
+    return _grew(rows, total, "user", ("user", "users"), growth)
+
+
+def directories_grew(
+    rows: pl.DataFrame, total: int, *, percent: float, least: float, growth: float
+) -> Iterator[Finding]:
+    """One finding on the directories that grew, with the one that grew most."""
+    return _grew(rows, total, "top", ("directory", "directories"), growth)
+
+
+_GREW: Final = (
+    "growth_bytes >= {growth} or (growth_bytes >= {least} and "
+    "(state = 'new' or growth_percent >= {percent}))"
+)
+_GROWN: Final = {
+    "percent": Threshold(50, "growth in percent of what there was"),
+    "least": Threshold(1e9, "bytes of growth below which percents do not count"),
+    "growth": Threshold(1e12, "bytes of growth that count whatever the percents"),
+}
+_GROWTH_COLUMNS: Final = (
+    "growth_bytes", "growth_percent", "old_bytes", "new_bytes", "state", "created_bytes",
+    "deleted_bytes", "grown_bytes", "old_scan", "new_scan",
+)  # fmt: skip
+
+RULES: Final = (
+    Rule(
+        name="gpfs.cold_data",
+        doc="Bytes that nobody read or wrote for long take the place of what is in use.",
+        view="gpfs.owners",
+        where="cold_size_bytes > 0",
+        columns=(
+            "uid",
+            "user",
+            "cold_size_bytes",
+            "cold_share",
+            "cold_inodes",
+            "all_data_bytes",
+        ),
+        judge=cold,
+        advice="Ask the owners of the most, or move it to a colder pool; gpfs.policy shows what "
+        "a limit of days would free.",
+        reference="neither access nor modification within the setting cold (a year); access times "
+        "are as exact as the file system keeps them (mmchfs -S, relatime)",
+        thresholds={
+            "share": Threshold(0.2, "share of all bytes that may be cold"),
+            "high": Threshold(0.5, "share of all bytes from which it is a high finding"),
+        },
+        reports=_BOTH,
+    ),
+    Rule(
+        name="gpfs.small_files",
+        doc="Very many small files cost metadata and time, and may occupy more than they hold.",
+        view="gpfs.owners",
+        where="small_inodes > 0",
+        columns=(
+            "uid",
+            "user",
+            "small_inodes",
+            "small_share",
+            "small_size_bytes",
+            "small_allocated_bytes",
+            "all_data_inodes",
+        ),
+        judge=small,
+        advice="Pack them: archives, HDF5 or Zarr with larger chunks, a database; gpfs.small "
+        "shows in which directories they are.",
+        reference="IBM Storage Scale 5.2, Block size: a file takes whole subblocks (8 KiB where "
+        "blocks have 4 MiB) unless it fits its inode; small is below the setting below (64 KiB)",
+        thresholds={
+            "share": Threshold(0.5, "share of all files that may be small"),
+            "files": Threshold(100_000, "small files that are always allowed"),
+        },
+        reports=_SUMMARY,
+    ),
+    Rule(
+        name="gpfs.one_owner",
+        doc="Who has most of a file system decides when it is full.",
+        view="gpfs.owners",
+        where="share > {share}",
+        columns=("uid", "user", "share", "size_bytes", "inodes", "all_bytes"),
+        judge=one_owner,
+        advice="Talk to the owner before anybody else; see what of it is cold.",
+        reference="a limit of this project: more than all others together",
+        thresholds={"share": Threshold(0.5, "share of all bytes that one owner may have")},
+        reports=_SUMMARY,
+    ),
+    Rule(
+        name="gpfs.unknown_owners",
+        doc="What belongs to nobody is cleaned up by nobody.",
+        view="gpfs.owners",
+        where="unknown = true",
+        columns=("uid", "size_bytes", "inodes", "share", "all_bytes"),
+        judge=unknown_owners,
+        advice="Find out who takes it over: by the group, and by the directory it lies in "
+        "(gpfs.usage, by=uid,gid,top).",
+        reference="the file given as passwd; a user who is in none left, or is of another cluster",
+        thresholds={
+            "share": Threshold(0.01, "share of all bytes from which it is a medium finding"),
+        },
+        reports=_BOTH,
+    ),
+    Rule(
+        name="gpfs.future_times",
+        doc="Times after the scan: a wrong clock, or a program that set them. Such objects never "
+        "grow old.",
+        view="gpfs.owners",
+        where="future_inodes > 0",
+        columns=("uid", "user", "future_inodes", "all_data_inodes", "now"),
+        judge=future,
+        advice="Correct them with touch, or except them in policies; gpfs.scan_quality counts "
+        "access and modification apart.",
+        reference="the time of the scan and a day, since a scan takes hours and clocks differ",
+        reports=_SUMMARY,
+    ),
+    Rule(
+        name="gpfs.duplicates",
+        doc="The same name and size in several directories may be the same data several times.",
+        view="gpfs.duplicates",
+        where="all_extra_bytes >= {extra}",
+        columns=(
+            "name",
+            "copies",
+            "size_bytes",
+            "extra_bytes",
+            "first_path",
+            "last_path",
+            "all_names",
+            "all_extra_bytes",
+            "extra_share",
+        ),
+        judge=duplicates,
+        advice="Compare the largest by a checksum; share what is equal, by a common directory or "
+        "links.",
+        reference="name and size alone: a guess, and files below the setting above (1 MiB) are "
+        "left out",
+        thresholds={
+            "extra": Threshold(1e10, "bytes of further copies from which it is said"),
+            "share": Threshold(0.1, "share of all bytes from which it is a medium finding"),
+        },
+        reports=_SUMMARY,
+    ),
+    Rule(
+        name="gpfs.crowded_directories",
+        doc="Whoever lists a directory of millions of entries reads all of them, and waits.",
+        view="gpfs.crowded",
+        where="entries >= {entries}",
+        columns=("directory", "entries", "files", "directories", "size_bytes"),
+        judge=crowded,
+        advice="Spread them over subdirectories, or pack them; avoid ls -l and patterns there.",
+        reference="GPFS finds one name among millions by extensible hashing, but a listing reads "
+        "every block of the directory (GPFS users' list, 2018-09-11)",
+        thresholds={"entries": Threshold(1_000_000, "entries of a directory, at least 10,000")},
+        reports=_SUMMARY,
+    ),
+    Rule(
+        name="gpfs.owners_grew",
+        doc="Users whose data grew much between the scans.",
+        view="gpfs.change",
+        settings={"by": "user"},
+        where=_GREW,
+        columns=("user", *_GROWTH_COLUMNS),
+        judge=owners_grew,
+        advice="Ask whether it goes on like that, and until when the space lasts.",
+        reference="limits of this project; the scans are those of from, to and over",
+        thresholds=_GROWN,
+        reports=("gpfs.change",),
+    ),
+    Rule(
+        name="gpfs.directories_grew",
+        doc="Top-level directories whose data grew much between the scans.",
+        view="gpfs.change",
+        settings={"by": "top"},
+        where=_GREW,
+        columns=("top", *_GROWTH_COLUMNS),
+        judge=directories_grew,
+        advice="See what is new in it: harvest view gpfs.change with by=user,top.",
+        reference="limits of this project; the scans are those of from, to and over",
+        thresholds=_GROWN,
+        reports=("gpfs.change",),
+    ),
+)

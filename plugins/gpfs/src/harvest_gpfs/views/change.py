@@ -1,0 +1,165 @@
+"""The view ``gpfs.change``: who and what grew between any two scans, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+
+from ..aggregation.bins import parse_age
+from ..aggregation.groupings import Setting
+from ..aggregation.listing import list_scans
+from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
+from .churn import changes_of, different
+from .common import deferred, named, rows_of, whole
+from .pairs import SUMS, summed
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["GROUPS", "change", "span"]
+
+GROUPS: Final = ("user", "group", "fileset", "pool", "top")
+"""What changes can be summed by."""
+
+_INT, _TEXT = pl.Int64(), pl.String()
+_GROWTH: Final = {
+    "state": _TEXT,
+    "old_inodes": _INT,
+    "new_inodes": _INT,
+    "inodes_change": _INT,
+    "old_bytes": _INT,
+    "new_bytes": _INT,
+    "growth_bytes": _INT,
+    "growth_percent": pl.Float64(),
+}
+
+
+def change(
+    dataset: DatasetReader,
+    by: str = "user",
+    to: str | None = None,
+    over: str | int | None = None,
+    root: str | None = None,
+    top_depth: int | str = 2,
+    passwd: str | None = None,
+    group: str | None = None,
+    **more: str,
+) -> pl.LazyFrame:
+    """The view ``gpfs.change``: groups and what became of their objects, the most grown first.
+
+    from (a word of Python, hence in ``more``), to: as a scan is named; the earliest and the latest
+    unless given.  over: instead of from, the scan nearest to so long before the later one.
+    Directories do not count.  No rows where the dataset has one scan and none is named.
+    """
+    names = _groups(by)
+    setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
+    scans = {"old_scan": _TEXT, "new_scan": _TEXT}
+    rest = dict.fromkeys((n for n in SUMS if n not in _GROWTH), _INT)
+    schema = {**dict.fromkeys(names, _TEXT), **_GROWTH, **rest, **scans}
+
+    found = list_scans(rows_of(dataset))
+    if to is None and over is None and not more and len(found) < 2:
+        return pl.LazyFrame(schema=schema)
+    before, after = span(found, more.get("from"), to, over)
+
+    def compute() -> pl.DataFrame:
+        table = summed(*_flows(dataset, before, after, root, setting, names))
+        return _grown(table, names).with_columns(
+            pl.lit(before.label).alias("old_scan"), pl.lit(after.label).alias("new_scan")
+        )
+
+    return deferred(compute, schema)
+
+
+def span(
+    scans: Sequence[Scan], since: str | None, to: str | None, over: str | int | None
+) -> tuple[Scan, Scan]:
+    """The scans at the beginning and the end of what is looked at.
+
+    Raises UsageError where wishes contradict each other, or name less than two scans.
+    """
+    if ALL in (since, to):
+        raise UsageError("a scan is compared with one other", remedy="name it: from=, to=")
+    if since is not None and over is not None:
+        raise UsageError(
+            f"from={since!r} and over={over!r} both say where to begin", remedy="give one of them"
+        )
+    after = pick(scans, LATEST if to is None else to)
+    if since is not None:
+        return different(pick(scans, since), after, scans)
+    time = after.time
+    earlier = [scan for scan in scans if scan.time and time and scan.time < time]
+    if not earlier or time is None:
+        raise UsageError(
+            f"no earlier scan is known to compare with; there is:{labels(scans)}",
+            where=after.label,
+            remedy="harvest another scan into the dataset, or name both that are meant: from=, to=",
+        )
+    if over is None:
+        return earlier[0], after
+    wanted = time - timedelta(days=parse_age(over))
+    # of two that are equally near the earlier one
+    return min(earlier, key=lambda scan: abs((scan.time or time) - wanted)), after
+
+
+def _groups(by: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(n.strip() for n in by.split(",") if n.strip()))
+    for name in names:
+        if name not in GROUPS:
+            raise UsageError(
+                f"changes are not summed by {name!r}", remedy="take " + ", ".join(GROUPS)
+            )
+    return names
+
+
+def _flows(
+    dataset: DatasetReader,
+    before: Scan,
+    after: Scan,
+    root: str | None,
+    setting: Setting,
+    names: Sequence[str],
+) -> tuple[pl.DataFrame, tuple[str, ...], Setting]:
+    """What ``summed`` takes.  Two scans are compared once, whatever is asked about them."""
+    known = _KNOWN.setdefault(dataset, {})
+    wish = (before.label, after.label, root, setting.top_depth)
+    if wish not in known:
+        rows = rows_of(dataset)
+        plain = Setting(top_depth=setting.top_depth)
+        known[wish] = changes_of((rows, before), (rows, after), GROUPS, root, plain)
+    found, within = known[wish]
+    people = attrs.evolve(within, user_names=setting.user_names, group_names=setting.group_names)
+    return found, tuple(names), people
+
+
+_KNOWN: WeakKeyDictionary[
+    DatasetReader, dict[tuple[str, str, str | None, int], tuple[pl.DataFrame, Setting]]
+] = WeakKeyDictionary()
+
+
+def _grown(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The sums of groups with their growth, the most grown first."""
+    old, new = pl.col("old_bytes"), pl.col("new_bytes")
+    state = (
+        pl.when(pl.col("old_inodes") == 0)
+        .then(pl.lit("new"))
+        .when(pl.col("new_inodes") == 0)
+        .then(pl.lit("gone"))
+        .otherwise(pl.lit("kept"))
+    )
+    growth = new - old
+    table = table.with_columns(
+        state.alias("state"),
+        (pl.col("new_inodes") - pl.col("old_inodes")).alias("inodes_change"),
+        growth.alias("growth_bytes"),
+        pl.when(old > 0).then(growth / old * 100).alias("growth_percent"),
+    )
+    down = [True, *[False] * len(names)]
+    return table.sort("growth_bytes", *names, descending=down, nulls_last=True)

@@ -1,0 +1,117 @@
+"""The view ``gpfs.owners``: a row per owner with what the rules on a scan look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from ..aggregation.bins import parse_age, parse_size
+from ..aggregation.groupings import GROUPINGS, Setting
+from ..aggregation.scans import LATEST, label_of
+from .common import deferred, known_sum, listing, named, typed
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["owners"]
+
+_SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
+_INT, _TEXT, _SHARE = pl.Int64(), pl.String(), pl.Float64()
+_COLUMNS: Final = {
+    "uid": _INT,
+    "user": _TEXT,
+    "unknown": pl.Boolean(),
+    "inodes": _INT,
+    "files": _INT,
+    "size_bytes": _INT,
+    "allocated_bytes": _INT,
+    "share": _SHARE,
+    "data_inodes": _INT,
+    "data_bytes": _INT,
+    **{f"{flag}_{name}": _INT for flag in ("cold", "small") for name in _SUMS},
+    "cold_share": _SHARE,
+    "small_share": _SHARE,
+    "future_inodes": _INT,
+    "all_bytes": _INT,
+    "all_data_inodes": _INT,
+    "all_data_bytes": _INT,
+    "now": _TEXT,
+    "scan": _TEXT,
+}
+
+
+def owners(
+    dataset: DatasetReader,
+    cold: str | int = "1y",
+    below: str | int = "64K",
+    scan: str = LATEST,
+    now: str | None = None,
+    passwd: str | None = None,
+    to: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.owners``: what each owner has, the one of most bytes first.
+
+    ``unknown``: whether the passwd file given lacks the owner; null where none is given.
+    ``cold_``, ``small_``, ``future_`` and ``data_`` sums leave directories out.  What is cold or
+    in the future is null where nothing says when the scan was made.
+    to: the scan, as ``gpfs.change`` names the later one.
+    """
+    setting = named(passwd, None, cold_days=parse_age(cold), small_below=parse_size(below))
+    found = listing(dataset, scan if to is None else to, now=now)
+    reference = found.given_now or found.scan.time
+    flags = ("small",) if reference is None else ("small", "cold", "future")
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate(["uid", "kind", *flags], [*_SUMS, "files"], setting)
+        return typed(
+            _totals(_per_owner(table), setting, named_ones=passwd is not None).with_columns(
+                pl.lit(None if reference is None else label_of(reference), _TEXT).alias("now"),
+                pl.lit(found.scan.label).alias("scan"),
+            ),
+            _COLUMNS,
+        )
+
+    return deferred(compute, _COLUMNS)
+
+
+def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
+    """Sums by owner, from sums by owner, kind and flags."""
+    data = pl.col("kind").ne_missing(pl.lit("directory"))
+    parts = {
+        f"{flag}_{name}": known_sum(pl.col(name).filter(data & pl.col(flag)))
+        if flag in table.columns
+        else pl.lit(None, _INT)
+        for flag in ("cold", "small", "future")
+        for name in _SUMS
+    }
+    return table.group_by("uid", maintain_order=True).agg(
+        *(known_sum(pl.col(name)).alias(name) for name in (*_SUMS, "files")),
+        pl.col("inodes").filter(data).sum().alias("data_inodes"),
+        known_sum(pl.col("size_bytes").filter(data)).alias("data_bytes"),
+        *(value.alias(name) for name, value in parts.items()),
+    )
+
+
+def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.DataFrame:
+    """Owners with their names and their shares of the whole, the largest first."""
+    uid = pl.col("uid")
+    known = list(setting.user_names)
+    unknown = uid.is_not_null() & ~uid.is_in(known) if named_ones else pl.lit(None, pl.Boolean)
+    table = table.with_columns(
+        uid.alias("user"),
+        unknown.alias("unknown"),
+        pl.col("size_bytes").sum().alias("all_bytes"),
+        pl.col("data_inodes").sum().alias("all_data_inodes"),
+        pl.col("data_bytes").sum().alias("all_data_bytes"),
+    )
+    return table.with_columns(
+        GROUPINGS["user"].label(setting).alias("user"),
+        _share("size_bytes", "all_bytes").alias("share"),
+        _share("cold_size_bytes", "data_bytes").alias("cold_share"),
+        _share("small_inodes", "data_inodes").alias("small_share"),
+    ).sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+
+
+def _share(part: str, whole: str) -> pl.Expr:
+    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))

@@ -1,0 +1,261 @@
+"""Two scans compared object by object: what has become of each, summed by where it was and is.
+
+Objects are compared by inode and generation, in passes that take a share of the inodes each, so
+that no more than a share of two scans is held at a time.  What remains of a pass are sums: a row
+for each pair of groups (owner, directory and so on) that objects were in before and are in after.
+Whatever is then asked about changes, by owner or by directory, is a sum over these few rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from harvest import HarvestError
+
+from ..aggregation.groupings import GROUPINGS, Setting
+from ..aggregation.links import passes_for
+from ..aggregation.listing import BUDGET
+from ..aggregation.on_polars import PolarsRows
+
+__all__ = ["SUMS", "flows", "summed"]
+
+_KEY: Final = ("inode", "generation")
+_TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
+_CHANGES: Final = (
+    "created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out",
+)  # fmt: skip
+_COUNTED: Final = ("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes")
+SUMS: Final = tuple(name for change in _CHANGES for name in (change, f"{change}_bytes")) + _COUNTED
+"""What is counted and summed for each group."""
+
+_SEEN: Final = ("modified", "accessed", "renamed")
+_FLOWS: Final = (
+    "objects", "old_bytes", "new_bytes", *(s for name in _SEEN for s in (name, f"{name}_bytes")),
+)  # fmt: skip
+
+LEAST_ROWS = 1_000_000
+"""Rows of both scans that are compared at once, at least."""
+
+_BYTES_PER_ROW = 600
+
+
+def flows(
+    old: PolarsRows, new: PolarsRows, rows: int, keys: Sequence[str], setting: Setting
+) -> pl.DataFrame:
+    """Sums over objects by the groups they were in (``uid``) and are in (``uid_new``).
+
+    rows: how many both scans have; keys: names of groupings.
+    ``was`` and ``is``: whether the objects are in the earlier and in the later scan.
+    """
+    known = _known(old) & _known(new)
+    identity = _KEY if "generation" in known else _KEY[:1]
+    shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
+    found = [
+        _flows(
+            _share(old, share, shares, keys, setting),
+            _share(new, share, shares, keys, setting),
+            identity,
+            keys,
+            known,
+        )
+        for share in range(shares)
+    ]
+    return pl.concat(found).group_by(_flow_keys(keys)).agg(pl.col(name).sum() for name in _FLOWS)
+
+
+def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
+    """The sums of all changes for each group, sorted by it; ``SUMS`` says which.
+
+    found: what ``flows`` gave; by: some of its keys, or none for all objects together.
+    Raises HarvestError for a sum that is more than an int64 holds.
+    """
+    found = _labelled(found, by, setting)
+    keys = list(by) or [_TOGETHER]
+    if not by:
+        found = found.with_columns(
+            pl.lit(0).alias(name) for name in (_TOGETHER, _TOGETHER + "_new")
+        )
+    sides = [_old_side(found, keys), _new_side(found, keys)]
+    every = [
+        side.with_columns(pl.lit(0, pl.Int128).alias(n) for n in SUMS if n not in side.columns)
+        for side in sides
+    ]
+    both = pl.concat([side.select(*keys, *SUMS) for side in every])
+    total = both.group_by(keys).agg(pl.col(name).sum() for name in SUMS)
+    for name in SUMS:
+        if any(abs(value) >= 2**63 for value in total[name].to_list()):
+            raise HarvestError(
+                f"{name} is more than 2^63 - 1",
+                remedy="see gpfs.largest for sizes that cannot be",
+            )
+    if not by and total.is_empty():
+        total = pl.DataFrame({name: [0] for name in (_TOGETHER, *SUMS)})
+    total = total.sort(keys, nulls_last=True)
+    return total.select(*by, *(pl.col(name).cast(pl.Int64) for name in SUMS))
+
+
+_TOGETHER = "all objects"
+
+
+def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
+    """Groups as people name them; two numbers with one name are one group."""
+    for name in by:
+        label = GROUPINGS[name].label(setting)
+        for column in (name, f"{name}_new"):
+            named = found.select(pl.col(column).alias(name)).select(label.alias(column))
+            found = found.with_columns(named.to_series())
+    return found
+
+
+def _moved(keys: Sequence[str]) -> pl.Expr:
+    """Whether objects of both scans are in another group than before."""
+    elsewhere = [pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in keys]
+    return pl.col("was") & pl.col("is") & pl.any_horizontal(elsewhere)
+
+
+def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """What groups lost, and had."""
+    objects, size = pl.col("objects"), pl.col("old_bytes")
+    tests = {"deleted": ~pl.col("is"), "moved_out": _moved(keys)}
+    return (
+        found.filter("was")
+        .group_by(keys)
+        .agg(
+            *(objects.filter(test).sum().alias(name) for name, test in tests.items()),
+            *(size.filter(test).sum().alias(f"{name}_bytes") for name, test in tests.items()),
+            objects.sum().alias("old_inodes"),
+            size.sum().alias("old_bytes"),
+        )
+    )
+
+
+def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """What groups got, and have."""
+    objects, size, was_size = pl.col("objects"), pl.col("new_bytes"), pl.col("old_bytes")
+    created = ~pl.col("was")
+    return (
+        found.filter("is")
+        .group_by(pl.col(f"{name}_new").alias(name) for name in keys)
+        .agg(
+            objects.filter(created).sum().alias("created"),
+            size.filter(created).sum().alias("created_bytes"),
+            *(pl.col(n).sum() for name in _SEEN for n in (name, f"{name}_bytes")),
+            # what moves weighs what it did before; what it grew by stands apart
+            objects.filter(_moved(keys)).sum().alias("moved_in"),
+            was_size.filter(_moved(keys)).sum().alias("moved_in_bytes"),
+            objects.sum().alias("new_inodes"),
+            size.sum().alias("new_bytes"),
+            (size - was_size).filter(~created).sum().alias("grown_bytes"),
+        )
+    )
+
+
+def _known(rows: PolarsRows) -> frozenset[str]:
+    """What some row of a scan has: ``generation``; times with fractions of a second.
+
+    Some lists have no generations, others whole seconds alone: that is a matter of the list, and
+    not of a row, since a file's time may be a whole second by itself.
+    """
+    fraction = {
+        name: pl.col(column).dt.epoch("us") % 1_000_000 != 0 for name, column in _TIMES.items()
+    }
+    query = rows.frame.select(
+        pl.col("generation").is_not_null().any(),
+        *(test.any().alias(name) for name, test in fraction.items()),
+    )
+    found = query.collect(engine="streaming").row(0, named=True)
+    return frozenset(name for name, value in found.items() if value)
+
+
+def _share(
+    rows: PolarsRows, share: int, shares: int, keys: Sequence[str], setting: Setting
+) -> pl.DataFrame:
+    """The rows of some inodes, directories left out."""
+    frame = rows.frame.filter(pl.col("kind").ne_missing(pl.lit("directory")))
+    if shares > 1:
+        frame = frame.filter(pl.col("inode") % shares == share)
+    return frame.select(
+        *_KEY,
+        "path",
+        pl.col("size_bytes").alias("size"),
+        *(pl.col(column).alias(name) for name, column in _TIMES.items()),
+        *(GROUPINGS[name].key(setting).alias(name) for name in keys),
+    ).collect(engine="streaming")
+
+
+def _flow_keys(keys: Sequence[str]) -> list[str]:
+    return ["was", "is", *keys, *(f"{name}_new" for name in keys)]
+
+
+def _flows(
+    old: pl.DataFrame,
+    new: pl.DataFrame,
+    identity: Sequence[str],
+    keys: Sequence[str],
+    known: frozenset[str],
+) -> pl.DataFrame:
+    """The flows of the objects of a share."""
+    pairs = _objects(old, identity, keys).join(
+        _objects(new, identity, keys),
+        on=identity,
+        how="full",
+        coalesce=True,
+        nulls_equal=True,
+        suffix="_new",
+    )
+    pairs = pairs.join(_renamed(old, new, identity), on=identity, how="left", nulls_equal=True)
+    pairs = pairs.with_columns(
+        pl.col("there").is_not_null().alias("was"), pl.col("there_new").is_not_null().alias("is")
+    )
+    stayed = pl.col("was") & pl.col("is")
+    size, size_new = (pl.col(n).fill_null(0).cast(pl.Int128) for n in ("size", "size_new"))
+    seen = {
+        "modified": stayed & (_differs("modified", known) | _unequal("size")),
+        "accessed": stayed & _differs("accessed", known),
+        "renamed": stayed & pl.col("renamed").is_not_null(),
+    }
+    return pairs.group_by(_flow_keys(keys)).agg(
+        pl.len().cast(pl.Int128).alias("objects"),
+        size.sum().alias("old_bytes"),
+        size_new.sum().alias("new_bytes"),
+        *(
+            value
+            for name, test in seen.items()
+            for value in (
+                test.cast(pl.Int128).sum().alias(name),
+                size_new.filter(test).sum().alias(f"{name}_bytes"),
+            )
+        ),
+    )
+
+
+def _objects(rows: pl.DataFrame, identity: Sequence[str], keys: Sequence[str]) -> pl.DataFrame:
+    """A row for each object: that of its first path."""
+    measured = ["size", "modified", "accessed", *keys]
+    ordered = rows.sort([*identity, "path", *measured], nulls_last=True)
+    once = ordered.unique(identity, keep="first", maintain_order=True)
+    return once.select(*identity, *measured, pl.lit(value=True).alias("there"))
+
+
+def _renamed(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> pl.DataFrame:
+    """Objects that lost a path and got another one."""
+    on = [*identity, "path"]
+    gone = old.join(new, on=on, how="anti", nulls_equal=True).select(identity).unique()
+    came = new.join(old, on=on, how="anti", nulls_equal=True).select(identity).unique()
+    both = gone.join(came, on=identity, how="semi", nulls_equal=True)
+    return both.with_columns(pl.lit(value=True).alias("renamed"))
+
+
+def _unequal(name: str) -> pl.Expr:
+    """Whether two values differ; not where a list lacks one."""
+    return (pl.col(name) != pl.col(f"{name}_new")).fill_null(value=False)
+
+
+def _differs(name: str, known: frozenset[str]) -> pl.Expr:
+    """Whether two times differ: by seconds, where a scan has whole seconds alone."""
+    unit = 1 if name in known else 1_000_000
+    old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))
+    return (old != new).fill_null(value=False)

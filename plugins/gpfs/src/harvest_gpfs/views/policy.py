@@ -1,0 +1,105 @@
+"""The view ``gpfs.policy``: what a rule that removes or migrates what is old would free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from ..aggregation.bins import AgeBins
+from ..aggregation.groupings import Setting
+from ..aggregation.scans import LATEST, label_of
+from .common import deferred, exclusive, flagged, key_types, listing, named, typed, whole
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["POLICY", "policy"]
+
+POLICY: Final = "90,180,365"
+"""Days of the policies that are tried unless others are given."""
+
+_SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
+_INT, _TEXT = pl.Int64(), pl.String()
+_AGES: Final = ("access_age", "modify_age")
+
+
+def policy(
+    dataset: DatasetReader,
+    policy: str = POLICY,
+    by: str = "",
+    scan: str = LATEST,
+    now: str | None = None,
+    root: str | None = None,
+    top_depth: int | str = 1,
+    passwd: str | None = None,
+    group: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.policy``: for each number of days, what is older by one of three measures.
+
+    ``time``: access, modify, or both, which is what the view ``gpfs.cold`` calls cold.
+    ``untimed`` objects lack that time; no policy takes them.  Directories do not count.
+    """
+    names = exclusive(by)
+    bins = AgeBins.parse(str(policy))
+    setting = named(passwd, group, ages=bins, top_depth=whole(top_depth, "top_depth", 1))
+    schema = {
+        **key_types(names),
+        "days": _INT,
+        "time": _TEXT,
+        **{f"freed_{name}": _INT for name in _SUMS},
+        **dict.fromkeys(_SUMS, _INT),
+        "freed_share": pl.Float64(),
+        "untimed": _INT,
+        "now": _TEXT,
+        "scan": _TEXT,
+    }
+
+    found = listing(dataset, scan, now=now, root=root)
+    reference = label_of(found.now)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, *_AGES], _SUMS, setting, directories=False)
+        table = _in_days(table, setting)
+        untimed = pl.col("inodes").filter(pl.col("freed").is_null()).sum().alias("untimed")
+        tables = [
+            flagged(
+                table.with_columns(freed.alias("freed")), "freed", "freed", names, _SUMS, untimed
+            ).with_columns(pl.lit(days).alias("days"), pl.lit(time).alias("time"))
+            for days in bins.edges
+            for time, freed in _tests(days).items()
+        ]
+        share = pl.when(pl.col("size_bytes") > 0).then(
+            pl.col("freed_size_bytes") / pl.col("size_bytes")
+        )
+        every = pl.concat(
+            [pl.DataFrame(schema=schema).select(tables[0].columns), *tables], how="vertical_relaxed"
+        )
+        return typed(
+            every.with_columns(
+                share.alias("freed_share"),
+                pl.lit(reference).alias("now"),
+                pl.lit(found.scan.label).alias("scan"),
+            ),
+            schema,
+        )
+
+    return deferred(compute, schema)
+
+
+def _in_days(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
+    """Classes of age as the days that all of their objects are older than; -1 for the future."""
+    bins = setting.ages
+    lowest = [-1 if low is None else low for low, _ in bins.bounds]
+    return table.with_columns(
+        pl.col(name).replace_strict(bins.labels, lowest, default=None, return_dtype=_INT)
+        for name in _AGES
+    )
+
+
+def _tests(days: int) -> dict[str, pl.Expr]:
+    """Whether a class is older than so many days, by each measure; null where that is unknown."""
+    access, modify = (pl.col(name) >= days for name in _AGES)
+    both = access.fill_null(value=True) & modify.fill_null(value=True)
+    known = access.is_not_null() | modify.is_not_null()
+    return {"access": access, "modify": modify, "both": pl.when(known).then(both)}

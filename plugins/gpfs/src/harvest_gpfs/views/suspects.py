@@ -1,0 +1,171 @@
+"""Views of what is worth a look: names that may be copies, and directories of very many entries.
+
+Both group by texts, of which a scan may have hundreds of millions.  A hash decides which share of
+them is looked at, so that memory holds a share; names themselves decide what is one group.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from ..aggregation.bins import parse_size
+from ..aggregation.links import IDENTITY, passes_for
+from ..aggregation.listing import BUDGET
+from ..aggregation.scans import LATEST
+from .common import deferred, frame_of, listing, typed, whole
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["crowded", "duplicates"]
+
+_INT, _TEXT = pl.Int64(), pl.String()
+_NAME: Final = r"(?s)([^/]*)$"
+_PARENT: Final = r"(?s)^(.*)/[^/]*$"
+_BUCKETS: Final = 1 << 20
+
+LEAST_ROWS = 2_000_000
+"""Rows whose names are compared at once, at least."""
+
+_BYTES_PER_ROW: Final = 300
+
+_COPIES: Final = {
+    "name": _TEXT,
+    "size_bytes": _INT,
+    "copies": _INT,
+    "extra_bytes": _INT,
+    "first_path": _TEXT,
+    "last_path": _TEXT,
+    "all_names": _INT,
+    "all_extra_copies": _INT,
+    "all_extra_bytes": _INT,
+    "extra_share": pl.Float64(),
+    "scan": _TEXT,
+}
+
+
+def duplicates(
+    dataset: DatasetReader, above: str | int = "1M", n: int | str = 50, scan: str = LATEST
+) -> pl.LazyFrame:
+    """The view ``gpfs.duplicates``: files of one name and one size in several directories.
+
+    A guess: contents are not compared.  Hard links are one file.  ``extra_bytes`` is what all but
+    one of them hold; ``all_`` columns are sums over all such names, shown or not, and
+    ``extra_share`` of the bytes of all files.
+    above: files of fewer bytes are left out.
+    """
+    count, least = whole(n, "n", 1), parse_size(above)
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        rows = frame_of(found).filter(pl.col("kind").ne_missing(pl.lit("directory")))
+        large = rows.filter(pl.col("size_bytes") >= max(least, 1)).select(
+            pl.col("path").str.extract(_NAME).alias("name"), "path", "size_bytes", *IDENTITY
+        )
+        total = int(_collected(large.select(pl.len())).item())
+        shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
+        parts = [_copies(large, share, shares) for share in range(shares)]
+        sums = pl.concat(
+            [part.select(pl.len().alias("all_names"), *_extra_sums()) for part in parts]
+        )
+        (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
+        first = pl.concat([part.head(count) for part in parts])
+        first = first.sort(*_ORDER, descending=[True, False, False]).head(count)
+        extra = pl.col("all_extra_bytes")
+        return typed(
+            first.join(sums.sum(), how="cross").with_columns(
+                (extra / all_bytes if all_bytes else pl.lit(None)).alias("extra_share"),
+                pl.lit(found.scan.label).alias("scan"),
+            ),
+            _COPIES,
+        )
+
+    return deferred(compute, _COPIES)
+
+
+_ORDER: Final = ("extra_bytes", "name", "size_bytes")
+
+
+def _extra_sums() -> list[pl.Expr]:
+    return [
+        (pl.col("copies") - 1).sum().alias("all_extra_copies"),
+        pl.col("extra_bytes").sum().alias("all_extra_bytes"),
+    ]
+
+
+def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
+    """Of a share of the names those that several files of one size have, the most bytes first."""
+    if shares > 1:
+        large = large.filter(pl.col("name").hash() % shares == share)
+    objects = large.group_by("name", "size_bytes", *IDENTITY).agg(pl.col("path").min())
+    groups = objects.group_by("name", "size_bytes").agg(
+        pl.len().cast(_INT).alias("copies"),
+        pl.col("path").min().alias("first_path"),
+        pl.col("path").max().alias("last_path"),
+    )
+    several = groups.filter(pl.col("copies") > 1).with_columns(
+        ((pl.col("copies") - 1) * pl.col("size_bytes")).alias("extra_bytes")
+    )
+    return _collected(several).sort(*_ORDER, descending=[True, False, False])
+
+
+_ENTRIES: Final = {
+    "directory": _TEXT,
+    "entries": _INT,
+    "files": _INT,
+    "directories": _INT,
+    "size_bytes": _INT,
+    "scan": _TEXT,
+}
+
+
+def crowded(dataset: DatasetReader, least: int | str = 10_000, scan: str = LATEST) -> pl.LazyFrame:
+    """The view ``gpfs.crowded``: directories of very many entries, the most first.
+
+    Entries are paths listed directly in a directory; ``size_bytes`` is what they hold, at each of
+    their paths.
+    least: entries that a directory has at least.
+    """
+    fewest = whole(least, "least", 1)
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        rows = frame_of(found).select(
+            pl.col("path").str.extract(_PARENT).alias("directory"), "kind", "size_bytes"
+        )
+        rows = rows.filter(pl.col("directory").is_not_null())
+        bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
+        # a directory of so many entries is in a bucket of at least as many: most have fewer
+        counts = _collected(rows.group_by(bucket).agg(pl.len()))
+        full = counts.filter(pl.col("len") >= fewest)["bucket"]
+        table = _collected(
+            rows.filter(bucket.is_in(full.implode()))
+            .group_by("directory")
+            .agg(
+                pl.len().cast(_INT).alias("entries"),
+                pl.col("kind").eq_missing(pl.lit("file")).cast(_INT).sum().alias("files"),
+                pl.col("kind")
+                .eq_missing(pl.lit("directory"))
+                .cast(_INT)
+                .sum()
+                .alias("directories"),
+                pl.col("size_bytes").sum(),
+            )
+            .filter(pl.col("entries") >= fewest)
+        )
+        table = table.with_columns(
+            pl.when(pl.col("directory") == "")
+            .then(pl.lit("/"))
+            .otherwise("directory")
+            .alias("directory"),
+            pl.lit(found.scan.label).alias("scan"),
+        ).sort("entries", "directory", descending=[True, False])
+        return typed(table, _ENTRIES)
+
+    return deferred(compute, _ENTRIES)
+
+
+def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
+    return rows.collect(engine="streaming")

@@ -1,0 +1,276 @@
+"""Rules on scans, each with rows that make it speak and rows that just do not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import polars as pl
+import pytest
+from scan_rows import NOW, harvested, row
+
+from harvest.testing import judge
+from harvest_gpfs.rules import RULES
+
+BY_NAME = {rule.name: rule for rule in RULES}
+GIB = 2**30
+
+
+def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[str, str]]:
+    """What a rule says of rows of its view."""
+    columns = BY_NAME[name].columns
+    length = max(map(len, rows.values()))
+    full = {column: rows.get(column, [None] * length) for column in (*columns, *rows)}
+    found = judge(BY_NAME[name], pl.DataFrame(full), **thresholds)
+    return [(f.finding.severity, f.finding.text) for f in found]
+
+
+COLD = {
+    "uid": [1, 2, 3],
+    "user": ["ada", "bob", None],
+    "cold_size_bytes": [15 * GIB, 5 * GIB, 0],
+    "cold_share": [0.5, 0.25, 0.0],
+    "cold_inodes": [9, 9, 0],
+    "all_data_bytes": [100 * GIB] * 3,
+}
+
+
+def test_cold_data_is_said_from_a_share_of_all_bytes_with_who_has_most():
+    text = (
+        "20 % of the bytes (20.0 GiB of 100 GiB) are cold; user ada has the most, 15.0 GiB, "
+        "50 % of what is theirs."
+    )
+
+    assert spoken("gpfs.cold_data", COLD) == [("medium", text)]
+    assert spoken("gpfs.cold_data", COLD, share=0.201) == []
+    assert spoken("gpfs.cold_data", COLD, high=0.2) == [("high", text)]
+    assert spoken("gpfs.cold_data", COLD | {"cold_size_bytes": [0, 0, 0]}, share=0) == []
+
+
+def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
+    rows = {
+        "uid": [1, None],
+        "user": ["ada", None],
+        "small_inodes": [40_000, 60_000],
+        "small_share": [0.4, 0.6],
+        "small_size_bytes": [GIB, GIB],
+        "small_allocated_bytes": [GIB, 3 * GIB],
+        "all_data_inodes": [200_000] * 2,
+    }
+    text = (
+        "50 % of the files (100,000 of 200,000) are small. They hold 2.00 GiB and occupy 4.00 GiB; "
+        "nobody the list names has the most, 60,000."
+    )
+
+    assert spoken("gpfs.small_files", rows) == [("medium", text)]
+    assert spoken("gpfs.small_files", rows, files=100_001) == []
+    assert spoken("gpfs.small_files", rows, share=0.51) == []
+    (unknown,) = spoken("gpfs.small_files", rows | {"small_allocated_bytes": [None, None]})
+    assert "They hold 2.00 GiB; nobody" in unknown[1]
+
+
+def test_one_owner_of_more_than_all_others_together_is_named():
+    rows = {
+        "uid": [1, 2],
+        "user": ["ada", "bob"],
+        "share": [0.51, 0.49],
+        "size_bytes": [51 * GIB, 49 * GIB],
+        "inodes": [1, 2000],
+        "all_bytes": [100 * GIB] * 2,
+    }
+
+    assert spoken("gpfs.one_owner", rows) == [
+        ("low", "User ada has 51 % of all bytes: 51.0 GiB of 100 GiB, in 1 object.")
+    ]
+    assert spoken("gpfs.one_owner", rows, share=0.51) == []
+    assert len(spoken("gpfs.one_owner", rows, share=0.3)) == 2
+    alone = {name: values[:1] for name, values in rows.items()}
+    assert spoken("gpfs.one_owner", alone) == []
+
+
+@pytest.mark.parametrize(("size", "severity"), [(GIB, "medium"), (GIB - 1, "low")])
+def test_owners_that_passwd_lacks_are_counted(size, severity):
+    rows = {
+        "uid": [1, 7, 8],
+        "unknown": [False, True, None],
+        "size_bytes": [99 * GIB, size, 0],
+        "inodes": [5, 1200, 0],
+        "share": [0.99, 0.01, 0.0],
+        "all_bytes": [100 * GIB] * 3,
+    }
+
+    ((said, text),) = spoken("gpfs.unknown_owners", rows)
+
+    assert said == severity
+    assert text.startswith("1 owner of 3 is not in the passwd file: 1,200 objects of 1")
+    assert spoken("gpfs.unknown_owners", rows | {"unknown": [False, False, None]}) == []
+
+
+def test_times_after_the_scan_are_counted():
+    rows = {
+        "uid": [1, 2],
+        "user": ["ada", "bob"],
+        "future_inodes": [1, 0],
+        "all_data_inodes": [1000] * 2,
+    }
+
+    assert spoken("gpfs.future_times", rows) == [
+        (
+            "low",
+            "1 object of 1,000 was accessed or modified over a day after the scan; user ada has "
+            "the most, 1. Policies by age never take them.",
+        )
+    ]
+    assert spoken("gpfs.future_times", rows | {"future_inodes": [None, None]}) == []
+
+
+def test_possible_copies_are_a_guess_and_called_so():
+    rows = {
+        "name": ["model.pt", "x"],
+        "copies": [3, 2],
+        "size_bytes": [4 * GIB, GIB],
+        "extra_bytes": [8 * GIB, GIB],
+        "all_names": [1204] * 2,
+        "all_extra_bytes": [10 * GIB] * 2,
+        "extra_share": [0.1] * 2,
+    }
+    text = (
+        "10.0 GiB (10 % of all bytes) may be copies: 1,204 file names occur with one size in "
+        "several directories; model.pt most, 3 times 4.00 GiB. This is a guess: contents were not "
+        "compared."
+    )
+
+    assert spoken("gpfs.duplicates", rows) == [("medium", text)]
+    assert spoken("gpfs.duplicates", rows, share=0.11) == [("low", text)]
+    assert spoken("gpfs.duplicates", rows, extra=1.1e10) == []
+
+
+def test_directories_of_a_million_entries_are_counted_and_the_largest_is_named():
+    rows = {
+        "directory": ["/fs/a", "/fs/b", "/fs/c"],
+        "entries": [1_000_000, 2_500_000, 999_999],
+    }
+
+    assert spoken("gpfs.crowded_directories", rows) == [
+        (
+            "medium",
+            "2 directories have 1,000,000 entries or more; the most, 2,500,000, /fs/b.",
+        )
+    ]
+    assert spoken("gpfs.crowded_directories", rows, entries=2_500_001) == []
+
+
+def grown(name, growth, old, state="kept"):
+    return {
+        name: growth and [f"x{n}" for n in range(len(growth))],
+        "growth_bytes": growth,
+        "growth_percent": [g / o * 100 if o else None for g, o in zip(growth, old, strict=True)],
+        "old_bytes": old,
+        "new_bytes": [o + g for g, o in zip(growth, old, strict=True)],
+        "state": [state] * len(growth),
+        "old_scan": ["2026-01-11T00:00:00Z"] * len(growth),
+        "new_scan": ["2026-02-11T00:00:00Z"] * len(growth),
+    }
+
+
+def test_growth_counts_by_bytes_or_by_percent_of_what_is_not_little():
+    # a terabyte; half of it all over again; a little less than half; a lot of very little
+    growth = [10**12, 5 * 10**9, 49 * 10**8, 10**8]
+    rows = grown("user", growth, [10**14, 10**10, 10**10, 10**6])
+
+    assert spoken("gpfs.owners_grew", rows) == [
+        (
+            "high",
+            "2 users of 4 grew much from 2026-01-11 to 2026-02-11; x0 most, by 931 GiB (1 %) to "
+            "91.9 TiB.",
+        )
+    ]
+    assert spoken("gpfs.owners_grew", grown("user", growth[2:], [10**10, 10**6])) == []
+    ((severity, text),) = spoken("gpfs.owners_grew", rows, growth=1.1e12)
+    assert (severity, text[:14]) == ("medium", "1 user of 4 gr")
+
+
+def test_a_new_directory_counts_by_its_bytes():
+    assert spoken("gpfs.directories_grew", grown("top", [10**9], [0], "new")) == [
+        (
+            "medium",
+            "1 directory of 1 grew much from 2026-01-11 to 2026-02-11; x0 most, by 954 MiB (new) "
+            "to 954 MiB.",
+        )
+    ]
+    assert spoken("gpfs.directories_grew", grown("top", [10**9 - 1], [0], "new")) == []
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Two scans: ada's data are cold, bob's grew from 1 to 4 GiB, and eve left."""
+    month = {"scan_time": NOW + timedelta(days=31), "origin": "/lists/b.list"}
+    old = {"access_time": NOW - timedelta(days=500), "modify_time": NOW - timedelta(days=500)}
+    first = [
+        row("/fs/projects/a/x", 1, 3 * GIB, uid=1, **old),
+        row("/fs/projects/b/y", 2, GIB, uid=2),
+        row("/fs/home/e/z", 3, GIB, uid=3),
+    ]
+    second = [one | month for one in first]
+    second += [row(f"/fs/projects/b/new{n}", 10 + n, GIB, uid=2, **month) for n in range(3)]
+    return harvested(tmp_path_factory.mktemp("rules"), first, second)
+
+
+@pytest.fixture(scope="module")
+def passwd(tmp_path_factory):
+    path = tmp_path_factory.mktemp("names") / "passwd"
+    path.write_text("ada:x:1:\nbob:x:2:\n")
+    return str(path)
+
+
+def test_what_is_known_of_a_dataset_is_found(data, passwd):
+    verdict = data.findings([rule.name for rule in RULES], passwd=passwd)
+
+    found = {f.rule.name: (f.finding.severity, f.finding.text) for f in verdict.found}
+    assert found == {
+        "gpfs.cold_data": (
+            "medium",
+            "38 % of the bytes (3.00 GiB of 8.00 GiB) are cold; user ada has the most, 3.00 GiB, "
+            "100 % of what is theirs.",
+        ),
+        "gpfs.unknown_owners": (
+            "medium",
+            "1 owner of 3 is not in the passwd file: 1 object of 1.00 GiB (12 % of all bytes); "
+            "uid 3 has the most, 1.00 GiB.",
+        ),
+        "gpfs.owners_grew": (
+            "medium",
+            "1 user of 3 grew much from 2026-01-11 to 2026-02-11; bob most, by 3.00 GiB (300 %) "
+            "to 4.00 GiB.",
+        ),
+        "gpfs.directories_grew": (
+            "medium",
+            "1 directory of 3 grew much from 2026-01-11 to 2026-02-11; /fs/projects/b most, by "
+            "3.00 GiB (300 %) to 4.00 GiB.",
+        ),
+    }
+    assert verdict.unjudged == ()
+    for f in verdict.found:
+        shown = data.view(f.evidence.view, **f.evidence.settings)
+        assert shown.filter(pl.sql_expr(f.evidence.where)).collect().height == f.evidence.rows
+
+
+def test_pages_begin_with_the_findings_on_what_they_show(data, passwd):
+    def rules(report):
+        return {found.rule.name for found in report.verdict.found}
+
+    change = data.report("gpfs.change", over="30d", passwd=passwd)
+    summary = data.report("gpfs.summary", passwd=passwd)
+
+    assert rules(change) == {
+        "gpfs.cold_data", "gpfs.unknown_owners", "gpfs.owners_grew", "gpfs.directories_grew",
+    }  # fmt: skip
+    assert rules(summary) == {"gpfs.cold_data", "gpfs.unknown_owners"}
+
+
+def test_one_scan_alone_can_be_judged_by_what_it_holds(tmp_path):
+    data = harvested(tmp_path, [row("/fs/a", 1, 5, scan_time=None)])
+
+    verdict = data.findings([rule.name for rule in RULES])
+
+    assert verdict.found == ()
+    assert len(verdict.passed) == len(RULES)

@@ -1,0 +1,179 @@
+"""What owners have, and what policies would free: examples, and a count object by object."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scan_rows import NOW, dataset, row
+
+from harvest import UsageError
+
+DAY = timedelta(days=1)
+
+
+def ago(access, modify=None):
+    """Times so many days before the scan."""
+    modify = access if modify is None else modify
+    return {"access_time": NOW - access * DAY, "modify_time": NOW - modify * DAY}
+
+
+@pytest.fixture
+def scan(tmp_path):
+    return dataset(
+        tmp_path,
+        [
+            row("/fs", 1, 4096, kind="directory", uid=0, **ago(1000)),
+            row("/fs/a/cold", 2, 300_000, uid=1, nlink=2, **ago(400)),
+            row("/fs/a/read", 3, 100_000, uid=1, **ago(1, 400)),
+            row("/fs/b/link", 2, 300_000, uid=1, nlink=2, **ago(400)),
+            row("/fs/b/tiny", 4, 10, uid=2, **ago(-2)),
+            row("/fs/b/clock", 5, 65_535, uid=2, **ago(-1)),
+            row("/fs/b/unknown", 6, None, uid=None, access_time=None, modify_time=None),
+        ],
+    )
+
+
+def test_a_row_per_owner_the_one_of_most_bytes_first(tmp_path):
+    def files(**more):
+        return [row("/fs/a", 1, 70_000, uid=1, **more), row("/fs/b", 2, 5, uid=2, **more)]
+
+    found = dataset(tmp_path, files()).rows("gpfs.owners")
+
+    assert [(r["uid"], r["size_bytes"], r["share"]) for r in found] == [
+        (1, 70_000, 70_000 / 70_005), (2, 5, 5 / 70_005),
+    ]  # fmt: skip
+    assert {r["unknown"] for r in found} == {None}
+
+
+def test_what_is_cold_small_and_of_the_future_by_owner(scan, tmp_path):
+    passwd = tmp_path / "passwd"
+    passwd.write_text("root:x:0:\nada:x:1:\n")
+
+    found = {r["uid"]: r for r in scan.rows("gpfs.owners", passwd=str(passwd))}
+
+    # the hard link of what is cold counts once; what was read is not cold
+    ada = found[1]
+    assert (ada["user"], ada["unknown"], ada["inodes"], ada["size_bytes"]) == (
+        "ada", False, 2, 400_000,
+    )  # fmt: skip
+    assert (ada["cold_inodes"], ada["cold_size_bytes"], ada["cold_share"]) == (1, 300_000, 0.75)
+    # directories have an owner, and are neither cold nor small
+    assert (found[0]["size_bytes"], found[0]["data_inodes"], found[0]["cold_inodes"]) == (
+        4096,
+        0,
+        0,
+    )
+    # two days after the scan is the future, one day is not
+    other = found[2]
+    assert (other["user"], other["unknown"], other["future_inodes"]) == ("2", True, 1)
+    assert (other["small_inodes"], other["small_size_bytes"]) == (2, 65_545)
+    # an owner that the list does not say is not one that passwd lacks
+    assert (found[None]["user"], found[None]["unknown"], found[None]["size_bytes"]) == (
+        None, False, None,
+    )  # fmt: skip
+    assert {r["all_bytes"] for r in found.values()} == {4096 + 400_000 + 65_545}
+    assert {r["all_data_bytes"] for r in found.values()} == {400_000 + 65_545}
+
+
+def test_owners_agree_with_usage_and_cold(scan):
+    owners = {r["uid"]: r for r in scan.rows("gpfs.owners", cold="180d")}
+
+    for usage in scan.rows("gpfs.usage", by="uid"):
+        owner = owners[usage["uid"]]
+        for name in ("inodes", "files", "size_bytes", "allocated_bytes"):
+            assert owner[name] == usage[name]
+    for cold in scan.rows("gpfs.cold", by="uid", age="180d"):
+        owner = owners[cold["uid"]]
+        for name in ("cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_share"):
+            assert owner[name] == cold[name]
+
+
+def test_without_the_time_of_the_scan_nothing_is_cold_or_warm(tmp_path):
+    data = dataset(tmp_path, [row("/fs/a", 1, 5, scan_time=None)])
+
+    (found,) = data.rows("gpfs.owners")
+    assert (found["small_inodes"], found["cold_inodes"], found["future_inodes"]) == (1, None, None)
+    (dated,) = data.rows("gpfs.owners", now="2028-01-01")
+    assert (dated["cold_inodes"], dated["future_inodes"]) == (1, 0)
+
+
+def test_a_policy_frees_what_is_older_by_access_by_modification_or_both(tmp_path):
+    data = dataset(
+        tmp_path,
+        [
+            row("/fs/a/read", 1, 10, **ago(5, 100)),
+            row("/fs/a/old", 2, 20, **ago(100)),
+            row("/fs/a/at the limit", 3, 40, **ago(30)),
+            row("/fs/a/unread", 4, 80, access_time=None, modify_time=NOW - 100 * DAY),
+            row("/fs/a", 5, 1 << 20, kind="directory", **ago(1000)),
+        ],
+    )
+
+    found = data.rows("gpfs.policy", policy="30,99")
+
+    assert [
+        (r["days"], r["time"], r["freed_inodes"], r["freed_size_bytes"], r["untimed"])
+        for r in found
+    ] == [
+        (30, "access", 1, 20, 1), (30, "modify", 3, 110, 0), (30, "both", 2, 100, 0),
+        (99, "access", 1, 20, 1), (99, "modify", 3, 110, 0), (99, "both", 2, 100, 0),
+    ]  # fmt: skip
+    assert found[1]["freed_share"] == 110 / 150
+    assert {(r["inodes"], r["size_bytes"]) for r in found} == {(4, 150)}
+
+
+@pytest.mark.parametrize("days", ["365,90", "0", "soon", ""])
+def test_days_that_are_none_are_refused(scan, days):
+    with pytest.raises(UsageError, match="not"):
+        scan.view("gpfs.policy", policy=days)
+
+
+AGES = st.sampled_from([-3, 0, 1, 29, 30, 31, 200, None])
+FILES = st.lists(
+    st.tuples(
+        st.integers(1, 6), st.integers(1, 3), st.sampled_from([0, 7, 1 << 40, None]), AGES, AGES
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+def before_scan(days):
+    return None if days is None else NOW - days * DAY
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(files=FILES)
+def test_policies_free_what_is_counted_one_by_one(files):
+    """Paths of an inode repeat its values, as lists do."""
+    first = {inode: values for inode, *values in reversed(files)}
+    rows = [
+        row(f"/fs/{n:02}", inode, first[inode][1], uid=first[inode][0], nlink=len(files),
+            access_time=before_scan(first[inode][2]), modify_time=before_scan(first[inode][3]))
+        for n, (inode, *_) in enumerate(files)
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        found = dataset(Path(folder), rows).rows("gpfs.policy", policy="30,199", by="uid")
+
+    wanted = {}
+    for uid, size, access, modify in first.values():
+        for days in (30, 199):
+            ages = {"access": [access], "modify": [modify], "both": [access, modify]}
+            for time, known in ages.items():
+                sums = wanted.setdefault((uid, days, time), [0, 0, 0])
+                seen = [age for age in known if age is not None]
+                sums[0] += bool(seen) and min(seen) > days
+                sums[1] += (size or 0) * (bool(seen) and min(seen) > days)
+                sums[2] += not seen
+    assert {
+        (r["uid"], r["days"], r["time"]): [
+            r["freed_inodes"], r["freed_size_bytes"] or 0, r["untimed"],
+        ]
+        for r in found
+    } == wanted  # fmt: skip
