@@ -9,8 +9,10 @@ writes DIRECTORY/scans/20260111.list and 20260211.list, as the policy rule
            '|access=' || varchar(access_time) || ...)
 
 with ESCAPE '%/' leaves them: about 3,000 files of six users.  In between some were deleted, some
-written, renamed or made.  There are hard links, names that scripts stumble over and one damaged
-line.  DIRECTORY/passwd names the users.  The same seed gives the same bytes.
+written, renamed or made; bela's pilot was removed, and ada began a climate project, with one
+forcing file copied to each of its members.  There are hard links, names that scripts stumble over,
+a time in the future and one damaged line.  DIRECTORY/passwd names the users.  The same seed gives
+the same bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ ODD = (b"with space ", b"new\nline", b"caf\xc3\xa9", b"bad\xff\xfebyte", b"a -- 
 
 
 class File:
-    """A file that ages: what a line of a list tells of it."""
+    """A file that ages: what a line of a list says of it."""
 
     def __init__(self, inode: int, user: str, rng: random.Random):
         uid, top, _, size, days = USERS[user]
@@ -71,6 +73,34 @@ class File:
             f"{self.inode} {self.inode * 7919 % 2**31} 0  {text} -- {quote_from_bytes(p)}".encode()
             for p in self.paths
         ]
+
+
+def made(inode: int, uid: int, path: bytes, size: int, when: datetime) -> File:
+    """A file whose values are given."""
+    file = File(inode, "ada", random.Random(inode))  # noqa: S311 - no secret is made of it
+    file.uid, file.paths, file.size = uid, [b"/".join((ROOT, path))], size
+    file.modify = file.access = when
+    return file
+
+
+def pilot() -> list[File]:
+    """What bela had tried out, and removed within the month."""
+    when = FIRST - timedelta(days=100)
+    return [
+        made(95_000 + n, 5002, b"projects/pilot/try%d.nc" % n, 30_000_000 + n, when)
+        for n in range(20)
+    ]
+
+
+def climate() -> list[File]:
+    """A project of members that each have a copy of the forcing, and one clock that is wrong."""
+    when = FIRST + 0.9 * MONTH
+    forcing = [
+        made(96_000 + n, 5001, b"projects/climate/member%d/forcing.nc" % n, 3_600_000_000, when)
+        for n in range(4)
+    ]
+    ahead = FIRST + timedelta(days=3650)
+    return [*forcing, made(96_100, 5001, b"projects/climate/notes.txt", 3_000, ahead)]
 
 
 def a_month_passes(files: list[File], rng: random.Random) -> list[File]:
@@ -112,8 +142,9 @@ def main() -> None:
     rng = random.Random(20260111)  # noqa: S311 - no secret is made of it
     owners = [name for name, (_, _, count, *_) in USERS.items() for _ in range(count)]
     files = [File(40_000 + n, name, rng) for n, name in enumerate(owners)]
-    write(directory / "scans/20260111.list", files, FIRST)
-    write(directory / "scans/20260211.list", a_month_passes(files, rng), FIRST + MONTH)
+    write(directory / "scans/20260111.list", [*files, *pilot()], FIRST)
+    later = [*a_month_passes(files, rng), *climate()]
+    write(directory / "scans/20260211.list", later, FIRST + MONTH)
     names = [f"{n}:x:{uid}:600::/:/bin/sh\n" for n, (uid, *_) in USERS.items() if n != "left"]
     (directory / "passwd").write_text("".join(names))
     print(f"written to {directory}")

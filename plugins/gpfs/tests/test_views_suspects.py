@@ -30,11 +30,12 @@ def test_one_name_and_size_in_several_directories_may_be_copies(tmp_path):
         ],
     )
 
-    (found,) = data.rows("gpfs.duplicates")
+    (found,) = data.rows("gpfs.duplicates", above="1M")
 
     assert (found["name"], found["copies"], found["extra_bytes"]) == ("model.pt", 3, 6 << 20)
     assert (found["first_path"], found["last_path"]) == ("/fs/a/model.pt", "/fs/c/x/model.pt")
     assert found["extra_share"] == (6 << 20) / ((5 * 3 << 20) + 1 + (9 << 20) + 2000)
+    assert data.rows("gpfs.duplicates") == []  # little ones are not looked at
     names = [r["name"] for r in data.rows("gpfs.duplicates", above="1K")]
     assert names == ["model.pt"]
     names = [r["name"] for r in data.rows("gpfs.duplicates", above="1000")]
@@ -47,7 +48,7 @@ def test_totals_are_of_all_names_however_few_are_shown(tmp_path):
         [row(f"/fs/{d}/f{n}", 10 * n + d, (n + 1) << 20) for n in range(5) for d in range(2)],
     )
 
-    (shown,) = data.rows("gpfs.duplicates", n="1")
+    (shown,) = data.rows("gpfs.duplicates", above="1M", n="1")
 
     assert (shown["name"], shown["extra_bytes"]) == ("f4", 5 << 20)
     assert (shown["all_names"], shown["all_extra_copies"]) == (5, 5)

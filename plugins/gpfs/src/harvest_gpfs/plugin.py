@@ -230,7 +230,7 @@ VIEWS: Final = (
         build=_HERE + "views.suspects:duplicates",
         requires=_NEEDS,
         settings={
-            "above": "bytes that a file has at least; 1M unless given",
+            "above": "bytes that a file has at least; 64M unless given",
             "n": _N,
             "scan": _SCAN,
         },

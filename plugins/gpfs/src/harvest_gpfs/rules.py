@@ -291,7 +291,7 @@ RULES: Final = (
         judge=duplicates,
         advice="Compare the largest by a checksum; share what is equal, by a common directory or "
         "links.",
-        reference="name and size alone: a guess, and files below the setting above (1 MiB) are "
+        reference="name and size alone: a guess, and files below the setting above (64 MiB) are "
         "left out",
         thresholds={
             "extra": Threshold(1e10, "bytes of further copies from which it is said"),

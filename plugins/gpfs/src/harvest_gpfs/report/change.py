@@ -209,8 +209,8 @@ def _ends(request: _Request) -> list[Section]:
                 (Column("top", "directory"), Column(sums[0], "objects"),
                  amount(sums[1], "logical", unit)),
                 title=title,
-                note="Of directories so many below the root as top_depth says; such as hold "
-                "nothing but directories count as empty.",
+                note=f"Directories {request.wish['top_depth']} below the root (top_depth); one "
+                "that holds nothing but directories counts as empty.",
             )
         )  # fmt: skip
     return sections

@@ -42,14 +42,14 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         if len(sizes_known) > 1:
-            axes.legend(loc="lower right")
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
     first = head.row(0, named=True)
     alt = (
         f"Bars: bytes of the {head.height} largest; the first is {_shortened(str(first[column]))} "
         f"with {bytes_text(first[sizes_known[0]]) if sizes_known else 'no size known'}."
     )
-    return Plot(name, draw, title, alt, size=(7.5, 1.1 + 0.3 * max(len(names), 2)))
+    return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 
 
 def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
@@ -80,7 +80,7 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
             f"Bars: growth of the {len(names)} that changed most; from {names[0]} with "
             f"{bytes_text(values[0])} to {names[-1]} with {bytes_text(values[-1])}."
         )
-    return Plot(name, draw, title, alt, size=(7.5, 1.1 + 0.3 * max(len(names), 2)))
+    return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 
 
 def age_plot(ages: pl.DataFrame) -> Plot:
@@ -107,7 +107,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
                 label=names[time],
             )
         _classes(axes, labels, unit)
-        axes.legend(loc="upper left", bbox_to_anchor=(0, 1.14), ncols=2)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
     accessed = ages.filter(pl.col("time") == "access")
     total = int(accessed["size_bytes"].sum())
@@ -116,7 +116,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
         f"Bars: bytes by age in {len(labels)} classes; of {bytes_text(total)}, {bytes_text(old)} "
         "were not accessed for a year."
     )
-    return Plot("ages-plot", draw, "How old the data are", alt, size=(7.5, 3.4))
+    return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
 
 
 def size_plot(sizes: pl.DataFrame) -> Plot:
@@ -142,7 +142,7 @@ def size_plot(sizes: pl.DataFrame) -> Plot:
         f"Two rows of bars over {len(labels)} classes of size: most objects are in the class "
         f"{most}, most bytes in {heaviest}."
     )
-    return Plot("sizes-plot", draw, "How large the objects are", alt, size=(7.5, 4.2))
+    return Plot("sizes-plot", draw, "How large the objects are", alt, size=(9.6, 4.2))
 
 
 def growth_plot(growth: pl.DataFrame) -> Plot:
@@ -169,7 +169,7 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
         f"Two lines over {timed.height} scans: from {bytes_text(volumes[0])} to "
         f"{bytes_text(volumes[-1])}."
     )
-    return Plot("growth-plot", draw, "How it grew", alt, size=(7.5, 3.8))
+    return Plot("growth-plot", draw, "How it grew", alt, size=(9.6, 3.8))
 
 
 def _classes(axes: Any, labels: Sequence[str], unit: Unit) -> None:

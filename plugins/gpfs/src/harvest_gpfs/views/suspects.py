@@ -1,7 +1,7 @@
 """Views of what is worth a look: names that may be copies, and directories of very many entries.
 
-Both group by texts, of which a scan may have hundreds of millions.  A hash decides which share of
-them is looked at, so that memory holds a share; names themselves decide what is one group.
+Both group by texts, of which a scan may have hundreds of millions.  Sizes, or a hash, decide which
+share of them is looked at, so that memory holds a share; the texts decide what is one group.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["crowded", "duplicates"]
 
 _INT, _TEXT = pl.Int64(), pl.String()
-_NAME: Final = r"(?s)([^/]*)$"
-_PARENT: Final = r"(?s)^(.*)/[^/]*$"
+_LAST: Final = r"/[^/]*$"
+_NAME: Final = r"/([^/]*)$"
 _BUCKETS: Final = 1 << 20
 
 LEAST_ROWS = 2_000_000
 """Rows whose names are compared at once, at least."""
 
-_BYTES_PER_ROW: Final = 300
+_BYTES_PER_ROW: Final = 600
 
 _COPIES: Final = {
     "name": _TEXT,
@@ -47,14 +47,14 @@ _COPIES: Final = {
 
 
 def duplicates(
-    dataset: DatasetReader, above: str | int = "1M", n: int | str = 50, scan: str = LATEST
+    dataset: DatasetReader, above: str | int = "64M", n: int | str = 50, scan: str = LATEST
 ) -> pl.LazyFrame:
     """The view ``gpfs.duplicates``: files of one name and one size in several directories.
 
     A guess: contents are not compared.  Hard links are one file.  ``extra_bytes`` is what all but
     one of them hold; ``all_`` columns are sums over all such names, shown or not, and
     ``extra_share`` of the bytes of all files.
-    above: files of fewer bytes are left out.
+    above: files of fewer bytes are left out: they are most files, and hold little.
     """
     count, least = whole(n, "n", 1), parse_size(above)
     found = listing(dataset, scan)
@@ -62,20 +62,20 @@ def duplicates(
     def compute() -> pl.DataFrame:
         rows = frame_of(found).filter(pl.col("kind").ne_missing(pl.lit("directory")))
         large = rows.filter(pl.col("size_bytes") >= max(least, 1)).select(
-            pl.col("path").str.extract(_NAME).alias("name"), "path", "size_bytes", *IDENTITY
+            "path", "size_bytes", *IDENTITY
         )
         total = int(_collected(large.select(pl.len())).item())
         shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
-        parts = [_copies(large, share, shares) for share in range(shares)]
-        sums = pl.concat(
-            [part.select(pl.len().alias("all_names"), *_extra_sums()) for part in parts]
-        )
+        firsts, sums = [], []
+        for share in range(shares):
+            copies = _copies(large, share, shares)
+            firsts.append(copies.head(count))
+            sums.append(copies.select(pl.len().alias("all_names"), *_extra_sums()))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
-        first = pl.concat([part.head(count) for part in parts])
-        first = first.sort(*_ORDER, descending=[True, False, False]).head(count)
+        first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(count)
         extra = pl.col("all_extra_bytes")
         return typed(
-            first.join(sums.sum(), how="cross").with_columns(
+            first.join(pl.concat(sums).sum(), how="cross").with_columns(
                 (extra / all_bytes if all_bytes else pl.lit(None)).alias("extra_share"),
                 pl.lit(found.scan.label).alias("scan"),
             ),
@@ -98,8 +98,9 @@ def _extra_sums() -> list[pl.Expr]:
 def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
     """Of a share of the names those that several files of one size have, the most bytes first."""
     if shares > 1:
-        large = large.filter(pl.col("name").hash() % shares == share)
-    objects = large.group_by("name", "size_bytes", *IDENTITY).agg(pl.col("path").min())
+        large = large.filter(pl.col("size_bytes") % shares == share)
+    name = pl.col("path").str.extract(_NAME).fill_null(pl.col("path"))
+    objects = large.group_by(name.alias("name"), "size_bytes", *IDENTITY).agg(pl.col("path").min())
     groups = objects.group_by("name", "size_bytes").agg(
         pl.len().cast(_INT).alias("copies"),
         pl.col("path").min().alias("first_path"),
@@ -132,10 +133,10 @@ def crowded(dataset: DatasetReader, least: int | str = 10_000, scan: str = LATES
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
-        rows = frame_of(found).select(
-            pl.col("path").str.extract(_PARENT).alias("directory"), "kind", "size_bytes"
+        below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
+        rows = below.select(
+            pl.col("path").str.replace(_LAST, "").alias("directory"), "kind", "size_bytes"
         )
-        rows = rows.filter(pl.col("directory").is_not_null())
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
         # a directory of so many entries is in a bucket of at least as many: most have fewer
         counts = _collected(rows.group_by(bucket).agg(pl.len()))
