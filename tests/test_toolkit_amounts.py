@@ -13,7 +13,6 @@ from harvest.toolkit.amounts import (
     share_in_words,
 )
 
-
 UNITS = {
     "bytes": 1,
     "kB": 10**3,
