@@ -9,9 +9,10 @@ import polars as pl
 import pyarrow as pa
 
 import harvest
+from harvest.plugins.registry import resolve
 from harvest.testing import collect
-from harvest_slurm import views
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.plugin import harvest_views
 from harvest_slurm.records import Job, Step
 from harvest_slurm.source import SlurmSource
 
@@ -49,8 +50,8 @@ class Reader:
         return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
-        build = getattr(views, name.removeprefix("slurm."))
-        return build(self, **settings)  # type: ignore[no-any-return]
+        (build,) = (view.build for view in harvest_views() if view.name == name)
+        return resolve(build)(self, **settings)  # type: ignore[no-any-return]
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         return [self.zone]

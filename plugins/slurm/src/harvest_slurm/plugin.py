@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from harvest import ReportSpec, SourceSpec, View, hookimpl
+from collections.abc import Iterable
 
-__all__ = ["harvest_api", "harvest_reports", "harvest_sources", "harvest_views"]
+from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
+
+from .rules import RULES
+
+__all__ = [
+    "harvest_api",
+    "harvest_commands",
+    "harvest_reports",
+    "harvest_rules",
+    "harvest_sources",
+    "harvest_views",
+]
 
 harvest_api = 1
 
 _ZONE = (
     "zone that days and months are counted in; that of the harvest unless given, UTC where there "
     "were several"
+)
+
+_SELECTION = {
+    "since": "begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago",
+    "until": "end of the period, which is not part of it",
+    "month": "2024-01, `this` or `last`, in place of since and until",
+    "user": "only jobs of this user",
+    "account": "only jobs of this account",
+    "cluster": "only jobs of this cluster",
+    "partition": "only jobs of this partition",
+    "qos": "only jobs of this QOS",
+    "timezone": _ZONE,
+}
+_BY = (
+    "comma list of month, cluster, account, user, partition, qos that jobs are grouped by; user "
+    "unless given"
 )
 
 
@@ -61,6 +88,28 @@ def harvest_views() -> list[View]:
                 "qos": "only jobs of this QOS",
             },
         ),
+        View(
+            name="slurm.usage",
+            doc="CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
+            "jobs; a job counts when it ended.",
+            build="harvest_slurm.usage:usage",
+            requires=("slurm.job",),
+            settings={"by": _BY, **_SELECTION},
+        ),
+        View(
+            name="slurm.failures",
+            doc="Runs that did not complete, by state, exit code, signal and user.",
+            build="harvest_slurm.usage:failures",
+            requires=("slurm.job",),
+            settings=_SELECTION,
+        ),
+        View(
+            name="slurm.arrays",
+            doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
+            build="harvest_slurm.usage:arrays",
+            requires=("slurm.job",),
+            settings=_SELECTION,
+        ),
     ]
 
 
@@ -90,4 +139,33 @@ def harvest_reports() -> list[ReportSpec]:
                 "top": "how many users have their own row; 25 unless given, 0 for all",
             },
         ),
+        ReportSpec(
+            name="slurm.usage",
+            doc="Who used and wasted how much, whose jobs failed, who waited, in a period.",
+            build="harvest_slurm.usage_report:usage_report",
+            requires=("slurm.job",),
+            settings={
+                "by": _BY,
+                "top": "how many groups have their own row; 25 unless given, 0 for all",
+                **_SELECTION,
+            },
+        ),
+    ]
+
+
+@hookimpl
+def harvest_rules() -> Iterable[Rule]:
+    """Rules on waste, failures, waits and arrays."""
+    return RULES
+
+
+@hookimpl
+def harvest_commands() -> list[CommandGroup]:
+    """The commands ``harvest slurm ...``."""
+    return [
+        CommandGroup(
+            name="slurm",
+            doc="Slurm's accounting: one job in full.",
+            app="harvest_slurm.commands:app",
+        )
     ]

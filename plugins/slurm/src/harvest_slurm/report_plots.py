@@ -11,7 +11,7 @@ from harvest.report import Plot
 
 from .zone import Zone
 
-__all__ = ["cpu_hours", "histogram", "scatter", "states"]
+__all__ = ["cpu_hours", "histogram", "scatter", "states", "used_and_wasted"]
 
 TICKS = (
     (1, "1 s"),
@@ -164,6 +164,47 @@ def states(by_state: pl.DataFrame) -> Plot:
                      counts.select("state", "jobs").iter_rows())  # fmt: skip
     return _bars(
         "states", "Jobs by state", counts.select("state", "jobs"), "jobs", f"Bars: {listed}."
+    )
+
+
+def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
+    """CPU hours that groups used, wasted, and whose use is not known, as bars of one length."""
+    parts = {"used": "C0", "wasted": "C1", "unknown": "C3"}
+    head = groups.head(SHOWN_BARS)
+    names = [
+        _shortened(" ".join(text for text in row if text is not None) or None)
+        for row in head.select(keys).iter_rows()
+    ]
+    values = {part: head[f"cpu_{part}_hours"].fill_null(0.0).to_list() for part in parts}
+    met = {part: colour for part, colour in parts.items() if any(values[part])}
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        places = range(len(names))
+        ends = [0.0] * len(names)
+        for part, colour in met.items():
+            label = "use not known" if part == "unknown" else part
+            axes.barh(places, values[part], left=ends, height=0.7, color=colour, label=label)
+            ends = [end + value for end, value in zip(ends, values[part], strict=True)]
+        axes.set_yticks(places, names)
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel("CPU hours")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        figure.legend(loc="outside upper left", ncols=3)
+
+    listed = ", ".join(
+        f"{name} {used:,.0f} used and {lost:,.0f} wasted"
+        for name, used, lost in zip(names[:5], values["used"], values["wasted"], strict=False)
+    )
+    return Plot(
+        "cpu-hours",
+        draw,
+        "CPU hours used and wasted",
+        f"Bars in parts, {len(names)} groups: {listed}.",
+        size=(7.5, 1.3 + 0.26 * max(len(names), 2)),
     )
 
 

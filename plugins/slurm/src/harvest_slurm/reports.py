@@ -10,10 +10,11 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.report import Column, Notes, Report, Table
 
+from .period import days_in_words
 from .report_plots import cpu_hours, histogram, scatter, states
 from .zone import Zone, zone_of
 
-__all__ = ["queue_time", "summary", "wait_statistics"]
+__all__ = ["number_of_rows", "queue_time", "summary", "wait_statistics"]
 
 _CLOCK = "Waits are shown as days-hours:minutes:seconds; files hold seconds."
 
@@ -47,7 +48,7 @@ def queue_time(
     jobs = _picked(data.view("slurm.jobs"), chosen).collect()
     days = data.view("slurm.worst_days", timezone=zone.name, top=top, **chosen).collect()
     return Report(
-        "How long jobs waited",
+        f"How long jobs waited{_days(waits)}",
         intro=_waits_in_words(waits, zone, chosen),
         sections=[
             Table(
@@ -107,7 +108,7 @@ def wait_statistics(waits: pl.DataFrame) -> pl.DataFrame:
 
 def summary(data: DatasetReader, timezone: str | None = None, top: int | str = 25) -> Report:
     """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all."""
-    shown = _number(top)
+    shown = number_of_rows(top, "users")
     zone = zone_of(data, timezone)
     date = zone.local(pl.coalesce("submit_time", "start_time")).dt.date()
     month = pl.col("date").dt.strftime("%Y-%m").alias("month")
@@ -119,7 +120,7 @@ def summary(data: DatasetReader, timezone: str | None = None, top: int | str = 2
     people = named["user"]
     months = sum_up(used, waits, "month").sort("month", nulls_last=True)
     return Report(
-        "Jobs by user, partition, state and month",
+        f"Jobs by user, partition, state and month{_days(used)}",
         intro=_use_in_words(used, zone),
         sections=[
             *(Table(by, table, _columns(by), title=f"By {by}") for by, table in named.items()),
@@ -195,14 +196,15 @@ def _picked(frame: pl.LazyFrame, chosen: dict[str, str]) -> pl.LazyFrame:
     return frame.filter(*(pl.col(name) == value for name, value in chosen.items()))
 
 
-def _number(top: int | str) -> int:
+def number_of_rows(top: int | str, what: str) -> int:
+    """The number that a setting ``top`` names; raises UsageError for none."""
     try:
         number = int(top)
     except ValueError:
         number = -1
     if number < 0:
         raise UsageError(
-            f"top={top!r} is not a number of users", remedy="write top=25, or 0 for all"
+            f"top={top!r} is not a number of {what}", remedy="write top=25, or 0 for all"
         )
     return number
 
@@ -231,6 +233,11 @@ def _fold(frame: pl.DataFrame, others: list[str]) -> pl.DataFrame:
         .otherwise(pl.col("user"))
         .alias("user")
     )
+
+
+def _days(rows: pl.DataFrame) -> str:
+    """The first and the last day of submission, to follow a title."""
+    return days_in_words(*rows.select(first=pl.col("date").min(), last=pl.col("date").max()).row(0))
 
 
 def _period(dates: pl.Series, zone: Zone) -> str:

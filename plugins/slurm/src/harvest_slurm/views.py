@@ -8,7 +8,7 @@ from harvest import DatasetReader, UsageError
 
 from .zone import zone_of
 
-__all__ = ["efficiency", "jobs", "queue_time", "worst_days"]
+__all__ = ["OWNER", "efficiency", "jobs", "owner", "queue_time", "steps_once", "worst_days"]
 
 
 def _amount(column: str, key: str) -> pl.Expr:
@@ -66,11 +66,12 @@ def _runs(data: DatasetReader) -> pl.LazyFrame:
     )
 
 
-# a step names its run by the run's submit time; where that is not known, by its row
-_OWNER = ("cluster", "job_id", "owner_time", "owner_origin", "owner_position")
+OWNER = ("cluster", "job_id", "owner_time", "owner_origin", "owner_position")
+"""What a run and its steps have in common."""
 
 
-def _owner(time: str, position: str) -> list[pl.Expr]:
+def owner(time: str, position: str) -> list[pl.Expr]:
+    """The last columns of OWNER: the run's submit time or, where that is not known, its row."""
     unknown = pl.col(time).is_null()
     return [
         pl.col(time).alias("owner_time"),
@@ -79,41 +80,54 @@ def _owner(time: str, position: str) -> list[pl.Expr]:
     ]
 
 
-def _steps(data: DatasetReader) -> pl.LazyFrame:
-    """What the steps of each run of a job used."""
+def steps_once(data: DatasetReader) -> pl.LazyFrame:
+    """Steps that belong to a run, each once, with the columns of OWNER.
+
+    ``used_mem`` is what all its tasks used; ``estimated`` says that this is the memory of the
+    largest task times the number of tasks.
+    """
     tot = "usage_in_tot"
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
     tasks = pl.coalesce("ntasks", pl.when(single).then(1))
     per_task = pl.col("max_rss_bytes") * tasks
     steps = data["slurm.step"].with_columns(
         used_mem=pl.coalesce(_amount(tot, "mem").cast(pl.Int64), per_task),
+        estimated=_amount(tot, "mem").is_null() & (tasks > 1),
         gpu_util=_amount(tot, "gres/gpuutil"),
         gpu_mem=_amount(tot, "gres/gpumem").cast(pl.Int64),
     )
-    # memory that was never sampled is not known; a zero of an extern step does not measure
-    # the job either, but it cannot win against one
-    once = (
+    return (
         steps.filter(pl.col("job_position").is_not_null())
-        .with_columns(_owner("job_submit_time", "job_position"))
+        .with_columns(owner("job_submit_time", "job_position"))
         # several dumps may hold one step: the latest state counts
         .sort(pl.col("end_time").is_not_null(), "elapsed_s", nulls_last=False)
-        .unique([*_OWNER, "step_id"], keep="last", maintain_order=True)
+        .unique([*OWNER, "step_id"], keep="last", maintain_order=True)
     )
-    return once.group_by(_OWNER).agg(
-        steps=pl.len(),
-        ntasks=pl.col("ntasks").max(),
-        steps_cpu_s=_sum("total_cpu_s"),
-        steps_user_cpu_s=_sum("user_cpu_s"),
-        steps_system_cpu_s=_sum("system_cpu_s"),
-        max_rss_bytes=pl.col("max_rss_bytes").max(),
-        # the most is not known where a step was sampled whose number of tasks is not known
-        mem_used_bytes=pl.when(
-            (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
-        ).then(pl.col("used_mem").max()),
-        max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
-        max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
-        gpu_util_percent=pl.col("gpu_util").max(),
-        gpu_mem_used_bytes=pl.col("gpu_mem").max(),
+
+
+def _steps(data: DatasetReader) -> pl.LazyFrame:
+    """What the steps of each run of a job used."""
+    # memory that was never sampled is not known; a zero of an extern step does not measure
+    # the job either, but it cannot win against one
+    return (
+        steps_once(data)
+        .group_by(OWNER)
+        .agg(
+            steps=pl.len(),
+            ntasks=pl.col("ntasks").max(),
+            steps_cpu_s=_sum("total_cpu_s"),
+            steps_user_cpu_s=_sum("user_cpu_s"),
+            steps_system_cpu_s=_sum("system_cpu_s"),
+            max_rss_bytes=pl.col("max_rss_bytes").max(),
+            # the most is not known where a step was sampled whose number of tasks is not known
+            mem_used_bytes=pl.when(
+                (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
+            ).then(pl.col("used_mem").max()),
+            max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
+            max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
+            gpu_util_percent=pl.col("gpu_util").max(),
+            gpu_mem_used_bytes=pl.col("gpu_mem").max(),
+        )
     )
 
 
@@ -132,7 +146,7 @@ def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
     """Runs of jobs, numbered from 0 per job, with the key of their steps."""
     number = pl.col("submit_time").rank("ordinal").over("cluster", "job_id").cast(pl.Int64) - 1
     runs = _runs(data).with_columns(restart=number.fill_null(0))
-    return runs.with_columns(_owner("submit_time", "position"))
+    return runs.with_columns(owner("submit_time", "position"))
 
 
 _AS_ACCOUNTED = (
@@ -147,6 +161,7 @@ _AS_ACCOUNTED = (
     "cluster",
     "name",
     "user",
+    "group",
     "account",
     "partition",
     "qos",
@@ -168,7 +183,7 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
     ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
     ``mem_used_bytes`` is the most that one step used on all its tasks.
     """
-    rolled = _numbered_runs(data).join(_steps(data), on=_OWNER, how="left", nulls_equal=True)
+    rolled = _numbered_runs(data).join(_steps(data), on=OWNER, how="left", nulls_equal=True)
     # of a job that has not started, NNodes is what it asked for
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
     alloc_nodes = pl.coalesce(
@@ -190,6 +205,7 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         alloc_cpus="alloc_cpus",
         alloc_gpus=_gpus(),
         req_mem_bytes=requested,
+        req_mem_per="req_mem_per",
         # to ask for 0 is to ask for all that the nodes have
         alloc_mem_bytes=pl.coalesce(
             _amount("alloc_tres", "mem"), pl.when(started & (given > 0)).then(given)
@@ -247,6 +263,7 @@ def efficiency(data: DatasetReader) -> pl.LazyFrame:
         "job_id",
         "submit_time",
         "restart",
+        "cluster",
         "name",
         "user",
         "account",
@@ -281,6 +298,7 @@ def queue_time(data: DatasetReader, timezone: str | None = None) -> pl.LazyFrame
         .select(
             "job_id",
             "restart",
+            "cluster",
             "name",
             "user",
             "account",

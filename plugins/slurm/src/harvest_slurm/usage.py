@@ -1,0 +1,128 @@
+"""Views that sum jobs up: what groups used and wasted, why runs failed, how arrays went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+
+from .measures import ENDS, FAILURES, RESOURCES, how_they_ended, shares, use, waits
+from .period import selection_of
+
+__all__ = ["KEYS", "arrays", "failures", "groups_of", "usage"]
+
+KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
+"""What jobs may be grouped by."""
+
+_ENDED: Final = [state for states in ENDS.values() for state in states]
+
+
+def usage(
+    data: DatasetReader, by: str | Iterable[str] = "user", **settings: str | None
+) -> pl.LazyFrame:
+    """What groups of jobs were given, used and wasted, how they ended and waited.
+
+    by: names out of KEYS.  settings: which jobs; see ``period``.
+    Most wasted CPU hours come first, within each month where there are months.
+    """
+    names = groups_of(by)
+    chosen = selection_of(data, **settings).jobs(data)
+    grouped = chosen.with_columns(month=pl.col("at").dt.strftime("%Y-%m")).group_by(names)
+    columns = {"jobs": pl.len().cast(pl.Int64), "started": _started()}
+    for resource in RESOURCES:
+        columns |= use(resource)
+    columns |= how_they_ended() | waits()
+    summed = grouped.agg(**columns)
+    for resource in RESOURCES:
+        summed = summed.with_columns(**shares(resource))
+    months = ["month"] if "month" in names else []
+    rest = [name for name in names if name != "month"]
+    return summed.sort(
+        *months,
+        "cpu_wasted_hours",
+        "cpu_hours",
+        "jobs",
+        *rest,
+        descending=[*[False for _ in months], True, True, True, *[False for _ in rest]],
+        nulls_last=True,
+    )
+
+
+def groups_of(by: str | Iterable[str]) -> list[str]:
+    """The columns that a setting ``by`` names; raises UsageError for a wrong one."""
+    names = [n.strip() for n in by.split(",")] if isinstance(by, str) else list(by)
+    unknown = [name for name in names if name not in KEYS]
+    if unknown or not names or len(set(names)) < len(names):
+        raise UsageError(
+            f"by={','.join(names)!r} does not name what jobs can be grouped by",
+            remedy=f"write one or several of {', '.join(KEYS)}, with commas, each once",
+        )
+    return names
+
+
+def failures(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
+    """Runs that did not complete, by state, exit code and signal, and user.
+
+    ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs that ended, however they did.
+    """
+    runs = selection_of(data, **settings).jobs(data).filter(pl.col("state").is_in(_ENDED))
+    runs = runs.with_columns(
+        ended_jobs=pl.len().cast(pl.Int64),
+        ended_cpu_hours=pl.col("cpu_time_s").sum() / 3600,
+    )
+    by = ["cluster", "state", "exit_code", "exit_signal", "user"]
+    return (
+        runs.filter(pl.col("state") != "completed")
+        .group_by(by)
+        .agg(
+            jobs=pl.len().cast(pl.Int64),
+            run_again=pl.col("again").sum().cast(pl.Int64),
+            cpu_hours=pl.col("cpu_time_s").sum() / 3600,
+            cpu_unknown_jobs=pl.col("cpu_time_s").is_null().sum().cast(pl.Int64),
+            median_run_s=pl.col("elapsed_s").median(),
+            last_job=pl.col("job_id").sort_by("at").last(),
+            ended_jobs=pl.col("ended_jobs").first(),
+            ended_cpu_hours=pl.col("ended_cpu_hours").first(),
+        )
+        .sort("jobs", *by, descending=[True, *[False for _ in by]], nulls_last=True)
+    )
+
+
+def arrays(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
+    """Job arrays: how many tasks, how they ended, how long they ran, what they used.
+
+    Tasks count by their last run; hours are those of all runs.
+    """
+    runs = selection_of(data, **settings).jobs(data)
+    tasks = runs.filter(pl.col("array_job_id").is_not_null())
+    last = ~pl.col("again")
+    failed = [state for name in FAILURES for state in ENDS[name]]
+    count = {
+        "tasks": last,
+        "ended": last & pl.col("state").is_in(_ENDED),
+        "completed": last & (pl.col("state") == "completed"),
+        "failed": last & pl.col("state").is_in(failed),
+    }
+    columns = {
+        name: pl.col(name).first() for name in ("user", "account", "partition", "qos", "name")
+    } | {"submit_time": pl.col("submit_time").min()}
+    columns |= {name: which.sum().cast(pl.Int64) for name, which in count.items()}
+    ran = last & (pl.col("elapsed_s") > 0)
+    columns |= {
+        "median_run_s": pl.col("elapsed_s").filter(ran).median(),
+        "max_run_s": pl.col("elapsed_s").filter(ran).max(),
+    }
+    for resource in RESOURCES:
+        columns |= use(resource)
+    grouped = tasks.group_by("cluster", "array_job_id").agg(**columns)
+    return grouped.sort(
+        "tasks", "cluster", "array_job_id", descending=[True, False, False], nulls_last=True
+    )
+
+
+def _started() -> pl.Expr:
+    ran = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0).fill_null(value=False)
+    return ran.sum().cast(pl.Int64)

@@ -1,0 +1,212 @@
+"""The report ``slurm.usage``: who used and wasted how much in a period, who failed, who waited."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest.report import Column, Notes, Report, Section, Table
+from harvest.toolkit.amounts import count_in_words, share_in_words
+
+from .measures import ENDS, FAILURES, RESOURCES, Resource
+from .period import Selection, selection_of
+from .report_plots import used_and_wasted
+from .reports import number_of_rows
+from .usage import groups_of
+
+__all__ = ["fold", "usage_report"]
+
+_TITLES: Final = {
+    "cpu": "CPU hours",
+    "gpu": "GPU hours",
+    "mem": "GiB hours of memory",
+    "timelimit": "Hours of time limits",
+}
+_LABELS: Final = {
+    "out_of_memory": "out of memory",
+    "node_fail": "node failed",
+    "not_ended": "not ended",
+    "state_unknown": "unknown",
+}
+
+
+def usage_report(
+    data: DatasetReader, by: str = "user", top: int | str = 25, **settings: str | None
+) -> Report:
+    """The report; by: what jobs are grouped by, settings: those of the view slurm.usage."""
+    names, shown = groups_of(by), number_of_rows(top, "groups")
+    selection = selection_of(data, **settings)
+    given = {name: value for name, value in settings.items() if value is not None}
+    groups = data.view("slurm.usage", by=by, **given).collect()
+    at = pl.col("at")
+    times = selection.jobs(data).select(first=at.min().dt.date(), last=at.max().dt.date())
+    first, last = times.collect().row(0)
+    rows = fold(groups, names, shown)
+    keys = [Column(name) for name in names]
+    return Report(
+        f"What jobs used and wasted by {', '.join(names)}{selection.period(first, last)}",
+        intro=_in_words(groups, names, selection, first, last),
+        sections=[
+            *([used_and_wasted(rows, names)] if groups["cpu_hours"].sum() else []),
+            *(
+                _resource_table(resource, rows, keys)
+                for resource in RESOURCES
+                if resource.name == "cpu" or (groups[resource.column()].sum() or 0) > 0
+            ),
+            *_ends_and_waits(rows, keys),
+            _notes(groups, rows, selection),
+        ],
+    )
+
+
+def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
+    """The groups with the most CPU hours, and the others as one row behind them.
+
+    Medians of the others together are not known from their own.
+    """
+    if not shown or groups.height <= shown + 1:
+        return groups
+    marked = groups.with_row_index("place")
+    kept = marked.sort("cpu_hours", "jobs", "place", descending=[True, True, False],
+                       nulls_last=True).head(shown).sort("place")  # fmt: skip
+    others = marked.join(kept, on="place", how="anti")
+    sums = [
+        name
+        for name, kind in groups.schema.items()
+        if kind.is_numeric() and not name.startswith(("median_", "mean_", "max_"))
+        and not name.endswith("_eff")
+    ]  # fmt: skip
+    value = pl.all().exclude("place")
+    row = others.select(
+        pl.when(pl.col(sums).count() > 0).then(pl.col(sums).sum()), pl.col("max_wait_s").max()
+    ).with_columns(
+        pl.lit(f"({others.height:,} others)").alias(names[0]),
+        (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),
+        *(_eff(resource).alias(f"{resource.name}_eff") for resource in RESOURCES),
+    )
+    return pl.concat([kept.select(value), row], how="diagonal_relaxed").select(groups.columns)
+
+
+def _eff(resource: Resource) -> pl.Expr:
+    used, wasted = pl.col(resource.column("used")), pl.col(resource.column("wasted"))
+    return pl.when(used + wasted > 0).then(used / (used + wasted))
+
+
+def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
+    name = resource.name
+    docs = {
+        "": "allocated: elapsed time x what was allocated",
+        "wasted": "allocated minus used, of the jobs whose use is known",
+        "unknown": "allocated to jobs whose use is not known",
+    }
+    if name == "timelimit":
+        docs[""] = "time limits of the jobs that completed"
+    amounts = [
+        Column(resource.column(what), label, None, ",.1f", doc=docs.get(what))
+        for what, label in (
+            ("", "given"), ("used", "used"), ("wasted", "wasted"), ("unknown", "unknown")
+        )
+    ]  # fmt: skip
+    return Table(
+        name,
+        rows,
+        (
+            *keys,
+            Column("jobs"),
+            *amounts,
+            Column(f"{name}_eff", "share", None, ".1%", doc="used / (used + wasted)"),
+            Column(f"{name}_unknown_jobs", "unknown jobs", doc="jobs whose use is not known"),
+        ),
+        title=_TITLES[name],
+        note="Memory used is the most that a step used, as if it had been used all the time."
+        if name == "mem"
+        else None,
+    )
+
+
+def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
+    others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
+    lost = Column(
+        "failed_cpu_hours", "CPU hours lost", None, ",.1f", doc="allocated to the runs that failed"
+    )
+    return [
+        Table(
+            "failures",
+            rows,
+            (*keys, *(Column(name, _LABELS.get(name, name)) for name in FAILURES), lost),
+            title="Jobs that failed, by cause",
+        ),
+        Table(
+            "ends",
+            rows,
+            (*keys, Column("jobs"), *(Column(name, _LABELS.get(name, name)) for name in others)),
+            title="How the others ended",
+        ),
+        Table(
+            "waits",
+            rows,
+            (
+                *keys,
+                Column("waited_jobs", "started", doc="jobs that started and whose wait is known"),
+                Column("mean_wait_s", "mean wait", None, "duration"),
+                Column("median_wait_s", "median wait", None, "duration"),
+                Column("max_wait_s", "longest wait", None, "duration"),
+                Column("median_run_s", "median run", None, "duration"),
+            ),
+            title="How long jobs waited and ran",
+            note="Shown as days-hours:minutes:seconds; files hold seconds.",
+        ),
+    ]
+
+
+def _in_words(
+    groups: pl.DataFrame, names: list[str], selection: Selection, first: object, last: object
+) -> list[str]:
+    jobs = int(groups["jobs"].sum())
+    if not jobs:
+        return [f"The dataset holds no jobs{selection.in_words()} of this period."]
+    said = [
+        f"{count_in_words(jobs, 'job')}{selection.in_words()} from {first} to {last} "
+        f"({selection.zone.name})."
+    ]
+    for resource in RESOURCES[:3]:
+        given, used, wasted, unknown = (
+            float(groups[resource.column(what)].cast(pl.Float64).sum())
+            for what in ("", "used", "wasted", "unknown")
+        )
+        if not given:
+            continue
+        parts = [f"{_TITLES[resource.name]}: {given:,.0f} given"]
+        if used + wasted:
+            parts.append(f"{used:,.0f} used ({share_in_words(used / (used + wasted))})")
+            parts.append(f"{wasted:,.0f} wasted")
+        if unknown:
+            parts.append(f"use of {unknown:,.0f} not known")
+        said.append(", ".join(parts) + ".")
+    return said
+
+
+def _notes(groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection) -> Notes:
+    items = [
+        "A job counts when it ended, with all its hours; one that has not ended counts when it "
+        "started or, where it waits, when it was submitted. A requeued job counts once per run.",
+        "Wasted is what was allocated minus what was used. Hours of jobs whose use was not "
+        "measured are not known: they count neither as used nor as wasted.",
+    ]
+    jobs = int(groups["jobs"].sum())
+    for resource in RESOURCES[:3]:
+        unknown = int(groups[f"{resource.name}_unknown_jobs"].sum())
+        if unknown:
+            items.append(
+                f"{_TITLES[resource.name]}: the use is not known for {unknown:,} of {jobs:,} jobs."
+            )
+    if selection.is_bounded:
+        items.append("Jobs of which no time is known are in no period.")
+    if rows.height < groups.height:
+        items.append(
+            f"The {groups.height - rows.height + 1:,} groups with the fewest CPU hours share a "
+            "row: top=0 lists all."
+        )
+    return Notes("definitions", [*items, selection.zone.why], title="Definitions")

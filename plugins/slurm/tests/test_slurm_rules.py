@@ -1,0 +1,287 @@
+"""Rules on jobs, each with rows that make it speak and rows that just do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import harvest
+from harvest.testing import judge
+from harvest_slurm.rules import RULES
+
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[str, str]]:
+    """What a rule says of rows of its view; columns that it shows and rows lack are empty."""
+    frame = pl.DataFrame(rows)
+    lacking = [c for c in BY_NAME[name].columns if c not in rows]
+    frame = frame.with_columns(pl.lit(None).alias(column) for column in lacking)
+    return [(f.finding.severity, f.finding.text) for f in judge(BY_NAME[name], frame, **thresholds)]
+
+
+WASTE = {
+    # rule: unit, column of the hours wasted, the share and the hours it allows, much
+    "slurm.cpu_waste": ("CPU hours", "cpu_wasted_hours", 0.6, 100, 0.25),
+    "slurm.memory_waste": ("GiB hours of memory", "mem_wasted_gib_hours", 0.35, 1000, 0.5),
+    "slurm.gpu_waste": ("GPU hours", "gpu_wasted_hours", 0.25, 50, 0.1),
+    "slurm.timelimit_waste": (
+        "hours of their time limits", "timelimit_wasted_hours", 0.2, 1000, 0.75,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WASTE)
+def test_users_who_waste_are_counted_and_the_worst_is_named(name):
+    """Of five users two waste: one has just enough hours, the other most of them all."""
+    unit, column, share, hours, much = WASTE[name]
+    resource = column.partition("_")[0]
+    rows = {
+        "user": ["even", "worst", "busy", "small", "unmeasured"],
+        "account": ["a", "physics", "a", "a", "a"],
+        column: [float(hours), 3000.0, 5000.0, hours - 0.1, None],
+        f"{resource}_eff": [share - 0.01, 0.1, share, 0.0, None],
+        f"{resource}_wasted_share": [0.01, much - 0.01, 0.2, 0.0, None],
+    }
+    under = f"{share * 100:.0f} %"
+    text = (
+        f"2 users used less than {under} of the {unit} given to them and wasted "
+        f"{hours + 3000:,}, {much * 100:.0f} % of all whose use is known; worst (physics) wasted "
+        "most, 3,000, and used 10 %."
+    )
+
+    assert spoken(name, rows) == [("high", text)]
+    (only_one,) = spoken(name, rows, hours=hours + 0.1)
+    assert only_one[0] == "medium"
+    assert only_one[1].startswith(f"1 user used less than {under}")
+    assert spoken(name, rows, share=0.1, hours=hours) == []
+
+
+def failures(**columns: list) -> dict[str, list]:
+    count = len(columns["jobs"])
+    return {
+        "state": ["failed"] * count,
+        "exit_code": [0] * count,
+        "user": ["ann"] * count,
+        "cpu_hours": [0.0] * count,
+        "ended_jobs": [1000] * count,
+        "ended_cpu_hours": [500.0] * count,
+        **columns,
+    }
+
+
+def test_runs_that_failed_are_counted_with_their_most_frequent_exit_code():
+    rows = failures(
+        state=["failed", "failed", "failed", "timeout"],
+        exit_code=[1, 2, 1, 0],
+        user=["ann", "bob", "bob", "ann"],
+        jobs=[3, 4, 3, 500],
+        cpu_hours=[5.0, 20.0, 24.9, 100.0],
+    )
+    text = (
+        "10 of 1,000 runs (1 %) failed, with {} of the CPU hours (50); most are of bob (7); exit "
+        "code 1 is the most frequent."
+    )
+
+    assert spoken("slurm.failed_jobs", rows) == [("medium", text.format("10 %"))]
+    rows["cpu_hours"] = [5.0, 20.0, 25.0, 100.0]
+    assert spoken("slurm.failed_jobs", rows) == [("high", text.format("10 %"))]
+    rows["jobs"] = [3, 4, 2, 500]  # 9 of 1,000 are under one in a hundred
+    assert spoken("slurm.failed_jobs", rows) == []
+    assert len(spoken("slurm.failed_jobs", rows, share=0.009)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "words"),
+    [
+        ("slurm.out_of_memory", "out_of_memory", "ran out of memory"),
+        ("slurm.timeouts", "timeout", "were stopped at their time limit"),
+        ("slurm.timeouts", "deadline", "were stopped at their time limit"),
+        ("slurm.node_failures", "node_fail", "were lost with their node"),
+        ("slurm.node_failures", "boot_fail", "were lost with their node"),
+    ],
+)
+def test_each_cause_has_its_words(name, state, words):
+    rows = failures(state=[state, "cancelled"], jobs=[20, 900], cpu_hours=[500.0, 0.0])
+    expected = f"20 of 1,000 runs (2 %) {words}, with 100 % of the CPU hours (500); most are of ann"
+
+    assert spoken(name, rows) == [("high", f"{expected} (20).")]
+    rows["state"] = ["completed", "cancelled"]
+    assert spoken(name, rows) == []
+
+
+def test_runs_whose_cpu_hours_are_not_known_are_counted_all_the_same():
+    rows = failures(jobs=[1000], user=[None], ended_cpu_hours=[0.0])
+    assert spoken("slurm.failed_jobs", rows) == [
+        (
+            "medium",
+            "1,000 of 1,000 runs (100 %) failed, with 0 % of the CPU hours (0); most are of an "
+            "unknown user (1,000).",
+        )
+    ]
+
+
+def test_repeated_runs_are_counted_by_what_ended_them():
+    rows = failures(
+        state=["node_fail", "preempted", "requeued", "failed"],
+        jobs=[5, 9, 1, 7],
+        run_again=[4, 5, 1, 0],
+    )
+    text = "10 of 1,000 runs (1 %) had to be repeated: preempted 5, node_fail 4, requeued 1."
+
+    assert spoken("slurm.requeues", rows) == [("medium", text)]
+    assert spoken("slurm.requeues", rows, much=0.01) == [("high", text)]
+    assert spoken("slurm.requeues", rows, share=0.011) == []
+    rows["run_again"] = [0, 0, 0, 0]
+    assert spoken("slurm.requeues", rows) == []
+
+
+def test_partitions_where_jobs_wait_longer_than_they_run():
+    rows = {
+        "cluster": ["c", "c", "c", "c"],
+        "partition": ["long", "short", "even", "rare"],
+        "median_wait_s": [7200.0, 599.0, 3600.0, 9e5],
+        "median_run_s": [3600.0, 10.0, 3600.0, 1.0],
+        "waited_jobs": [1200, 50, 50, 19],
+    }
+    text = (
+        "In 1 of 4 partitions the median wait is longer than the median run time; the longest is "
+        "in partition long of cluster c: 2.0 h for 1.0 h (1,200 jobs)."
+    )
+
+    assert spoken("slurm.long_waits", rows) == [("medium", text)]
+    assert spoken("slurm.long_waits", rows, ratio=0.1)[0][0] == "high"
+    assert spoken("slurm.long_waits", rows, ratio=2) == []
+    assert spoken("slurm.long_waits", {**rows, "waited_jobs": [19] * 4}) == []
+
+
+ARRAYS = {
+    "cluster": ["c", "c", "c"],
+    "array_job_id": [5, 6, 7],
+    "user": ["ann", "bob", "cy"],
+    "ended": [100, 900, 99],
+    "median_run_s": [599.0, 30.0, 1.0],
+}
+
+
+def test_arrays_of_many_short_tasks():
+    text = (
+        "2 of 3 arrays have 100 tasks or more, of which half ran less than 10.0 min, 1,000 tasks "
+        "together; the largest is 6 of bob: 900 tasks with a median of 30 s."
+    )
+
+    assert spoken("slurm.short_array_tasks", ARRAYS) == [("medium", text)]
+    assert spoken("slurm.short_array_tasks", ARRAYS, many=1001) == [("low", text)]
+    longer = {**ARRAYS, "median_run_s": [600.0, 600.0, 1.0]}
+    assert spoken("slurm.short_array_tasks", longer) == []
+
+
+def test_arrays_most_of_whose_tasks_failed():
+    rows = {**ARRAYS, "ended": [10, 9, 100], "failed": [6, 9, 50], "cpu_hours": [1.0, 1.0, 1.0]}
+
+    assert spoken("slurm.failed_arrays", rows) == [
+        (
+            "high",
+            "In 1 of 3 arrays more than 50 % of the tasks failed, 6 tasks together; the most in 5 "
+            "of ann: 6 of 10.",
+        )
+    ]
+    assert spoken("slurm.failed_arrays", {**rows, "failed": [5, 9, 50]}) == []
+
+
+def test_arrays_that_use_a_small_share_of_their_cpus():
+    rows = {
+        **ARRAYS,
+        "ended": [10, 10, 9],
+        "cpu_wasted_hours": [100.0, 99.0, 500.0],
+        "cpu_eff": [0.24, 0.0, 0.0],
+    }
+
+    assert spoken("slurm.idle_arrays", rows) == [
+        (
+            "medium",
+            "1 of 3 arrays used less than 25 % of their CPUs and wasted 100 CPU hours; the most 5 "
+            "of ann: 100 CPU hours, 24 % used.",
+        )
+    ]
+    assert spoken("slurm.idle_arrays", rows, share=0.24) == []
+
+
+# whole datasets, whose findings are known beforehand
+
+
+FIELDS = (
+    "JobID|Cluster|User|Account|Partition|State|ExitCode|Submit|Start|End|Elapsed|Timelimit|"
+    "AllocCPUS|TotalCPU|AllocTRES"
+)
+
+
+def harvested(tmp_path: Path, rows: list[str]) -> harvest.Dataset:
+    (tmp_path / "dump.txt").write_text("\n".join([FIELDS, *rows, ""]))
+    source, target = f"slurm:{tmp_path / 'dump.txt'}", f"parquet:{tmp_path / 'out'}"
+    harvest.run(source, target, settings={"slurm": {"timezone": "UTC"}}, workers=1)
+    return harvest.open(tmp_path / "out")
+
+
+def row(number: str, user: str, state: str = "COMPLETED", used: str = "10:00:00") -> str:
+    """Ten hours on ten CPUs, which is a hundred CPU hours; it waited for a minute."""
+    times = "2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T20:01:00|10:00:00|12:00:00"
+    code = {"FAILED": "1:0", "COMPLETED": "0:0"}.get(state, "0:0")
+    return f"{number}|c|{user}|physics|cpu|{state}|{code}|{times}|10|{used}|cpu=10"
+
+
+def texts(dataset: harvest.Dataset, **settings: str) -> list[tuple[str, str]]:
+    names = [name for name in dataset.plugins.rules if name.startswith("slurm.")]
+    return [
+        (found.finding.severity, found.finding.text)
+        for found in dataset.findings(names, **settings).found
+    ]
+
+
+def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
+    """20 jobs of ann use 10 of 100 hours; 12 tasks of bob use all, and 11 of them fail."""
+    rows = [row(str(n), "ann") for n in range(1, 21)]
+    rows += [
+        row(f"30_{n}", "bob", "FAILED" if n else "COMPLETED", used="4-04:00:00") for n in range(12)
+    ]
+    dataset = harvested(tmp_path, rows)
+    waste = (
+        "1 user used less than 60 % of the CPU hours given to them and wasted 1,800, 56 % of all "
+        "whose use is known; ann (physics) wasted most, 1,800, and used 10 %."
+    )
+    failed = (
+        "11 of 32 runs (34 %) failed, with 34 % of the CPU hours (1,100); most are of bob (11); "
+        "exit code 1 is the most frequent."
+    )
+    array = (
+        "In 1 of 1 array more than 50 % of the tasks failed, 11 tasks together; the most in 30 of "
+        "bob: 11 of 12."
+    )
+
+    assert sorted(texts(dataset)) == sorted([("high", waste), ("high", failed), ("high", array)])
+    # and on the first page, for one user as well
+    for name in ("slurm.usage", "slurm.summary"):
+        verdict = dataset.report(name).verdict
+        assert sorted(found.finding.text for found in verdict.found) == sorted(
+            [waste, failed, array]
+        )
+    assert [text for _, text in texts(dataset, user="ann")] == [waste.replace("56 %", "90 %")]
+
+
+def test_a_well_used_cluster_has_no_finding(tmp_path):
+    rows = [row(str(n), user, used="3-12:00:00") for n in range(40) for user in ("ann",)]
+    assert texts(harvested(tmp_path, rows)) == []
+
+
+def test_evidence_gives_its_rows_again(tmp_path):
+    rows = [row(str(n), "ann") for n in range(1, 5)] + [row("9", "bob", "NODE_FAIL")]
+    dataset = harvested(tmp_path, rows)
+
+    found = dataset.findings(["slurm.cpu_waste", "slurm.node_failures"]).found
+    assert len(found) == 2
+    for one in found:
+        evidence = one.evidence
+        view = dataset.view(evidence.view, **evidence.settings)
+        assert view.filter(pl.sql_expr(evidence.where)).collect().height == evidence.rows

@@ -1,0 +1,414 @@
+"""Sums over jobs, against sums in plain Python; periods, clusters and groups by example."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slurm_reader import Reader
+
+import harvest
+from harvest import UsageError
+from harvest.report import Table
+from harvest_slurm import period
+from harvest_slurm.measures import ENDS, RESOURCES, how_they_ended, shares, use, waits
+from harvest_slurm.period import Selection, selection_of
+from harvest_slurm.scalars import STATES
+from harvest_slurm.usage_report import fold, usage_report
+from harvest_slurm.zone import Zone
+
+START = datetime(2024, 3, 30, 12, tzinfo=UTC)
+GIB = 2**30
+JOB = {
+    "user": pl.String,
+    "state": pl.String,
+    "start_time": pl.Datetime("us", "UTC"),
+    "elapsed_s": pl.Float64,
+    "cpu_time_s": pl.Float64,
+    "cpu_s": pl.Float64,
+    "alloc_gpus": pl.Int64,
+    "gpu_util_percent": pl.Float64,
+    "alloc_mem_bytes": pl.Int64,
+    "mem_used_bytes": pl.Int64,
+    "timelimit_s": pl.Float64,
+    "wait_s": pl.Float64,
+    "planned_s": pl.Float64,
+}
+
+
+def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(st.none(), values)
+
+
+SECONDS = st.integers(0, 10**6).map(float)
+JOBS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "user": st.sampled_from(["ann", "bob", None]),
+            "state": maybe(st.sampled_from([state.lower() for state in STATES])),
+            "start_time": maybe(st.just(START)),
+            "elapsed_s": maybe(SECONDS),
+            "cpu_time_s": maybe(SECONDS),
+            "cpu_s": maybe(SECONDS),
+            "alloc_gpus": maybe(st.integers(0, 4)),
+            "gpu_util_percent": maybe(st.integers(0, 400).map(float)),
+            "alloc_mem_bytes": maybe(st.integers(0, 2**40)),
+            "mem_used_bytes": maybe(st.integers(0, 2**40)),
+            "timelimit_s": maybe(SECONDS),
+            "wait_s": maybe(SECONDS),
+            "planned_s": maybe(SECONDS),
+        }
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+def in_plain_python(job: dict[str, Any], resource: str) -> tuple[bool, Any, Any]:
+    """Whether a job held a resource, and the seconds of it that it was given and used."""
+    elapsed = job["elapsed_s"]
+    ran = job["start_time"] is not None if elapsed is None else elapsed > 0
+
+    def times(amount: Any) -> Any:
+        return None if elapsed is None or amount is None else elapsed * amount
+
+    if resource == "cpu":
+        return ran, job["cpu_time_s"], job["cpu_s"]
+    if resource == "gpu":
+        busy = job["gpu_util_percent"]
+        busy = 0 if job["alloc_gpus"] == 0 else None if busy is None else times(busy / 100)
+        return ran, times(job["alloc_gpus"]), busy
+    if resource == "mem":
+        given, used = times(job["alloc_mem_bytes"]), times(job["mem_used_bytes"])
+        return ran, given and given / GIB, used and used / GIB
+    return job["state"] == "completed", job["timelimit_s"], elapsed
+
+
+def equal(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@given(JOBS)
+def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(jobs):
+    columns = {name: sum_ for resource in RESOURCES for name, sum_ in use(resource).items()}
+    found = pl.DataFrame(jobs, schema=JOB).group_by("user").agg(**columns)
+
+    for row in found.iter_rows(named=True):
+        mine = [job for job in jobs if job["user"] == row["user"]]
+        for resource in RESOURCES:
+            held = [
+                (g, u) for has, g, u in (in_plain_python(j, resource.name) for j in mine) if has
+            ]
+            given = [g / 3600 for g, _ in held if g is not None]
+            known = [(g / 3600, u / 3600) for g, u in held if None not in (g, u)]
+            unknown = [g / 3600 for g, u in held if g is not None and u is None]
+            used, whole = math.fsum(u for _, u in known), math.fsum(g for g, _ in known)
+            expected = {
+                resource.column(): math.fsum(given) if given else None,
+                resource.column("used"): used if known else None,
+                resource.column("wasted"): whole - used if known else None,
+                resource.column("unknown"): math.fsum(unknown),
+                f"{resource.name}_unknown_jobs": len(held) - len(known),
+                f"{resource.name}_eff": used / whole if whole else None,
+            }
+            for name, value in expected.items():
+                assert equal(row[name], value), (name, row[name], value)
+
+
+@given(JOBS)
+def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
+    found = pl.DataFrame(jobs, schema=JOB).group_by("user").agg(
+        pl.len().alias("jobs"), **how_they_ended(), **waits()
+    )  # fmt: skip
+
+    for row in found.iter_rows(named=True):
+        mine = [job for job in jobs if job["user"] == row["user"]]
+        assert sum(row[name] for name in (*ENDS, "not_ended", "state_unknown")) == len(mine)
+        for name, states in ENDS.items():
+            assert row[name] == sum(job["state"] in states for job in mine)
+        lost = [ENDS[name] for name in ("failed", "out_of_memory", "timeout", "node_fail")]
+        hours = [
+            job["cpu_time_s"] / 3600
+            for job in mine
+            if job["cpu_time_s"] is not None and any(job["state"] in states for states in lost)
+        ]
+        assert equal(row["failed_cpu_hours"], math.fsum(hours))
+        waited = [
+            job["planned_s"] if job["wait_s"] is None else job["wait_s"]
+            for job in mine
+            if job["start_time"] is not None
+        ]
+        waited = [seconds for seconds in waited if seconds is not None]
+        assert row["waited_jobs"] == len(waited)
+        assert equal(row["median_wait_s"], statistics.median(waited) if waited else None)
+        assert equal(row["mean_wait_s"], statistics.fmean(waited) if waited else None)
+        assert row["max_wait_s"] == max(waited, default=None)
+
+
+@given(JOBS, st.integers(0, 4))
+def test_what_shares_a_row_adds_up_to_the_same(jobs, shown):
+    """A report with few rows has the sums of the one with all."""
+    columns = {"jobs": pl.len().cast(pl.Int64), **how_they_ended(), **waits()}
+    for resource in RESOURCES:
+        columns |= use(resource)
+    frame = pl.DataFrame(jobs, schema=JOB).with_columns(
+        user=pl.col("user").fill_null("x") + pl.int_range(pl.len()).cast(pl.String)
+    )
+    groups = frame.group_by("user", maintain_order=True).agg(**columns)
+    for resource in RESOURCES:
+        groups = groups.with_columns(**shares(resource))
+    folded = fold(groups, ["user"], shown)
+
+    assert folded.height == (shown + 1 if shown and groups.height > shown + 1 else groups.height)
+    for name in ("jobs", "completed", "cpu_hours", "cpu_wasted_hours", "gpu_unknown_jobs"):
+        assert equal(float(folded[name].sum()), float(groups[name].sum())), name
+    if folded.height < groups.height:
+        last = folded.row(-1, named=True)
+        assert last["user"] == f"({groups.height - shown:,} others)"
+        assert last["median_wait_s"] is None
+        assert folded["max_wait_s"].max() == groups["max_wait_s"].max()
+
+
+# a whole dataset: two clusters with the same ids, users and times
+
+FIELDS = (
+    "JobID|Cluster|User|Account|Partition|QOS|State|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU"
+)
+
+
+def dump(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join([FIELDS, *rows, ""]))
+    return path
+
+
+@pytest.fixture
+def two_clusters(tmp_path: Path) -> Reader:
+    """On each cluster job 7 of ann: two CPUs for an hour; a half was used on one, all on the other.
+
+    And on the first a job of bob that has not started, and one whose use is not known.
+    """
+    when = "2024-03-31T21:30:00|2024-03-31T21:30:00|2024-03-31T22:30:00|01:00:00|2"
+    return Reader(
+        dump(
+            tmp_path / "dump.txt",
+            f"7|one|ann|physics|cpu|normal|COMPLETED|{when}|01:00:00",
+            f"7|two|ann|physics|cpu|normal|FAILED|{when}|02:00:00",
+            "8|one|bob|physics|cpu|long|PENDING|2024-04-02T10:00:00|Unknown|Unknown|00:00:00|0|",
+            f"9|one|bob|maths|gpu|normal|COMPLETED|{when}|",
+        ),
+        timezone="Europe/Zurich",
+    )
+
+
+def rows(reader: Reader, view: str, **settings: str) -> list[dict[str, Any]]:
+    return reader.view(view, **settings).collect().to_dicts()
+
+
+def test_jobs_of_two_clusters_with_one_id_are_two_jobs(two_clusters):
+    (ann,) = rows(two_clusters, "slurm.usage", user="ann")
+    assert (ann["jobs"], ann["cpu_hours"], ann["cpu_wasted_hours"]) == (2, 4.0, 1.0)
+
+    by_cluster = rows(two_clusters, "slurm.usage", by="cluster,user", user="ann")
+    assert [(r["cluster"], r["cpu_eff"], r["failed"]) for r in by_cluster] == [
+        ("one", 0.5, 0),
+        ("two", 1.0, 1),
+    ]
+    for view in ("slurm.efficiency", "slurm.queue_time"):
+        found = two_clusters.view(view).filter(pl.col("job_id") == "7").collect()
+        assert sorted(found["cluster"]) == ["one", "two"]
+        assert found["restart"].to_list() == [0, 0]  # neither is a second run of the other
+
+
+def test_a_job_whose_use_is_not_known_is_counted_and_wastes_nothing(two_clusters):
+    (bob,) = rows(two_clusters, "slurm.usage", user="bob")
+    assert (bob["jobs"], bob["started"], bob["not_ended"]) == (2, 1, 1)
+    assert (bob["cpu_hours"], bob["cpu_unknown_hours"], bob["cpu_unknown_jobs"]) == (2.0, 2.0, 1)
+    assert bob["cpu_used_hours"] is bob["cpu_wasted_hours"] is bob["cpu_eff"] is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "jobs"),
+    [
+        ({}, 4),
+        ({"month": "2024-03"}, 3),  # until 22:00 of the 31st by the clocks of Greenwich
+        ({"month": "2024-04"}, 1),
+        ({"month": "2024-03", "timezone": "UTC"}, 3),
+        ({"month": "2024-03", "timezone": "Asia/Tokyo"}, 0),
+        ({"since": "2024-04-01"}, 1),
+        ({"until": "2024-03-31T22:30:00"}, 0),  # the end is not part of the period
+        ({"until": "2024-03-31T22:30:01"}, 3),
+        ({"account": "maths"}, 1),
+        ({"cluster": "two"}, 1),
+        ({"partition": "cpu", "qos": "normal"}, 2),
+        ({"user": "nobody"}, 0),
+    ],
+)
+def test_jobs_are_chosen_by_period_and_by_what_they_are(two_clusters, settings, jobs):
+    assert sum(row["jobs"] for row in rows(two_clusters, "slurm.usage", **settings)) == jobs
+
+
+@pytest.mark.parametrize(
+    ("month", "first", "following"),
+    [
+        ("2024-12", (2024, 12), (2025, 1)),
+        ("this", (2025, 1), (2025, 2)),
+        ("last", (2024, 12), (2025, 1)),
+    ],
+)
+def test_a_month_begins_and_ends_by_the_clocks_of_its_zone(month, first, following):
+    """In the first hour of 2025 in Zurich, which is still 2024 in Greenwich."""
+    zone = ZoneInfo("Europe/Zurich")
+    now = datetime(2025, 1, 1, 0, 30, tzinfo=zone).astimezone(UTC)
+    bounds = period._bounds_of(month, Zone("Europe/Zurich", ""), now)
+    assert bounds == tuple(datetime(*begin, 1, tzinfo=zone) for begin in (first, following))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"by": "colour"}, "does not name what jobs can be grouped by; write one or several of"),
+        ({"by": "user,user"}, "each once"),
+        ({"by": ""}, "does not name"),
+        ({"month": "March"}, "'March' is not a month; write 2024-01, `this` or `last`"),
+        ({"month": "2024-01", "since": "7d"}, "two periods"),
+        ({"since": "yesterday"}, "since: 'yesterday' is not a moment"),
+        ({"since": "2024-02-01", "until": "2024-01-01"}, "the period is empty"),
+        ({"timezone": "Mars"}, "is not a known time zone"),
+    ],
+)
+def test_a_wrong_setting_is_a_mistake_of_the_user(two_clusters, settings, message):
+    with pytest.raises(UsageError, match=message):
+        two_clusters.view("slurm.usage", **settings)
+
+
+def test_failures_are_counted_by_cause_and_user(tmp_path):
+    """A job whose node failed and that then failed by itself; one that completed."""
+    reader = Reader(
+        dump(
+            tmp_path / "dump.txt",
+            "1|c|ann|a|p|q|NODE_FAIL|2024-03-01T10:00:00|2024-03-01T10:00:00|2024-03-01T11:00:00"
+            "|01:00:00|4|",
+            "1|c|ann|a|p|q|FAILED|2024-03-01T11:00:00|2024-03-01T12:00:00|2024-03-01T12:30:00"
+            "|00:30:00|4|",
+            "2|c|bob|a|p|q|COMPLETED|2024-03-01T11:00:00|2024-03-01T12:00:00|2024-03-01T13:00:00"
+            "|01:00:00|1|",
+            "3|c|bob|a|p|q|RUNNING|2024-03-01T11:00:00|2024-03-01T12:00:00|Unknown|01:00:00|1|",
+        )
+    )
+    found = {row["state"]: row for row in rows(reader, "slurm.failures")}
+    assert {s: (r["jobs"], r["run_again"], r["cpu_hours"]) for s, r in found.items()} == {
+        "node_fail": (1, 1, 4.0),
+        "failed": (1, 0, 2.0),
+    }
+    for row in found.values():
+        assert (row["ended_jobs"], row["ended_cpu_hours"]) == (3, 7.0)
+    # the first run was repeated, though its repetition is not in this period
+    (first,) = rows(reader, "slurm.failures", until="2024-03-01T11:30:00")
+    assert (first["state"], first["run_again"], first["ended_jobs"]) == ("node_fail", 1, 1)
+
+
+def test_an_array_is_one_row_whose_tasks_count_by_their_last_run(tmp_path):
+    def task(number, state, minutes, submit="10:00:00"):
+        ended = datetime(2024, 3, 1, 12) + timedelta(minutes=minutes)
+        return (
+            f"5_{number}|c|ann|a|p|q|{state}|2024-03-01T{submit}|2024-03-01T12:00:00|"
+            f"{ended:%Y-%m-%dT%H:%M:%S}|00:{minutes:02}:00|2|00:{minutes:02}:00"
+        )
+
+    reader = Reader(
+        dump(
+            tmp_path / "dump.txt",
+            task(1, "COMPLETED", 10),
+            task(2, "NODE_FAIL", 20),
+            task(2, "COMPLETED", 30, submit="11:00:00"),
+            task(3, "TIMEOUT", 40),
+            "6|c|ann|a|p|q|COMPLETED|2024-03-01T10:00:00|2024-03-01T12:00:00|2024-03-01T12:10:00"
+            "|00:10:00|2|",
+        )
+    )
+    (array,) = rows(reader, "slurm.arrays")
+    assert (array["array_job_id"], array["user"]) == (5, "ann")
+    assert [array[n] for n in ("tasks", "ended", "completed", "failed")] == [3, 3, 2, 1]
+    assert (array["median_run_s"], array["max_run_s"]) == (1800.0, 2400.0)
+    assert array["cpu_hours"] == pytest.approx((10 + 20 + 30 + 40) * 2 / 60)
+    assert array["cpu_eff"] == pytest.approx(0.5)
+
+
+# the report
+
+
+def test_the_page_sums_up_its_tables_and_names_the_period(two_clusters):
+    report = usage_report(two_clusters, month="2024-03")
+    tables = {t.name: t.data for t in report.sections if isinstance(t, Table)}
+
+    assert report.title == "What jobs used and wasted by user, 2024-03-01 to 2024-03-31"
+    assert report.intro == (
+        "3 jobs from 2024-03-31 to 2024-03-31 (Europe/Zurich).",
+        "CPU hours: 6 given, 3 used (75 %), 1 wasted, use of 2 not known.",
+    )
+    assert tables["cpu"]["cpu_hours"].sum() == 6.0
+    assert tables["cpu"]["jobs"].sum() == 3
+    assert tables["ends"]["completed"].sum() + tables["failures"]["failed"].sum() == 3
+    assert "CPU hours: the use is not known for 1 of 3 jobs." in " ".join(
+        report.text(200).split("\n")
+    )
+    whole = usage_report(two_clusters)
+    assert whole.title == "What jobs used and wasted by user, 2024-03-31 to 2024-04-02"
+
+
+def test_a_period_without_jobs_says_so(two_clusters):
+    report = usage_report(two_clusters, month="2023-01", user="ann")
+    assert report.intro == ("The dataset holds no jobs of user ann of this period.",)
+    assert report.title.endswith("2023-01-01 to 2023-01-31")
+
+
+def test_the_period_stands_in_the_title_of_every_report(tmp_path):
+    lines = ["JobID|User|State|Submit|Start|Elapsed|AllocCPUS"]
+    for day in (1, 9):
+        when = f"2024-03-0{day}T12:00:00"
+        lines.append(f"{day}|ann|COMPLETED|{when}|{when}|01:00:00|2")
+    (tmp_path / "dump.txt").write_text("\n".join([*lines, ""]))
+    harvest.run(f"slurm:{tmp_path / 'dump.txt'}", f"parquet:{tmp_path / 'out'}", workers=1)
+    dataset = harvest.open(tmp_path / "out")
+
+    for name in ("slurm.usage", "slurm.summary", "slurm.queue_time"):
+        title = dataset.report(name).title
+        assert title.endswith(", 2024-03-01 to 2024-03-09"), title
+
+
+def test_months_are_those_of_the_harvest_unless_others_are_asked_for(tmp_path):
+    """A job that ended in the last hour of March in Chicago, which is April in Greenwich."""
+    times = "2024-03-31T22:00:00|2024-03-31T22:00:00|2024-03-31T23:30:00"
+    row = f"1|c|ann|a|p|q|COMPLETED|{times}|01:30:00|1|00:10:00"
+    reader = Reader(dump(tmp_path / "dump.txt", row), timezone="America/Chicago")
+
+    def month(**settings):
+        return [r["month"] for r in rows(reader, "slurm.usage", by="month", **settings)]
+
+    assert month() == ["2024-03"]
+    assert month(timezone="UTC") == ["2024-04"]
+
+
+def test_a_selection_without_bounds_keeps_jobs_without_times(tmp_path):
+    reader = Reader(dump(tmp_path / "dump.txt", "1|c|ann|a|p|q|COMPLETED||||||"))
+    assert isinstance(selection_of(reader), Selection)
+    assert selection_of(reader).jobs(reader).collect().height == 1
+    assert not selection_of(reader).is_bounded
+    bounded = selection_of(reader, since="2000-01-01")
+    assert bounded.is_bounded
+    assert bounded.jobs(reader).collect().height == 0
+    assert "no period" in usage_report(reader, since="2000-01-01").text()
+    assert (
+        date(2000, 1, 1).isoformat()
+        in usage_report(reader, since="2000-01-01", until="2000-02-01").title
+    )
