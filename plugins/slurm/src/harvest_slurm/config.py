@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from harvest.toolkit.settings import at_least, matches, setting, time_zone
+from harvest.toolkit.settings import at_least, matches, one_of, setting, time_zone
 
+from .presets import PRESETS
 from .scalars import STATES
 
 __all__ = ["SlurmConfig", "moment"]
@@ -62,6 +63,12 @@ class SlurmConfig:
     columns: tuple[str, ...] = setting(
         "fields of a dump without header (sacct --noheader), in their order", ()
     )
+    layout: str | None = setting(
+        "order of columns of a dump without header, by the program that it was made for: "
+        f"{', '.join(PRESETS)}",
+        None,
+        one_of(PRESETS),
+    )
     delimiter: str | None = setting(
         "text between fields (sacct --delimiter), of which nothing is quoted; found by itself "
         "where there is a header"
@@ -83,3 +90,12 @@ class SlurmConfig:
     until: str | None = setting("end of the time window; now unless given", None, _moment)
     slice_days: int = setting("days that one call of sacct covers", 7, at_least(1))
     sacct: str = setting("program to run", "sacct")
+
+    def __attrs_post_init__(self) -> None:
+        if self.layout is not None and self.columns:
+            raise ValueError("columns and layout both name the columns; set one of them")
+
+    @property
+    def named_columns(self) -> tuple[str, ...]:
+        """Fields of a dump without header, as the settings name them."""
+        return PRESETS[self.layout] if self.layout is not None else self.columns

@@ -51,7 +51,7 @@ def _layout_of(
     layout = find_layout(
         head,
         where=origin,
-        columns=config.columns,
+        columns=config.named_columns,
         delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
     )
     stream.seek(0)

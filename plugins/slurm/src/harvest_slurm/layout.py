@@ -246,8 +246,9 @@ def _headless(
         raise SourceError(
             "no header of sacct in the first line, so the columns are unknown",
             where=where,
-            remedy="name them: -o slurm.columns=JobID,JobName,State,... (fixed widths need a "
-            "header; a delimiter that is not found is set by slurm.delimiter)",
+            remedy="name them: -o slurm.columns=JobID,JobName,State,... or, of a dump made for "
+            "another program, -o slurm.layout=xdmod (fixed widths need a header; a delimiter that "
+            "is not found is set by slurm.delimiter)",
         )
     texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
     chosen = delimiter or _likely_mark(texts, len(columns), where)
@@ -262,7 +263,7 @@ def _headless(
             f"{len(columns)} columns are named, but lines have "
             f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}",
             where=where,
-            remedy="correct slurm.columns, or set slurm.delimiter",
+            remedy="correct slurm.columns or slurm.layout, or set slurm.delimiter",
         )
     return Layout(
         kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
@@ -283,7 +284,7 @@ def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
         raise SourceError(
             f"{due} columns are named, but no line has as many fields: {texts[0][:80]!r}",
             where=where,
-            remedy="correct slurm.columns, or set slurm.delimiter",
+            remedy="correct slurm.columns or slurm.layout, or set slurm.delimiter",
         )
     return mark
 

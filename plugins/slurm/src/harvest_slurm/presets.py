@@ -1,0 +1,41 @@
+"""Orders of columns in which other programs ask sacct for dumps without a header.
+
+``xdmod`` and its older forms: https://open.xdmod.org, Slurm notes, "Input format"; the order of
+version 11 is that of classes/OpenXdmod/Shredder/Slurm.php.  9.0 added AllocTRES to that of 8.5;
+10.0 took ReqGRES away; 11 has QOS besides.
+``sonar``: https://github.com/NordicHPC/sonar, SACCT_FIELDS of src/slurmjobs.rs.
+``jobstats``: https://github.com/PrincetonUniversity/jobstats, jobstats.py, version 1.0.
+``apel``: https://github.com/apel/apel, scripts/slurm_acc.sh.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["PRESETS"]
+
+_XDMOD_BEGIN: Final = "JobID JobIDRaw Cluster Partition"
+_XDMOD_MIDDLE: Final = (
+    "Account Group GID User UID Submit Eligible Start End Elapsed ExitCode State NNodes NCPUS "
+    "ReqCPUS ReqMem"
+)
+_XDMOD_END: Final = "Timelimit NodeList JobName"
+
+PRESETS: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(fields.split())
+    for name, fields in {
+        "xdmod": f"{_XDMOD_BEGIN} QOS {_XDMOD_MIDDLE} ReqTRES AllocTRES {_XDMOD_END}",
+        "xdmod-10": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqTRES AllocTRES {_XDMOD_END}",
+        "xdmod-9": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqGRES ReqTRES AllocTRES {_XDMOD_END}",
+        "xdmod-8": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqGRES ReqTRES {_XDMOD_END}",
+        "sonar": "JobID JobIDRaw User Account State Start End AveCPU AveDiskRead AveDiskWrite "
+        "AveRSS AveVMSize ElapsedRaw ExitCode Layout MaxRSS MaxVMSize MinCPU ReqCPUS ReqMem "
+        "ReqNodes Reservation Submit Suspended SystemCPU TimelimitRaw UserCPU NodeList Partition "
+        "AllocTRES Priority JobName",
+        "jobstats": "JobIDRaw Start End Cluster AllocTRES AdminComment User Account State NNodes "
+        "NCPUS ReqMem QOS Partition TimelimitRaw JobName",
+        "apel": "JobID JobName User Group Start End Elapsed CPUTimeRAW Partition NCPUS NNodes "
+        "NodeList MaxRSS MaxVMSize State",
+    }.items()
+}
+"""Fields of sacct in their order, by the name that ``slurm.layout`` takes."""
