@@ -58,6 +58,9 @@ DOCUMENTED = {
     "xdmod": "jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,"
     "start,end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,reqtres,alloctres,timelimit,"
     "nodelist,jobname",
+    "xdmod-9.5": "jobid,jobidraw,cluster,partition,account,group,gid,user,uid,submit,eligible,"
+    "start,end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,reqtres,alloctres,timelimit,"
+    "nodelist,jobname",
     "xdmod-9": "jobid,jobidraw,cluster,partition,account,group,gid,user,uid,submit,eligible,start,"
     "end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,reqgres,reqtres,alloctres,timelimit,"
     "nodelist,jobname",

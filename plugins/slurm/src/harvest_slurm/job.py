@@ -161,7 +161,7 @@ def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
     )
     if near.is_empty():
         return "harvest the dump that holds it"
-    return f"the nearest are {', '.join(near['job_id'].sort())}"
+    return f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near['job_id'])}"
 
 
 def _with_steps(data: DatasetReader) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Orders of columns in which other programs ask sacct for dumps without a header.
 
-``xdmod`` and its older forms: https://open.xdmod.org, Slurm notes, "Input format"; the order of
-version 11 is that of classes/OpenXdmod/Shredder/Slurm.php.  9.0 added AllocTRES to that of 8.5;
-10.0 took ReqGRES away; 11 has QOS besides.
+``xdmod`` and its older forms: https://open.xdmod.org, Slurm notes, "Input format".  Version 9.0
+added AllocTRES to the order of 8; 9.5, which 10 kept, took ReqGRES away; 11 has QOS besides, as in
+classes/OpenXdmod/Shredder/Slurm.php.
 ``sonar``: https://github.com/NordicHPC/sonar, SACCT_FIELDS of src/slurmjobs.rs.
 ``jobstats``: https://github.com/PrincetonUniversity/jobstats, jobstats.py, version 1.0.
 ``apel``: https://github.com/apel/apel, scripts/slurm_acc.sh.
@@ -25,7 +25,7 @@ PRESETS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(fields.split())
     for name, fields in {
         "xdmod": f"{_XDMOD_BEGIN} QOS {_XDMOD_MIDDLE} ReqTRES AllocTRES {_XDMOD_END}",
-        "xdmod-10": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqTRES AllocTRES {_XDMOD_END}",
+        "xdmod-9.5": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqTRES AllocTRES {_XDMOD_END}",
         "xdmod-9": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqGRES ReqTRES AllocTRES {_XDMOD_END}",
         "xdmod-8": f"{_XDMOD_BEGIN} {_XDMOD_MIDDLE} ReqGRES ReqTRES {_XDMOD_END}",
         "sonar": "JobID JobIDRaw User Account State Start End AveCPU AveDiskRead AveDiskWrite "
