@@ -175,7 +175,9 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         _shortened(" ".join(text for text in row if text is not None) or None)
         for row in head.select(keys).iter_rows()
     ]
-    values = {part: head[f"cpu_{part}_hours"].fill_null(0.0).to_list() for part in parts}
+    hours = {part: head[f"cpu_{part}_hours"].fill_null(0.0) for part in parts}
+    # a group may have used more than it was given
+    values = {part: column.clip(lower_bound=0.0).to_list() for part, column in hours.items()}
     met = {part: colour for part, colour in parts.items() if any(values[part])}
 
     def draw(figure: Any) -> None:

@@ -96,11 +96,18 @@ def _eff(resource: Resource) -> pl.Expr:
 
 def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
     name = resource.name
-    docs = {
-        "": "allocated: elapsed time x what was allocated",
-        "wasted": "allocated minus used, of the jobs whose use is known",
-        "unknown": "allocated to jobs whose use is not known",
-    }
+    # what is the same in all tables is explained below the first one
+    docs = (
+        {}
+        if name != "cpu"
+        else {
+            "": "allocated: elapsed time x what was allocated",
+            "wasted": "allocated minus used, of the jobs whose use is known",
+            "unknown": "allocated to jobs whose use is not known",
+            "eff": "used / (used + wasted)",
+            "jobs": "jobs whose use is not known",
+        }
+    )
     if name == "timelimit":
         docs[""] = "time limits of the jobs that completed"
     amounts = [
@@ -116,8 +123,8 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
             *keys,
             Column("jobs"),
             *amounts,
-            Column(f"{name}_eff", "share", None, ".1%", doc="used / (used + wasted)"),
-            Column(f"{name}_unknown_jobs", "unknown jobs", doc="jobs whose use is not known"),
+            Column(f"{name}_eff", "eff.", None, ".1%", doc=docs.get("eff")),
+            Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs")),
         ),
         title=_TITLES[name],
         note="Memory used is the most that a step used, as if it had been used all the time."
@@ -128,6 +135,7 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
 
 def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
     others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
+    others = [name for name in others if name == "completed" or rows[name].sum()]
     lost = Column(
         "failed_cpu_hours", "CPU hours lost", None, ",.1f", doc="allocated to the runs that failed"
     )
