@@ -229,6 +229,23 @@ def test_jobs_of_two_clusters_with_one_id_are_two_jobs(two_clusters):
         assert found["restart"].to_list() == [0, 0]  # neither is a second run of the other
 
 
+def test_dumps_that_do_not_name_their_cluster_are_kept_apart_by_the_setting(tmp_path):
+    """The same id at the same second: without names it is one job, with names it is two."""
+    header = FIELDS.replace("|Cluster", "")
+    row = "7|ann|a|p|q|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:00:00|2024-03-01T11:00:00|"
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(f"{header}\n{row}01:00:00|2|\n7.batch{'|' * 11}01:00:00\n")
+    for named, clusters in ((False, [None]), (True, ["one", "two"])):
+        target = f"parquet:{tmp_path / str(len(clusters))}"
+        for name in ("one", "two"):
+            settings = {"slurm": {"timezone": "UTC", **({"cluster": name} if named else {})}}
+            harvest.run(f"slurm:{tmp_path / name}", target, settings=settings, workers=1)
+        jobs = harvest.open(tmp_path / str(len(clusters))).view("slurm.jobs").collect()
+        assert jobs["cluster"].sort().to_list() == clusters
+        # each has its own step
+        assert jobs["steps"].to_list() == [1] * len(clusters)
+
+
 def test_a_job_whose_use_is_not_known_is_counted_and_wastes_nothing(two_clusters):
     (bob,) = rows(two_clusters, "slurm.usage", user="bob")
     assert (bob["jobs"], bob["started"], bob["not_ended"]) == (2, 1, 1)

@@ -69,6 +69,9 @@ class SlurmConfig:
         None,
         one_of(PRESETS),
     )
+    cluster: str | None = setting(
+        "name of the cluster of rows that carry none: jobs of two clusters may have the same ids"
+    )
     delimiter: str | None = setting(
         "text between fields (sacct --delimiter), of which nothing is quoted; found by itself "
         "where there is a header"

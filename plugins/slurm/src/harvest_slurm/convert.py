@@ -36,6 +36,7 @@ class Context:
 
     zone: zone of times without one.
     cut: values may be cut to the width of their column, which a final ``+`` shows.
+    cluster: name of the cluster of rows that carry none.
     naive_times: set when a time without zone was met.
     elapsed_from_times: set when End minus Start was taken for want of Elapsed and Suspended.
     cpus_from_request: set when CPUs asked for were taken for want of those allocated.
@@ -43,6 +44,7 @@ class Context:
 
     zone: ZoneInfo
     cut: bool = False
+    cluster: str | None = None
     naive_times: bool = False
     elapsed_from_times: bool = False
     cpus_from_request: bool = False

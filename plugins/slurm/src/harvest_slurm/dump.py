@@ -34,7 +34,8 @@ def read_dump(
     if layout.kind == "json":
         yield from read_json(stream, selection, ctx)
         return
-    convert = Context(ZoneInfo(config.timezone or "UTC"), cut=layout.kind == "fixed")
+    zone = ZoneInfo(config.timezone or "UTC")
+    convert = Context(zone, cut=layout.kind == "fixed", cluster=config.cluster)
     read = read_fixed if layout.kind == "fixed" else read_text
     blocks = read(stream, layout, ctx)
     yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)

@@ -190,6 +190,9 @@ class _Columns:
             if column == "elapsed_s" and "suspended_s" not in self.ready:
                 filled = pc.any(pc.and_(gap, values.is_valid())).as_py()
                 self.ctx.elapsed_from_times |= bool(filled)
+        if self.ctx.cluster is not None and self._gap("cluster") is not None:
+            named = pa.scalar(self.ctx.cluster)
+            self._fill("cluster", pa.repeat(named, self.rows))
         self._requested_cpus()
 
     def _requested_cpus(self) -> None:
