@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slurm_reader import Reader
 
@@ -98,6 +98,7 @@ def equal(a: Any, b: Any) -> bool:
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@settings(deadline=None, max_examples=50)
 @given(JOBS)
 def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(jobs):
     columns = {name: sum_ for resource in RESOURCES for name, sum_ in use(resource).items()}
@@ -125,6 +126,7 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
                 assert equal(row[name], value), (name, row[name], value)
 
 
+@settings(deadline=None, max_examples=50)
 @given(JOBS)
 def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
     found = pl.DataFrame(jobs, schema=JOB).group_by("user").agg(
@@ -155,6 +157,7 @@ def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(j
         assert row["max_wait_s"] == max(waited, default=None)
 
 
+@settings(deadline=None, max_examples=50)
 @given(JOBS, st.integers(0, 4))
 def test_what_shares_a_row_adds_up_to_the_same(jobs, shown):
     """A report with few rows has the sums of the one with all."""
@@ -210,8 +213,8 @@ def two_clusters(tmp_path: Path) -> Reader:
     )
 
 
-def rows(reader: Reader, view: str, **settings: str) -> list[dict[str, Any]]:
-    return reader.view(view, **settings).collect().to_dicts()
+def rows(reader: Reader, view: str, **chosen: str) -> list[dict[str, Any]]:
+    return reader.view(view, **chosen).collect().to_dicts()
 
 
 def test_jobs_of_two_clusters_with_one_id_are_two_jobs(two_clusters):
@@ -238,8 +241,9 @@ def test_dumps_that_do_not_name_their_cluster_are_kept_apart_by_the_setting(tmp_
     for named, clusters in ((False, [None]), (True, ["one", "two"])):
         target = f"parquet:{tmp_path / str(len(clusters))}"
         for name in ("one", "two"):
-            settings = {"slurm": {"timezone": "UTC", **({"cluster": name} if named else {})}}
-            harvest.run(f"slurm:{tmp_path / name}", target, settings=settings, workers=1)
+            chosen = {"timezone": "UTC", **({"cluster": name} if named else {})}
+            source = f"slurm:{tmp_path / name}"
+            harvest.run(source, target, settings={"slurm": chosen}, workers=1)
         jobs = harvest.open(tmp_path / str(len(clusters))).view("slurm.jobs").collect()
         assert jobs["cluster"].sort().to_list() == clusters
         # each has its own step
@@ -254,7 +258,7 @@ def test_a_job_whose_use_is_not_known_is_counted_and_wastes_nothing(two_clusters
 
 
 @pytest.mark.parametrize(
-    ("settings", "jobs"),
+    ("chosen", "jobs"),
     [
         ({}, 4),
         ({"month": "2024-03"}, 3),  # until 22:00 of the 31st by the clocks of Greenwich
@@ -270,8 +274,8 @@ def test_a_job_whose_use_is_not_known_is_counted_and_wastes_nothing(two_clusters
         ({"user": "nobody"}, 0),
     ],
 )
-def test_jobs_are_chosen_by_period_and_by_what_they_are(two_clusters, settings, jobs):
-    assert sum(row["jobs"] for row in rows(two_clusters, "slurm.usage", **settings)) == jobs
+def test_jobs_are_chosen_by_period_and_by_what_they_are(two_clusters, chosen, jobs):
+    assert sum(row["jobs"] for row in rows(two_clusters, "slurm.usage", **chosen)) == jobs
 
 
 @pytest.mark.parametrize(
@@ -291,7 +295,7 @@ def test_a_month_begins_and_ends_by_the_clocks_of_its_zone(month, first, followi
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("wrong", "message"),
     [
         ({"by": "colour"}, "does not name what jobs can be grouped by; write one or several of"),
         ({"by": "user,user"}, "each once"),
@@ -303,9 +307,9 @@ def test_a_month_begins_and_ends_by_the_clocks_of_its_zone(month, first, followi
         ({"timezone": "Mars"}, "is not a known time zone"),
     ],
 )
-def test_a_wrong_setting_is_a_mistake_of_the_user(two_clusters, settings, message):
+def test_a_wrong_setting_is_a_mistake_of_the_user(two_clusters, wrong, message):
     with pytest.raises(UsageError, match=message):
-        two_clusters.view("slurm.usage", **settings)
+        two_clusters.view("slurm.usage", **wrong)
 
 
 def test_failures_are_counted_by_cause_and_user(tmp_path):
@@ -409,8 +413,8 @@ def test_months_are_those_of_the_harvest_unless_others_are_asked_for(tmp_path):
     row = f"1|c|ann|a|p|q|COMPLETED|{times}|01:30:00|1|00:10:00"
     reader = Reader(dump(tmp_path / "dump.txt", row), timezone="America/Chicago")
 
-    def month(**settings):
-        return [r["month"] for r in rows(reader, "slurm.usage", by="month", **settings)]
+    def month(**zone):
+        return [r["month"] for r in rows(reader, "slurm.usage", by="month", **zone)]
 
     assert month() == ["2024-03"]
     assert month(timezone="UTC") == ["2024-04"]

@@ -21,15 +21,32 @@ _ENDED: Final = [state for states in ENDS.values() for state in states]
 
 
 def usage(
-    data: DatasetReader, by: str | Iterable[str] = "user", **settings: str | None
+    data: DatasetReader,
+    by: str | Iterable[str] = "user",
+    since: str | None = None,
+    until: str | None = None,
+    month: str | None = None,
+    user: str | None = None,
+    account: str | None = None,
+    cluster: str | None = None,
+    partition: str | None = None,
+    qos: str | None = None,
+    timezone: str | None = None,
 ) -> pl.LazyFrame:
     """What groups of jobs were given, used and wasted, how they ended and waited.
 
-    by: names out of KEYS.  settings: which jobs; see ``period``.
+    by: names out of KEYS.  The others choose jobs; see ``period``.
     Most wasted CPU hours come first, within each month where there are months.
     """
     names = groups_of(by)
-    chosen = selection_of(data, **settings).jobs(data)
+    only = {
+        "user": user,
+        "account": account,
+        "cluster": cluster,
+        "partition": partition,
+        "qos": qos,
+    }
+    chosen = selection_of(data, timezone, since, until, month, **only).jobs(data)
     grouped = chosen.with_columns(month=pl.col("at").dt.strftime("%Y-%m")).group_by(names)
     columns = {"jobs": pl.len().cast(pl.Int64), "started": _started()}
     for resource in RESOURCES:
@@ -63,13 +80,31 @@ def groups_of(by: str | Iterable[str]) -> list[str]:
     return names
 
 
-def failures(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
+def failures(
+    data: DatasetReader,
+    since: str | None = None,
+    until: str | None = None,
+    month: str | None = None,
+    user: str | None = None,
+    account: str | None = None,
+    cluster: str | None = None,
+    partition: str | None = None,
+    qos: str | None = None,
+    timezone: str | None = None,
+) -> pl.LazyFrame:
     """Runs that did not complete, by state, exit code and signal, and user.
 
     ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs that ended, however they did.
     """
-    runs = selection_of(data, **settings).jobs(data).filter(pl.col("state").is_in(_ENDED))
-    runs = runs.with_columns(
+    only = {
+        "user": user,
+        "account": account,
+        "cluster": cluster,
+        "partition": partition,
+        "qos": qos,
+    }
+    chosen = selection_of(data, timezone, since, until, month, **only).jobs(data)
+    runs = chosen.filter(pl.col("state").is_in(_ENDED)).with_columns(
         ended_jobs=pl.len().cast(pl.Int64),
         ended_cpu_hours=pl.col("cpu_time_s").sum() / 3600,
     )
@@ -91,12 +126,30 @@ def failures(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
     )
 
 
-def arrays(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
+def arrays(
+    data: DatasetReader,
+    since: str | None = None,
+    until: str | None = None,
+    month: str | None = None,
+    user: str | None = None,
+    account: str | None = None,
+    cluster: str | None = None,
+    partition: str | None = None,
+    qos: str | None = None,
+    timezone: str | None = None,
+) -> pl.LazyFrame:
     """Job arrays: how many tasks, how they ended, how long they ran, what they used.
 
     Tasks count by their last run; hours are those of all runs.
     """
-    runs = selection_of(data, **settings).jobs(data)
+    only = {
+        "user": user,
+        "account": account,
+        "cluster": cluster,
+        "partition": partition,
+        "qos": qos,
+    }
+    runs = selection_of(data, timezone, since, until, month, **only).jobs(data)
     tasks = runs.filter(pl.col("array_job_id").is_not_null())
     last = ~pl.col("again")
     failed = [state for name in FAILURES for state in ENDS[name]]
