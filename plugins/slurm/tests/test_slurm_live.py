@@ -8,6 +8,7 @@ is compared with what the cluster was asked to do and with sacct's own JSON wher
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,12 +18,16 @@ from typing import Any
 
 import pytest
 from clusters import real_slurm
+from slurm_reader import Reader
 
 from harvest import SourceError
 from harvest.testing import Collected, collect
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.job import find
+from harvest_slurm.job_text import in_words
 from harvest_slurm.source import SlurmSource
 from harvest_slurm.window import Window
+from harvest_slurm.zone import zone_of
 
 ODD_NAMES = ["a|b", "two\nlines", "ä ö 日本 ✓", "say \"hi\" 'there'", " lead|\n|tail\n", "50%|;|x"]
 
@@ -301,3 +306,40 @@ def test_a_cluster_that_does_not_answer(
         SourceError, match=r"sacct (ended with status|does not list its fields: sacct:)"
     ):
         harvest_live()
+
+
+@pytest.mark.slow
+def test_one_job_is_shown_as_sacct_and_seff_count_it(
+    in_cluster: None, jobs: dict[str, int], cluster: dict[str, str]
+) -> None:
+    """Times and cores from sacct's JSON; where the cluster has ``seff``, its lines as well."""
+    reader = Reader(Path("live"), since="2h")
+    listed = json.loads(run(cluster, "sacct", "-a", "--json", "-S", "now-2hours"))["jobs"]
+    reported = {job["job_id"]: job for job in listed}
+    for name in ("ok", "fail", "steps", "gpu"):
+        number = jobs[name]
+        lines = list(in_words(find(reader, str(number)), zone_of(reader, "UTC")))
+        head = lines[: lines.index("")]
+        job = reported[number]
+        counts = {t["type"]: t["count"] for t in job["tres"]["allocated"]}
+        used = sum(
+            step["time"]["total"]["seconds"] + step["time"]["total"]["microseconds"] / 1e6
+            for step in job["steps"]
+        )
+        elapsed = job["time"]["elapsed"]
+        assert head[0] == f"Job ID: {number}"
+        assert f"User/Group: {job['user']}/{job['group']}" in head
+        assert f"Job Wall-clock time: 00:{elapsed // 60:02}:{elapsed % 60:02}" in head
+        assert f"CPU Utilized: 00:00:{int(used + 0.5):02}" in head
+        cores = "Cores: 1" if counts["cpu"] == 1 else f"Cores per node: {counts['cpu']}"
+        assert cores in head
+        if shutil.which("seff"):
+            theirs = run(cluster, "seff", str(number)).splitlines()
+            # unlike seff, memory that was not sampled is not known
+            assert [x for x in head if "Memory" not in x] == [
+                x for x in theirs if "Memory" not in x
+            ]
+    failed = list(in_words(find(reader, str(jobs["fail"])), zone_of(reader, "UTC")))
+    assert any(line.startswith("Failed in: step batch, FAILED (exit code 3)") for line in failed)
+    array = list(in_words(find(reader, str(jobs["array"])), zone_of(reader, "UTC")))
+    assert "Tasks: 3: 2 COMPLETED, 1 FAILED" in array
