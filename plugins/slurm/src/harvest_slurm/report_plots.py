@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from harvest.report import Plot
+from harvest.toolkit.amounts import seconds_in_words
 
 from .zone import Zone
 
@@ -50,7 +51,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
                 color=INK,
                 linewidth=1.2,
                 linestyle=style,
-                label=f"{name}: {_in_words(place)}",
+                label=f"{name}: {seconds_in_words(place)}",
             )
         _time_axis(axes.xaxis, edges[-1])
         axes.set_xlim(edges[0], edges[-1])
@@ -67,8 +68,8 @@ def histogram(waits: pl.DataFrame) -> Plot:
         draw,
         "How long jobs waited",
         f"Histogram of the waits of {values.len():,} jobs on a logarithmic scale of time: half of "
-        f"them waited no longer than {_in_words(median)}, nine of ten no longer than "
-        f"{_in_words(p90)}.",
+        f"them waited no longer than {seconds_in_words(median)}, nine of ten no longer than "
+        f"{seconds_in_words(p90)}.",
         size=(7.5, 3.2),
     )
 
@@ -245,14 +246,6 @@ def _time_axis(axis: Any, longest: float) -> None:
 
 def _longest(values: pl.Series) -> float:
     return float(values.max())  # type: ignore[arg-type]
-
-
-def _in_words(seconds: float) -> str:
-    """A wait in the largest unit that fits: 42 s, 3.5 min, 1.2 h, 4.0 d."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:,.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _shortened(text: str | None) -> str:
