@@ -17,6 +17,8 @@ from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_w
 if TYPE_CHECKING:
     import polars as pl
 
+    from harvest.api.rule import Severity
+
 __all__ = ["RULES"]
 
 _USE: Final = ("slurm.usage", "slurm.summary")
@@ -32,13 +34,14 @@ def wasted(
     share: float,
     hours: float,
     much: float,
+    severities: tuple[Severity, Severity],
 ) -> Iterator[Finding]:
     """What users wasted of a resource who used little of what they were given."""
     column = f"{resource}_wasted_{'gib_' if resource == 'mem' else ''}hours"
     part = float(rows[f"{resource}_wasted_share"].sum())
     worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
     yield Finding(
-        "high" if part >= much else "medium",
+        severities[0] if part >= much else severities[1],
         f"{count_in_words(rows['user'].n_unique(), 'user')} used less than {share_in_words(share)} "
         f"of the {unit} given to them and wasted {rows[column].sum():,.0f}, "
         f"{share_in_words(part)} of all whose use is known; {_who(worst)} wasted most, "
@@ -160,13 +163,22 @@ def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:
 
 
 def _waste(
-    name: str, resource: str, unit: str, advice: str, share: float, hours: float, much: float
+    name: str,
+    resource: str,
+    unit: str,
+    doc: str,
+    advice: str,
+    limits: str,
+    *,
+    share: float,
+    hours: float,
+    much: float,
+    severities: tuple[Severity, Severity] = ("high", "medium"),
 ) -> Rule:
     column = f"{resource}_wasted_{'gib_' if resource == 'mem' else ''}hours"
     return Rule(
         name=f"slurm.{name}",
-        doc=f"Users who were given many {unit} and used a small share of them: what they wasted, "
-        "nobody else could have.",
+        doc=f"Users who were given many {unit} and used a small share of them: {doc}.",
         view="slurm.usage",
         settings={"by": "user,account"},
         where=f"{column} >= {{hours}} and {resource}_eff < {{share}}",
@@ -174,9 +186,10 @@ def _waste(
             "user", "account", column, f"{resource}_eff", f"{resource}_wasted_share",
             f"{resource}_unknown_jobs", "jobs",
         ),
-        judge=partial(wasted, resource=resource, unit=unit),
+        judge=partial(wasted, resource=resource, unit=unit, severities=severities),
         advice=advice,
-        reference=f"{_SHIELD}, alerts on low efficiency: the same share, hours of its kind",
+        reference=f"{_SHIELD}, documentation of its alerts: {limits}; other limits are this "
+        "project's choice",
         thresholds={
             "share": Threshold(share, "share of what was given that should be used"),
             "hours": Threshold(hours, f"{unit} wasted by a user, at least"),
@@ -213,27 +226,35 @@ def _ends(
 RULES: Final = (
     _waste(
         "cpu_waste", "cpu", "CPU hours",
+        "while they were idle, nobody else could have them",
         "Ask for as many CPUs as the program keeps busy (compare runs with 1, 2 and 4), and check "
         "that it starts as many threads or ranks as it was given.",
+        "60 % and 100 CPU hours",
         share=0.6, hours=100, much=0.25,
     ),
     _waste(
         "memory_waste", "mem", "GiB hours of memory",
+        "jobs wait for memory that others do not use",
         "Ask for the most that a run used, and a fifth more: `harvest slurm job ID DATASET` shows "
         "it.",
+        "35 %",
         share=0.35, hours=1000, much=0.5,
     ),
     _waste(
         "gpu_waste", "gpu", "GPU hours",
+        "while they were idle, nobody else could have them",
         "Ask for one GPU until a program is known to use two, feed it with more data at once, and "
         "do not hold GPUs in interactive jobs.",
+        "25 % and 50 GPU hours",
         share=0.25, hours=50, much=0.1,
     ),
     _waste(
-        "timelimit_waste", "timelimit", "hours of their time limits",
+        "timelimit_waste", "timelimit", "hours of run time",
+        "jobs with long limits start later, and the scheduler plans worse",
         "Set --time to the run time and a margin: short jobs start earlier, in the gaps that the "
         "scheduler fills.",
-        share=0.2, hours=1000, much=0.75,
+        "20 %",
+        share=0.2, hours=1000, much=0.75, severities=("medium", "low"),
     ),
     _ends(
         "failed_jobs", ("failed",), "failed",
