@@ -36,11 +36,11 @@ def job_command(
     ] = None,
     restart: Annotated[
         int | None,
-        typer.Option(min=0, help="Which run of a requeued job, from 0. [default: the last]"),
+        typer.Option(min=0, help="Which run of a requeued job, from 0; the last unless given."),
     ] = None,
     timezone: Annotated[
         str | None,
-        typer.Option(metavar="ZONE", help="Zone of times. [default: that of the harvest]"),
+        typer.Option(metavar="ZONE", help="Zone of times; that of the harvest unless given."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
