@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest import SourceSpec, View, hookimpl
+from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+
+from .rules import RULES
 
 harvest_api = 1
 
@@ -22,6 +24,9 @@ def harvest_sources() -> Iterable[SourceSpec]:
 
 
 RUN_SETTING = "keep one run: the directory of its logs, or the directory's name"
+JOB_SETTING = "keep one job, by its number in io.jobs"
+_OF_JOB = {"run": RUN_SETTING, "job": JOB_SETTING}
+_PER = {"per": "job (default) or log: what a row stands for"}
 
 
 @hookimpl
@@ -57,4 +62,61 @@ def harvest_views() -> Iterable[View]:
             requires=("darshan.dxt_segment",),
             settings={"run": RUN_SETTING, "bin": "seconds of an interval"},
         ),
+        View(
+            name="io.jobs",
+            doc="One row per job: its processes and logs, time and bytes by layer, metadata, "
+            "alignment, and what its logs lack.",
+            build="harvest_darshan.views:jobs",
+            requires=("darshan.job",),
+            settings={**_OF_JOB, **_PER},
+        ),
+        View(
+            name="io.requests",
+            doc="Two rows per job, for reads and writes: small, random, redundant, shared, and "
+            "how MPI-IO was asked.",
+            build="harvest_darshan.views:requests",
+            requires=("darshan.posix", "darshan.mpiio"),
+            settings={**_OF_JOB, **_PER},
+        ),
+        View(
+            name="io.posix_files",
+            doc="One row per job and file that POSIX counts: bytes, times, small requests, and "
+            "how unequal its processes are.",
+            build="harvest_darshan.views:posix_files",
+            requires=("darshan.posix",),
+            settings=_OF_JOB,
+        ),
+        View(
+            name="io.ranks",
+            doc="One row per log and rank that DXT traced: operations, bytes, seconds, and the "
+            "median of its program.",
+            build="harvest_darshan.views:ranks",
+            requires=("darshan.dxt_segment",),
+            settings=_OF_JOB,
+        ),
+    ]
+
+
+@hookimpl
+def harvest_rules() -> Iterable[Rule]:
+    """What slows I/O, and what logs lack."""
+    return RULES
+
+
+@hookimpl
+def harvest_reports() -> Iterable[ReportSpec]:
+    """The I/O of jobs on one page."""
+    return [
+        ReportSpec(
+            name="darshan.io",
+            doc="I/O of one job or many: layers, files, request sizes, bytes over time by "
+            "process, traced operations.",
+            build="harvest_darshan.report:io_report",
+            requires=("darshan.job",),
+            settings={
+                **_OF_JOB,
+                "top": "how many files, jobs and processes are listed (20)",
+                "by": "time (default) or bytes: what files are sorted by",
+            },
+        )
     ]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .frames import of_run
+from .frames import of_run, run_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["BINS", "counter_rows"]
+__all__ = ["BINS", "counter_rows", "metadata_seconds"]
 
 BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
@@ -83,3 +83,21 @@ def _rows(
         )
 
     return pl.concat([one("read", "READS", "READ"), one("write", "WRITES", "WRITTEN")]).collect()
+
+
+def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    """Time in metadata operations by run and record_id: of POSIX, else of MPI-IO, and of STDIO."""
+
+    def rows(name: str, prefix: str) -> pl.LazyFrame:
+        timer = pl.col(f"{prefix}_F_META_TIME")
+        nanoseconds = (timer * 1e9).round(0).cast(pl.Int64)
+        return of_run(dataset[name], run).select("origin", "record_id", spent=nanoseconds)
+
+    posix, file = rows("darshan.posix", "POSIX"), ["origin", "record_id"]
+    upper = rows("darshan.mpiio", "MPIIO").join(posix, on=file, how="anti")
+    return (
+        pl.concat([posix, upper, rows("darshan.stdio", "STDIO")])
+        .group_by("record_id", run=run_of(pl.col("origin")))
+        .agg(meta_s=pl.col("spent").sum() / 1e9)
+        .collect(engine="streaming")
+    )

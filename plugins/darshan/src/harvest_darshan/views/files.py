@@ -9,7 +9,7 @@ import polars as pl
 from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
-from .counters import BINS, counter_rows
+from .counters import BINS, counter_rows, metadata_seconds
 from .frames import SEGMENTS, run_of, segments, traced_once
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ FILES: dict[str, pl.DataType] = {
     "untraced_operations": pl.Int64(),
     "read_s": pl.Float64(),
     "write_s": pl.Float64(),
+    "meta_s": pl.Float64(),
     "tasks": pl.Int64(),
     "sizes": HISTOGRAM,
     "sequential_share": pl.Float64(),
@@ -62,7 +63,8 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     - read_bytes, write_bytes, reads, writes, operations;
     - untraced_operations: how many more POSIX counted than DXT_POSIX traced, where it did;
       more than 0 where tracing ended early;
-    - read_s, write_s: time spent in them, summed over the processes;
+    - read_s, write_s: time spent in them, summed over the processes; meta_s: in metadata
+      operations (open, stat, seek, ...), which counters alone have; null without them;
     - tasks: Dask tasks that used it (``dask.task_io``); null without a Dask run or a trace;
     - sizes: number of reads and writes in each of Darshan's size bins (``1K_10K``: up to
       10,240 bytes); null where only STDIO counts it;
@@ -114,6 +116,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             sizes=pl.when("sized").then(_histogram()),
         )
         .join(_count_untraced(dataset, run, traced), on=one, how="left")
+        .join(metadata_seconds(dataset, run), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
         .sort("run", "file", "record_id", nulls_last=True)
     )

@@ -10,6 +10,7 @@ from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME, run_of, segments, traced_once
+from .grouping import number_sessions
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -115,7 +116,7 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         job_start=pl.col("start_time").dt.epoch("us"),
         job_end=pl.col("end_time").dt.epoch("us"),
     )
-    in_order = (
+    spans = (
         _trace(dataset, run)
         .group_by("origin")
         .agg(pl.col("start").min(), pl.col("end").max())
@@ -127,13 +128,10 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             from_us=pl.min_horizontal("start", "job_start"),
             to_us=pl.max_horizontal("end", "job_end"),
         )
-        .sort("run", "uid", "from_us", "origin", nulls_last=True)
     )
     one = ["run", "uid"]
-    before = pl.col("to_us").cum_max().shift(1).over(one)
     return (
-        in_order.with_columns(apart=(pl.col("from_us") > before).fill_null(value=False))
-        .with_columns(session=pl.col("apart").cum_sum().over(one))
+        number_sessions(spans)
         .with_columns(
             began=pl.col("from_us").min().over(*one, "session"),
             # of the operations alone, for intervals are counted from the first to the last

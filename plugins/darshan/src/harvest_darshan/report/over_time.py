@@ -1,0 +1,195 @@
+"""Bytes over time by process: the logs' heat maps, or the trace where they have none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import numpy as np
+import polars as pl
+
+from harvest.report import Notes, Plot
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+
+from ..views.frames import SEGMENTS, traced_once
+from .processes import Window, label_lines, named, shades, window
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from harvest import DatasetReader
+
+__all__ = ["heat_map"]
+
+COLUMNS: Final = 200
+LINES: Final = 300
+TITLE: Final = "Bytes over time by process"
+OPS: Final = ("read", "write")
+
+
+@attrs.frozen
+class _Bytes:
+    """Pieces of time with the bytes moved in each.
+
+    pieces: origin, rank, pid, op, start and end (microseconds of the epoch), bytes.
+    said: where they come from.
+    """
+
+    pieces: pl.DataFrame
+    said: str
+
+
+def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
+    """A line per process, darker where it moved more.
+
+    logs: of one job; which: says of which, for the title.
+    """
+    found = _from_heat_maps(dataset) or _from_trace(dataset)
+    if found is None:
+        text = "The logs hold neither heat maps (Darshan 3.4 and later) nor a trace (DXT)."
+        return Notes("heat-map", [text], title=f"{TITLE}{which}")
+    pieces = found.pieces
+    extent = window(logs, int(pieces["end"].max() or 0), COLUMNS)  # type: ignore[arg-type]
+    one = ["origin", "rank"]
+    lines = (
+        pieces.group_by(one)
+        .agg(pl.col("bytes").sum(), pl.col("start").min(), pl.col("pid").max())
+        .sort("bytes", *one, descending=[True, False, False])
+    )
+    total = int(pieces["bytes"].sum())
+    # ranks in their order; the processes of several logs as they began
+    order = one if logs.height == 1 else ["start", *one]
+    shown = named(lines.head(LINES).sort(order), logs).with_row_index("line")
+    places = pieces.join(shown.select(*one, "line"), on=one)
+    grids = {op: _grid(places.filter(pl.col("op") == op), shown.height, extent) for op in OPS}
+    labels = shown["label"].to_list()
+
+    def draw(figure: Any) -> None:
+        _draw(figure, grids, labels, extent)
+
+    cut = lines.height - shown.height
+    left_out = (
+        f" The {shown.height} of {lines.height:,} processes with the most bytes, "
+        f"{share_in_words(int(shown['bytes'].sum()) / total)} of all."
+        if cut
+        else ""
+    )
+    sums = " and ".join(
+        f"{bytes_in_words(int(pieces.filter(pl.col('op') == op)['bytes'].sum()))} {done}"
+        for op, done in (("read", "read"), ("write", "written"))
+    )
+    return Plot(
+        "heat-map",
+        draw,
+        f"{TITLE}{which}",
+        f"Above, all processes together; below, a line for each of "
+        f"{count_in_words(shown.height, 'process', 'processes')} that moved any, darker where it "
+        f"moved more: {sums}, {found.said}.{left_out}",
+        size=(9.4, min(3.4 + 0.11 * max(len(labels), 4), 8.5)),
+    )
+
+
+def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
+    """Those of POSIX and STDIO: what goes through MPI-IO is in the former."""
+    maps = (
+        dataset["darshan.heatmap"]
+        .filter(pl.col("path").is_in(["heatmap:POSIX", "heatmap:STDIO"]))
+        .select(
+            *("origin", "rank", "pid"),
+            at=pl.col("first_time").dt.epoch("us"),
+            width=pl.col("HEATMAP_F_BIN_WIDTH_SECONDS") * 1e6,
+            read="HEATMAP_READ_BINS",
+            write="HEATMAP_WRITE_BINS",
+        )
+    )
+    pieces = pl.concat(
+        maps.select(
+            *("origin", "rank", "pid", "at", "width"),
+            op=pl.lit(op),
+            bytes=op,
+            number=pl.int_ranges(pl.col(op).list.len()),
+        )
+        .explode("bytes", "number")
+        .filter(pl.col("bytes") > 0)
+        .select(
+            *("origin", "rank", "pid", "op", "bytes"),
+            start=(pl.col("at") + pl.col("number") * pl.col("width")).cast(pl.Int64),
+            end=(pl.col("at") + (pl.col("number") + 1) * pl.col("width")).cast(pl.Int64),
+        )
+        for op in OPS
+    ).collect(engine="streaming")
+    said = "by the heat maps of POSIX and STDIO"
+    return _Bytes(pieces, said) if pieces.height else None
+
+
+def _from_trace(dataset: DatasetReader) -> _Bytes | None:
+    """Traced operations, summed where they begin."""
+    begin = pl.col("start_time").dt.epoch("us")
+    step = 1000
+    pieces = (
+        traced_once(dataset[SEGMENTS])
+        .filter(pl.col("start_time").is_not_null())
+        .group_by("origin", "rank", "op", start=begin.floordiv(step) * step)
+        .agg(bytes=pl.col("length").sum(), pid=pl.col("pid").max())
+        .with_columns(end=pl.col("start") + step)
+        .collect(engine="streaming")
+        .select("origin", "rank", "pid", "op", "bytes", "start", "end")
+    )
+    said = "by the trace (DXT), each operation where it begins; buffered I/O is not in it"
+    return _Bytes(pieces, said) if pieces.height else None
+
+
+def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
+    """Bytes of each line (rows) in each part of the time (columns)."""
+    edges = np.linspace(0, extent.span_us, extent.columns + 1)
+    grid = np.zeros((lines, extent.columns))
+    for (line,), some in places.group_by("line"):
+        # a piece's bytes are spread evenly over it: differences of what had moved by then
+        start = (some["start"] - extent.start_us).to_numpy().astype(float)
+        end = (some["end"] - extent.start_us).to_numpy().astype(float)
+        size = some["bytes"].to_numpy().astype(float)
+        turns = np.concatenate([start, end])
+        order = np.argsort(turns, kind="stable")
+        rates = np.concatenate([size / (end - start), -size / (end - start)])[order]
+        at = turns[order]
+        rate = np.cumsum(rates)
+        moved = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(at))])
+        # differences of sums of floats may fall below 0 by a hair
+        grid[int(str(line))] = np.diff(np.interp(edges, at, moved)).clip(min=0)
+    return grid
+
+
+def _draw(
+    figure: Any, grids: dict[str, NDArray[np.float64]], labels: list[str], extent: Window
+) -> None:
+    """Per op, all processes as a curve above and each as a line of cells below."""
+    edges = np.linspace(0, extent.seconds, extent.columns + 1)
+    width = extent.seconds / extent.columns
+    grid = figure.subplots(
+        2, 2, sharex=True, squeeze=False, height_ratios=[1.0, max(0.09 * len(labels), 1.2)]
+    )
+    for column, (op, values) in enumerate(grids.items()):
+        above, axes = grid[:, column]
+        most = float(values.max()) / width
+        above.stairs(values.sum(axis=0) / width, edges, color=f"C{column}", fill=True, alpha=0.4)
+        above.set_title(op)
+        above.set_ylim(0, float(values.sum(axis=0).max()) / width * 1.05 or 1)
+        above.yaxis.set_major_formatter(lambda v, _: f"{bytes_in_words(v)}/s" if v else "0")
+        image = axes.pcolormesh(
+            edges,
+            np.arange(len(labels) + 1) - 0.5,
+            # the square root: what is little is still to be seen
+            np.sqrt(values / width / (most or 1)),
+            cmap=shades(("#0072b2", "#d55e00")[column]),
+            vmin=0,
+            vmax=1,
+            rasterized=True,
+        )
+        label_lines(axes, labels if column == 0 else [""] * len(labels))
+        axes.set_xlim(0, extent.seconds)
+        axes.set_xlabel("seconds since the job began")
+        bar = figure.colorbar(image, ax=axes, orientation="horizontal", fraction=0.06, pad=0.03)
+        rates = ["0", *(f"{bytes_in_words(part * most)}/s" for part in (0.25, 1))]
+        bar.set_ticks([0, 0.5, 1], labels=rates if most else ["0", "", ""])
+        bar.ax.tick_params(labelsize=7)
+        bar.outline.set_visible(False)

@@ -1,0 +1,112 @@
+"""What stands on the page, in the order of reading."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+from harvest.report import Report, Section
+from harvest.toolkit.amounts import (
+    bytes_in_words,
+    count_in_words,
+    seconds_in_words,
+    share_in_words,
+)
+
+from ..views import jobs as jobs_of
+from ..views.grouping import OfLogs, as_job, logs_by_job
+from .over_time import heat_map
+from .sizes import sizes_sections
+from .tables import files_table, gaps_notes, jobs_table, layers_table, logs_table, reading_notes
+from .traced import traced_plot
+
+__all__ = ["io_report"]
+
+SORTED_BY = ("time", "bytes")
+
+
+def io_report(
+    dataset: DatasetReader,
+    run: str | None = None,
+    job: int | str | None = None,
+    top: int | str = 20,
+    by: str = "time",
+) -> Report:
+    """The report over the logs of a dataset, of a run, or of a job.
+
+    run: the directory of the logs, or the directory's name; job: a job's number in ``io.jobs``.
+    top: how many files, jobs and logs are listed; by: what files are sorted by, time or bytes.
+
+    Raises UsageError where nothing is left, or for a setting that is none of these.
+    """
+    listed = _number(top)
+    if by not in SORTED_BY:
+        raise UsageError(f"by={by!r} is neither time nor bytes", remedy="write by=bytes")
+    number = as_job(job)
+    logs = logs_by_job(dataset, run, number)
+    if logs.is_empty():
+        raise UsageError(
+            f"the dataset holds no log of {_asked(run, number)}",
+            remedy="`harvest view io.jobs DATASET` lists runs and jobs",
+        )
+    chosen = OfLogs(dataset, tuple(logs["origin"].cast(pl.String)))
+    jobs = jobs_of(chosen).collect().sort("io_s", descending=True, maintain_order=True)
+    per_log = jobs_of(chosen, per="log").collect()
+    shown = jobs.row(0, named=True)
+    same = (pl.col("run") == shown["run"]) & (pl.col("job") == shown["job"])
+    of_job = logs.filter(same & (pl.col("began") == shown["began"]))
+    narrow = OfLogs(dataset, tuple(of_job["origin"].cast(pl.String)))
+    which = "" if jobs.height == 1 else f" of job {shown['job']}, which spends most time in I/O"
+    sections: list[Section] = [
+        *layers_table(chosen, logs, jobs),
+        *([jobs_table(jobs, listed)] if jobs.height > 1 else []),
+        files_table(chosen, listed, by),
+        *sizes_sections(chosen),
+        heat_map(narrow, of_job, which),
+        traced_plot(narrow, of_job, which),
+        *([logs_table(per_log, listed)] if per_log.height > 1 else []),
+        gaps_notes(per_log),
+        reading_notes(),
+    ]
+    return Report(_title(jobs), intro=_intro(jobs), sections=sections)
+
+
+def _asked(run: str | None, job: int | None) -> str:
+    words = [f"run {run}" if run is not None else "", f"job {job}" if job is not None else ""]
+    return ", ".join(filter(None, words)) or "Darshan"
+
+
+def _title(jobs: pl.DataFrame) -> str:
+    first = jobs.row(0, named=True)
+    if jobs.height > 1:
+        return f"I/O of {jobs.height:,} jobs"
+    return f"I/O of job {first['job']}" + (f", {first['program']}" if first["program"] else "")
+
+
+def _intro(jobs: pl.DataFrame) -> list[str]:
+    logs, processes = int(jobs["logs"].sum()), int(jobs["processes"].sum())
+    (first,) = jobs.select(pl.col("began").min().dt.strftime("%Y-%m-%d %H:%M:%S"))["began"]
+    many = f"{count_in_words(jobs.height, 'job')}: " if jobs.height > 1 else ""
+    wall = jobs["wall_s"][0] if jobs.height == 1 else None
+    ran = "" if wall is None else f", {seconds_in_words(wall)} long"
+    moved = bytes_in_words(int(jobs["bytes"].sum()))
+    spent = float(jobs["io_s"].sum())
+    known = jobs["process_s"].null_count() == 0
+    whole = float(jobs["process_s"].sum())
+    share = f", {share_in_words(spent / whole)} of the time they ran" if known and whole else ""
+    return [
+        f"{many}{count_in_words(processes, 'process', 'processes')} in "
+        f"{count_in_words(logs, 'log')}, from {first} UTC{ran}.",
+        f"They moved {moved} and spent {seconds_in_words(spent)} in I/O, all processes and "
+        f"threads together{share}.",
+    ]
+
+
+def _number(text: int | str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise UsageError(f"top={text!r} is not a number above 0", remedy="write top=20")
+    return number

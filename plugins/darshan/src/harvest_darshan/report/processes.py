@@ -1,0 +1,79 @@
+"""The processes of a job as lines of a plot: which ones, in which order, by which name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+import polars as pl
+
+from ..views.grouping import program_of
+
+__all__ = ["Window", "label_lines", "named", "shades", "window"]
+
+LABELLED: Final = 64
+
+
+@attrs.frozen
+class Window:
+    """The time that a plot covers: from microsecond 0 of a job to its last, in columns."""
+
+    start_us: int
+    span_us: int
+    columns: int
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return self.span_us / 1e6
+
+
+def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
+    """From the first start of the logs to their last end, or to the last I/O if that is later."""
+    start = int(logs.select(pl.col("start_time").dt.epoch("us").min()).item())
+    end = logs.select(pl.col("end_time").dt.epoch("us").max()).item()
+    last = max(start + 1, end or 0, last_us or 0)
+    return Window(start, last - start, columns)
+
+
+def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
+    """Lines with a ``label`` each: the rank, where one log has all; else the program and process.
+
+    lines: origin, rank, and pid; a thread is named too, where a process has several.
+    """
+    known = logs.select("origin", "nprocs", program=program_of(pl.col("exe")))
+    number = pl.col("pid").cast(pl.String).fill_null("")
+    one = pl.format("rank {}", "rank")
+    process = pl.concat_str(pl.col("program").fill_null("process"), pl.lit(" "), number)
+    if logs.height == 1:
+        label = one
+    else:
+        several = pl.concat_str(process, pl.lit(" "), one)
+        label = pl.when(pl.col("nprocs") > 1).then(several).otherwise(process)
+    return lines.join(known, on="origin", how="left", maintain_order="left").with_columns(
+        label=label.str.strip_chars()
+    )
+
+
+def label_lines(axes: Any, labels: Sequence[str]) -> None:
+    """Names beside the lines: all where there is room, else some of them."""
+    step = -(-len(labels) // LABELLED) or 1
+    axes.set_yticks(range(0, len(labels), step), [_short(name) for name in labels[::step]])
+    axes.tick_params(axis="y", length=0, labelsize=7)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(visible=False)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 30 else f"{name[:14]}…{name[-15:]}"
+
+
+def shades(colour: str) -> Any:
+    """A colour map from nothing to a colour, so that it suits light and dark pages."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
+
+    red, green, blue = to_rgb(colour)
+    return LinearSegmentedColormap.from_list(
+        "harvest", [(red, green, blue, 0.0), (red, green, blue, 1.0)]
+    )

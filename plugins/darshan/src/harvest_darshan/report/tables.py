@@ -1,0 +1,248 @@
+"""The tables and notes of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from harvest.report import Column, Notes, Plot, Section, Table
+from harvest.toolkit.amounts import share_in_words
+
+from ..views import files as files_of
+from ..views.frames import SEGMENTS, traced_once
+from ..views.jobs import layer_sums
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = [
+    "files_table",
+    "gaps_notes",
+    "jobs_table",
+    "layers_table",
+    "logs_table",
+    "reading_notes",
+]
+
+LAYERS: Final = {"posix": "POSIX", "mpiio": "MPI-IO", "stdio": "STDIO"}
+TIMES: Final = ("read_s", "write_s", "meta_s")
+_AMOUNTS: Final = (
+    Column("read_bytes", "read", "bytes"),
+    Column("write_bytes", "written", "bytes"),
+)
+
+
+def layers_table(
+    dataset: DatasetReader, logs: pl.DataFrame, jobs: pl.DataFrame
+) -> Iterator[Section]:
+    """What each layer moved and how long it took, as a table and a picture."""
+    parts = [
+        layer_sums(dataset, logs, name).select(pl.lit(label).alias("layer"), pl.exclude("run"))
+        for name, label in LAYERS.items()
+    ]
+    found = pl.concat(parts).group_by("layer", maintain_order=True)
+    sums = ("files", "requests", "read_bytes", "write_bytes", *TIMES)
+    rows = pl.concat([found.agg(pl.col(sums).sum()), _traced(dataset)], how="diagonal_relaxed")
+    whole = float(jobs["process_s"].sum()) if jobs["process_s"].null_count() == 0 else 0.0
+    spent = pl.sum_horizontal(TIMES)
+    rows = rows.with_columns(seconds=spent, share=spent / whole if whole else pl.lit(None))
+    yield Table(
+        "layers",
+        rows.with_columns(pl.col("share").cast(pl.Float64)),
+        (
+            Column("layer"),
+            Column("files"),
+            Column("requests", doc="reads and writes"),
+            *_AMOUNTS,
+            Column("read_s", "reading", "s", ",.3f"),
+            Column("write_s", "writing", "s", ",.3f"),
+            Column("meta_s", "metadata", "s", ",.3f", doc="open, stat, seek, close, flush"),
+            Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
+        ),
+        title="Layers",
+        note="Layers overlap: what goes through MPI-IO reaches the file system through POSIX and "
+        "counts in both; STDIO (buffered streams) counts in itself alone; traced (DXT) is a record "
+        "of single requests to POSIX, or to MPI-IO where POSIX was not traced.",
+    )
+    counted = rows.filter(pl.col("layer").is_in(list(LAYERS.values())))
+    if counted.height:
+        yield _cost(counted, whole)
+
+
+def _traced(dataset: DatasetReader) -> pl.DataFrame:
+    """A row like those of layers for the trace; none where there is none."""
+    spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
+    reads = pl.col("op") == "read"
+    return (
+        traced_once(dataset[SEGMENTS])
+        .select(
+            layer=pl.lit("traced (DXT)"),
+            files=pl.col("record_id").n_unique(),
+            requests=pl.len(),
+            read_bytes=pl.col("length").filter(reads).sum(),
+            write_bytes=pl.col("length").filter(~reads).sum(),
+            read_s=spent.filter(reads).sum() / 1e9,
+            write_s=spent.filter(~reads).sum() / 1e9,
+        )
+        .filter(pl.col("requests") > 0)
+        .collect(engine="streaming")
+    )
+
+
+def _cost(rows: pl.DataFrame, whole: float) -> Plot:
+    """Time in each layer, by kind of operation."""
+    names = rows["layer"].to_list()
+    kinds = dict(zip(TIMES, ("reading", "writing", "metadata"), strict=True))
+    scale = 100 / whole if whole else 1.0
+    unit = "% of the time that the processes ran" if whole else "seconds of all processes"
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        left = [0.0] * len(names)
+        for number, (column, label) in enumerate(kinds.items()):
+            values = [value * scale for value in rows[column].to_list()]
+            axes.barh(names, values, left=left, height=0.62, color=f"C{number}", label=label)
+            left = [a + b for a, b in zip(left, values, strict=True)]
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel(unit)
+        axes.xaxis.set_major_formatter("{x:,.4g}")
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        figure.legend(loc="outside upper left", ncols=3, handlelength=1.0, handleheight=0.9)
+
+    most = rows.sort("seconds", descending=True).row(0, named=True)
+    return Plot(
+        "cost",
+        draw,
+        "Time in each layer",
+        f"Bars: time in reading, writing and metadata of {', '.join(names)}; the longest is "
+        f"{most['layer']} with {most['seconds']:,.3g} s of all processes together.",
+        size=(7.5, 1.2 + 0.42 * len(names)),
+    )
+
+
+def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
+    """The jobs with the most time in I/O."""
+    return Table(
+        "jobs",
+        jobs.head(top),
+        (
+            Column("job", format="d"),
+            Column("program"),
+            Column("began"),
+            Column("processes"),
+            Column("wall_s", "run", "s", ",.1f"),
+            Column("bytes", unit="bytes"),
+            Column("io_s", "I/O", "s", ",.2f", doc="of all processes and threads together"),
+            Column("time_share", "of run", None, ".2%", doc="of the time that all processes ran"),
+        ),
+        title="Jobs",
+        note=f"{_some(jobs.height, top, 'jobs')}, those with the most time in I/O first.",
+    )
+
+
+def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
+    """The files that took the most time, or moved the most bytes."""
+    rows = (
+        files_of(dataset)
+        .collect()
+        .with_columns(
+            bytes=pl.sum_horizontal("read_bytes", "write_bytes"), time=pl.sum_horizontal(TIMES)
+        )
+        .sort(by, "file", descending=[True, False], nulls_last=True)
+    )
+    shown = rows.head(top)
+    parts = [
+        f"{share_in_words(float(shown[name].sum()) / whole)} of the {name}"
+        for name in ("time", "bytes")
+        if (whole := float(rows[name].sum()))
+    ]
+    held = f"; they hold {' and '.join(parts)}" if shown.height < rows.height and parts else ""
+    return Table(
+        "files",
+        shown.with_columns(
+            read_mb=pl.col("read_bytes") / 1e6,
+            write_mb=pl.col("write_bytes") / 1e6,
+            moving_s=pl.sum_horizontal("read_s", "write_s"),
+        ),
+        (
+            Column("file"),
+            Column("readers", doc="processes; no value where a record of all ranks hides them"),
+            Column("writers"),
+            Column("operations", "requests"),
+            Column("read_mb", "read", "MB", ",.2f"),
+            Column("write_mb", "written", "MB", ",.2f"),
+            Column("moving_s", "moving", "s", ",.3f", doc="in reads and writes"),
+            Column("meta_s", "metadata", "s", ",.3f"),
+            Column("sequential_share", "in order", None, ".0%",
+                   doc="requests at or behind the end of the one before"),
+        ),
+        title=f"Files by {by}",
+        note=f"{_some(rows.height, top, 'files')}{held}. `io.files` has all of them.",
+    )  # fmt: skip
+
+
+def logs_table(logs: pl.DataFrame, top: int) -> Table:
+    """The logs with the most time in I/O."""
+    name = pl.col("log").str.extract(r"([^/]*)$", 1)
+    return Table(
+        "logs",
+        logs.sort("io_s", "log", descending=[True, False]).head(top).with_columns(name=name),
+        (
+            Column("name", "log"),
+            Column("program"),
+            Column("processes"),
+            Column("wall_s", "run", "s", ",.1f"),
+            Column("bytes", unit="bytes"),
+            Column("io_s", "I/O", "s", ",.3f"),
+            Column("time_share", "of run", None, ".2%"),
+        ),
+        title="Logs",
+        note=f"{_some(logs.height, top, 'logs')}, those with the most time in I/O first.",
+    )
+
+
+def gaps_notes(logs: pl.DataFrame) -> Notes:
+    """Modules that are cut off, or could not be read."""
+    gaps = (
+        logs.filter(pl.col("gaps").is_not_null())
+        .group_by("gaps")
+        .agg(count=pl.len(), name=pl.col("log").str.extract(r"([^/]*)$", 1).min())
+        .sort("count", "gaps", descending=[True, False])
+    )
+    items = [
+        f"{gap}: {name}" + (f" and {count - 1:,} more." if count > 1 else ".")
+        for gap, count, name in gaps.iter_rows()
+    ]
+    unended = int(logs["process_s"].is_null().sum())
+    if unended:
+        items.append(f"Logs without an end, so that shares of the run are not known: {unended:,}.")
+    return Notes(
+        "gaps",
+        items or ["Nothing: no module is cut off, and all could be read."],
+        title="What the logs lack",
+    )
+
+
+def reading_notes() -> Notes:
+    """What words on the page mean."""
+    return Notes(
+        "notes",
+        [
+            "A job is the logs of one directory, user and job id; where no scheduler gave an id, "
+            "those of one directory and user whose times overlap, as the processes of a Dask run.",
+            "Times are sums over all processes and their threads, so that they may exceed the run. "
+            "A file's figures come from its trace where it has one, else from counters.",
+            "A finding is high where it concerns a fifth of the processes' time or more, medium "
+            "from a twentieth, else low: what takes no time is not worth a change.",
+        ],
+        title="How to read it",
+    )
+
+
+def _some(number: int, top: int, word: str) -> str:
+    """``20 of 124 files``, or ``All 3 files``."""
+    return f"{top:,} of {number:,} {word}" if number > top else f"All {number:,} {word}"

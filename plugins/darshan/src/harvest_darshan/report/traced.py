@@ -1,0 +1,173 @@
+"""Traced operations over time: a line per process and thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from harvest.report import Notes, Plot
+from harvest.toolkit.amounts import count_in_words, share_in_words
+
+from ..views.frames import SEGMENTS, traced_once
+from .processes import Window, label_lines, named, window
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from harvest import DatasetReader
+
+__all__ = ["traced_plot"]
+
+COLUMNS: Final = 600
+LINES: Final = 60
+TITLE: Final = "Traced operations"
+COLOURS: Final = {"read": "#0072b2", "write": "#d55e00"}
+
+
+def traced_plot(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
+    """When each process and thread was reading or writing, as DXT traced it.
+
+    logs: of one job; which: says of which, for the title.
+    """
+    trace = _trace(dataset)
+    totals, last = pl.collect_all([_lines(trace), trace.select(pl.col("end").max())])
+    if totals.is_empty():
+        text = (
+            "The logs hold no trace. Darshan records one when a program runs with "
+            "DXT_ENABLE_IO_TRACE=1."
+        )
+        return Notes("traced", [text], title=f"{TITLE}{which}")
+    extent = window(logs, last.item(), COLUMNS)
+    one = ["origin", "rank", "thread"]
+    # ranks in their order; the processes of several logs as they began, with their threads
+    first = pl.col("begin").min().over("origin", "rank")
+    order = ["rank"] if logs.height == 1 else [first, "origin", "rank"]
+    kept = totals.head(LINES).sort(*order, "begin", "thread", nulls_last=True)
+    shown = _with_threads(named(kept, logs), totals).with_row_index("line")
+    cells = _cells(trace, shown.select(*one, "line"), extent)
+    picture = _picture(cells, shown.height, extent)
+    labels = shown["label"].to_list()
+
+    def draw(figure: Any) -> None:
+        _draw(figure, picture, labels, extent)
+
+    operations = int(totals["operations"].sum())
+    limited = (
+        f" The {shown.height} of {totals.height:,} lines that are longest at it, with "
+        f"{share_in_words(int(shown['operations'].sum()) / operations)} of the operations."
+        if shown.height < totals.height
+        else ""
+    )
+    return Plot(
+        "traced",
+        draw,
+        f"{TITLE}{which}",
+        f"{count_in_words(operations, 'operation')} on {count_in_words(totals.height, 'line')}, "
+        "one for each process, or thread where threads are recorded; a cell has the colour of "
+        f"what it did longest there, the fuller the longer.{limited}",
+        size=(9.4, 1.3 + 0.16 * max(len(labels), 4)),
+    )
+
+
+def _trace(dataset: DatasetReader) -> pl.LazyFrame:
+    """Operations with a time, in microseconds of the epoch."""
+    return (
+        traced_once(dataset[SEGMENTS])
+        .filter(pl.col("start_time").is_not_null())
+        .select(
+            *("origin", "rank", "thread", "pid", "op"),
+            start=pl.col("start_time").dt.epoch("us"),
+            end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
+        )
+    )
+
+
+def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
+    """A row per process and thread, those that spend longest in operations first."""
+    return (
+        trace.group_by("origin", "rank", "thread")
+        .agg(
+            pl.col("pid").max(),
+            begin=pl.col("start").min(),
+            operations=pl.len(),
+            spent=(pl.col("end") - pl.col("start")).sum(),
+        )
+        .sort("spent", "begin", "origin", "rank", "thread",
+              descending=[True, *[False] * 4], nulls_last=True)
+    )  # fmt: skip
+
+
+def _with_threads(shown: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
+    """Threads are numbered in the label where their process has several."""
+    process = ["origin", "rank"]
+    numbers = totals.sort("begin", "thread").with_columns(
+        number=pl.int_range(1, pl.len() + 1).over(process), of=pl.len().over(process)
+    )
+    found = shown.join(
+        numbers.select(*process, "thread", "number", "of"),
+        on=[*process, "thread"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    several = pl.format("{} thread {}", "label", "number")
+    return found.with_columns(label=pl.when(pl.col("of") > 1).then(several).otherwise("label"))
+
+
+def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
+    """Microseconds of each line and op in each column of the picture."""
+    width = max(extent.span_us / extent.columns, 1.0)
+    relative = pl.col("start", "end") - extent.start_us
+    place = (pl.col("start", "end") / width).floor().cast(pl.Int64).clip(0, extent.columns - 1)
+    begin = pl.max_horizontal("start", pl.col("column") * width)
+    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
+    return (
+        trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
+        .select("line", "op", relative)
+        .with_columns(place.name.suffix("_column"))
+        .with_columns(column=pl.int_ranges("start_column", pl.col("end_column") + 1))
+        .select("line", "op", "start", "end", "column")
+        .explode("column")
+        .group_by("line", "op", "column")
+        .agg(covered=(end - begin).clip(lower_bound=0).sum() / width)
+        .collect(engine="streaming")
+    )
+
+
+def _picture(cells: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
+    """Red, green, blue and opacity of each cell."""
+    from matplotlib.colors import to_rgb  # optional: the extra "report"
+
+    picture = np.zeros((lines, extent.columns, 4))
+    longest = (
+        cells.sort("covered", "op", descending=[True, False])
+        .group_by("line", "column", maintain_order=True)
+        .agg(pl.col("op").first(), pl.col("covered").sum())
+    )
+    for op, colour in COLOURS.items():
+        mine = longest.filter(pl.col("op") == op)
+        place = (mine["line"].to_numpy(), mine["column"].to_numpy())
+        picture[(*place, slice(0, 3))] = to_rgb(colour)
+        # what is short is faint, but never gone
+        picture[(*place, 3)] = 0.3 + 0.7 * mine["covered"].clip(0, 1).to_numpy()
+    return picture
+
+
+def _draw(figure: Any, picture: NDArray[np.float64], labels: list[str], extent: Window) -> None:
+    from matplotlib.patches import Patch  # optional: the extra "report"
+
+    axes = figure.subplots()
+    axes.imshow(
+        picture,
+        extent=(0, extent.seconds, len(labels) - 0.5, -0.5),
+        aspect="auto",
+        interpolation="nearest",
+        rasterized=True,
+    )
+    label_lines(axes, labels)
+    axes.set_xlabel("seconds since the job began")
+    handles = [Patch(color=colour, label=op) for op, colour in COLOURS.items()]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2, handlelength=1.0,
+                  handleheight=0.9)  # fmt: skip
