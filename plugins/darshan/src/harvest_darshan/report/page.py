@@ -15,6 +15,7 @@ from harvest.toolkit.amounts import (
 
 from ..views import jobs as jobs_of
 from ..views.grouping import OfLogs, as_job, logs_by_job
+from .operations import order_table, use_table
 from .over_time import heat_map
 from .sizes import sizes_sections
 from .tables import files_table, gaps_notes, jobs_table, layers_table, logs_table, reading_notes
@@ -23,6 +24,8 @@ from .traced import traced_plot
 __all__ = ["io_report"]
 
 SORTED_BY = ("time", "bytes")
+SHOWN = 12
+"""Values of a fact that are shown."""
 
 
 def io_report(
@@ -56,19 +59,21 @@ def io_report(
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == shown["job"])
     of_job = logs.filter(same & (pl.col("began") == shown["began"]))
     narrow = OfLogs(dataset, tuple(of_job["origin"].cast(pl.String)))
-    which = "" if jobs.height == 1 else f" of job {shown['job']}, which spends most time in I/O"
+    which = "" if jobs.height == 1 else f" of job {shown['job']}"
     sections: list[Section] = [
         *layers_table(chosen, logs, jobs),
         *([jobs_table(jobs, listed)] if jobs.height > 1 else []),
         files_table(chosen, listed, by),
+        use_table(chosen),
         *sizes_sections(chosen),
+        order_table(chosen),
         heat_map(narrow, of_job, which),
         traced_plot(narrow, of_job, which),
         *([logs_table(per_log, listed)] if per_log.height > 1 else []),
         gaps_notes(per_log),
         reading_notes(),
     ]
-    return Report(_title(jobs), intro=_intro(jobs), sections=sections)
+    return Report(_title(jobs), intro=_intro(jobs), sections=sections, facts=_facts(logs))
 
 
 def _asked(run: str | None, job: int | None) -> str:
@@ -83,6 +88,28 @@ def _title(jobs: pl.DataFrame) -> str:
     return f"I/O of job {first['job']}" + (f", {first['program']}" if first["program"] else "")
 
 
+def _facts(logs: pl.DataFrame) -> list[tuple[str, str]]:
+    """What the job records say; of several values the first few."""
+    library = pl.col("metadata").list.eval(
+        pl.element().struct.field("value").filter(pl.element().struct.field("key") == "lib_ver")
+    )
+    known = {
+        "Command": pl.col("exe").drop_nulls(),
+        "User": pl.col("uid").cast(pl.String),
+        "Hosts": pl.col("hostname").drop_nulls(),
+        "Darshan": library.list.first().drop_nulls(),
+        "Log format": pl.col("log_version"),
+        "Modules": pl.col("modules").explode().drop_nulls(),
+    }
+    facts = []
+    for name, values in known.items():
+        found = logs.select(values.unique().sort())[:, 0].to_list()
+        if found:
+            more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+            facts.append((name, ", ".join(found[:SHOWN]) + more))
+    return facts
+
+
 def _intro(jobs: pl.DataFrame) -> list[str]:
     logs, processes = int(jobs["logs"].sum()), int(jobs["processes"].sum())
     (first,) = jobs.select(pl.col("began").min().dt.strftime("%Y-%m-%d %H:%M:%S"))["began"]
@@ -94,11 +121,16 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
     known = jobs["process_s"].null_count() == 0
     whole = float(jobs["process_s"].sum())
     share = f", {share_in_words(spent / whole)} of the time they ran" if known and whole else ""
+    pictures = (
+        f"Pictures over time show job {jobs['job'][0]}, which spends most time in I/O; "
+        "--set job=NUMBER shows another."
+    )
     return [
         f"{many}{count_in_words(processes, 'process', 'processes')} in "
         f"{count_in_words(logs, 'log')}, from {first} UTC{ran}.",
         f"They moved {moved} and spent {seconds_in_words(spent)} in I/O, all processes and "
         f"threads together{share}.",
+        *([pictures] if jobs.height > 1 else []),
     ]
 
 

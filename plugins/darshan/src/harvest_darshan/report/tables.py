@@ -235,7 +235,8 @@ def reading_notes() -> Notes:
             "A job is the logs of one directory, user and job id; where no scheduler gave an id, "
             "those of one directory and user whose times overlap, as the processes of a Dask run.",
             "Times are sums over all processes and their threads, so that they may exceed the run. "
-            "A file's figures come from its trace where it has one, else from counters.",
+            "A file's figures come from its trace where it has one, else from counters of POSIX: "
+            "what MPI-IO takes beyond them, as waiting for other ranks, is in the layers alone.",
             "A finding is high where it concerns a fifth of the processes' time or more, medium "
             "from a twentieth, else low: what takes no time is not worth a change.",
         ],

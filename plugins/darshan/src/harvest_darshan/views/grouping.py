@@ -47,14 +47,14 @@ def logs_by_job(
     per_log: name the log in ``log``, so that it is grouped alone.
 
     Columns: run, job (the job id of its first log), began (the start of that log), log, and
-    origin, uid, exe, nprocs, hostname, start_time, end_time, run_time_s, partial_modules,
-    unread_modules, modules.
+    origin, uid, exe, nprocs, hostname, start_time, end_time, run_time_s, log_version, metadata,
+    modules, partial_modules, unread_modules.
     """
     spans = (
         of_run(dataset["darshan.job"], run)
         .select(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
-            *("start_time", "end_time", "run_time_s"),
+            *("start_time", "end_time", "run_time_s", "log_version", "metadata"),
             *("modules", "partial_modules", "unread_modules"),
             run=run_of(pl.col("origin")),
             from_us=pl.col("start_time").dt.epoch("us"),

@@ -132,8 +132,9 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
             *(*KEY, "origin", "rank", "record_id", "path"),
             *(column for names in OPS for column in _of_op(*names)),
             meta_s=nanoseconds("POSIX_F_META_TIME"),
-            misaligned_memory=pl.col("POSIX_MEM_NOT_ALIGNED"),
-            misaligned_file=pl.col("POSIX_FILE_NOT_ALIGNED"),
+            # a counter that Darshan did not watch is -1
+            misaligned_memory=pl.col("POSIX_MEM_NOT_ALIGNED").clip(lower_bound=0),
+            misaligned_file=pl.col("POSIX_FILE_NOT_ALIGNED").clip(lower_bound=0),
             fastest_rank=pl.col("POSIX_FASTEST_RANK"),
             slowest_rank=pl.col("POSIX_SLOWEST_RANK"),
             **_imbalances(),

@@ -1,0 +1,112 @@
+"""How requests follow each other, what other operations there are, and how files are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from harvest.report import Column, Table
+
+from ..views import files as files_of
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["order_table", "use_table"]
+
+LAYERS: Final = ("POSIX", "MPI-IO", "STDIO")
+COUNTERS: Final = {
+    "opens": ("OPENS", "INDEP_OPENS", "COLL_OPENS", "FDOPENS"),
+    "stats": ("STATS",),
+    "seeks": ("SEEKS",),
+    "flushes": ("FSYNCS", "FDSYNCS", "SYNCS", "FLUSHES"),
+    "maps into memory": ("MMAPS",),
+    "sequential reads": ("SEQ_READS",),
+    "adjacent reads": ("CONSEC_READS",),
+    "sequential writes": ("SEQ_WRITES",),
+    "adjacent writes": ("CONSEC_WRITES",),
+}
+"""Kinds of operations, and the counters of any layer that make them up."""
+
+
+def use_table(dataset: DatasetReader) -> Table:
+    """Files that are only read, only written, both, or neither."""
+    read, written = pl.col("reads") > 0, pl.col("writes") > 0
+    kinds = ("read only", "written only", "read and written", "neither")
+    kind = (
+        pl.when(read & written)
+        .then(pl.lit(kinds[2]))
+        .when(read)
+        .then(pl.lit(kinds[0]))
+        .when(written)
+        .then(pl.lit(kinds[1]))
+        .otherwise(pl.lit(kinds[3]))
+    )
+    spent = pl.sum_horizontal("read_s", "write_s", "meta_s")
+    sums = (
+        files_of(dataset)
+        .with_columns(kind=kind, spent=spent)
+        .group_by("kind")
+        .agg(
+            pl.col("read_bytes", "write_bytes", "spent").sum(),
+            files=pl.len().cast(pl.Int64),
+        )
+        .collect()
+    )
+    order = pl.DataFrame({"kind": kinds})
+    rows = order.join(sums, on="kind", how="left", maintain_order="left").fill_null(0)
+    return Table(
+        "use",
+        rows,
+        (
+            Column("kind", "files that are"),
+            Column("files"),
+            Column("read_bytes", "read", "bytes"),
+            Column("write_bytes", "written", "bytes"),
+            Column("spent", "time", "s", ",.3f"),
+        ),
+        title="Use of files",
+        note="Neither: files that were opened, asked about or mapped alone.",
+    )
+
+
+def order_table(dataset: DatasetReader) -> Table:
+    """How many reads and writes follow each other, and how many other operations there are."""
+    layers = {layer: _counts(dataset, layer) for layer in LAYERS}
+    used = {layer: counts for layer, counts in layers.items() if counts is not None}
+    rows = pl.DataFrame(
+        {"operation": list(COUNTERS), **used},
+        schema={"operation": pl.String, **dict.fromkeys(used, pl.Int64)},
+    )
+    return Table(
+        "operations",
+        rows,
+        (Column("operation"), *(Column(layer) for layer in used)),
+        title="Operations and their order",
+        note="Sequential: at a higher offset than the one before of the same process and file; "
+        "adjacent: exactly where it ended. No value: not counted by this layer or this log.",
+    )
+
+
+def _counts(dataset: DatasetReader, layer: str) -> list[int | None] | None:
+    """Sums of a layer's counters in the order of COUNTERS; None where it has no record."""
+    prefix = layer.replace("-", "")
+    frame = dataset[f"darshan.{prefix.lower()}"]
+    known = frame.collect_schema()
+
+    def total(names: tuple[str, ...]) -> pl.Expr:
+        columns = [f"{prefix}_{name}" for name in names if f"{prefix}_{name}" in known]
+        # a counter that Darshan did not watch is -1
+        watched = [pl.when(pl.col(c) >= 0).then(pl.col(c)) for c in columns]
+        if not watched:
+            return pl.lit(None, pl.Int64)
+        some = pl.any_horizontal(value.is_not_null().any() for value in watched)
+        return pl.when(some).then(pl.sum_horizontal(value.sum() for value in watched))
+
+    sums = frame.select(
+        records=pl.len(),
+        **{operation: total(names) for operation, names in COUNTERS.items()},
+    ).collect(engine="streaming")
+    found = sums.row(0, named=True)
+    return [found[operation] for operation in COUNTERS] if found["records"] else None

@@ -1,0 +1,346 @@
+"""Rules on I/O, each with rows that make it speak and rows at the threshold, which do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from harvest.testing import judge
+from harvest_darshan.rules import RULES
+
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+def spoken(name: str, *rows: dict[str, Any], **thresholds: float) -> list[tuple[str, str]]:
+    """Severity and sentence of what a rule says of rows of its view."""
+    found = judge(BY_NAME[name], pl.DataFrame(list(rows), infer_schema_length=None), **thresholds)
+    return [(f.finding.severity, f.finding.text) for f in found]
+
+
+def reads(**more: Any) -> dict[str, Any]:
+    """A row of io.requests: reads of job 7, which take 30 % of the time."""
+    base = {"job": 7, "program": "a.out", "op": "read", "requests": 10_000, "bytes": 10**9}
+    base |= {"seconds": 30.0, "time_share": 0.3, "small": 0, "small_file": None}
+    base |= {"small_in_file": 0, "random": 0, "random_file": None, "shared": 0, "shared_small": 0}
+    base |= {"redundant_bytes": 0, "redundant_file": None, "independent": None}
+    base |= {"collective": None, "nonblocking": None, "mpiio_s": None, "mpiio_share": None}
+    return base | more
+
+
+def writes(**more: Any) -> dict[str, Any]:
+    """The row of the same job's writes."""
+    return reads(op="write", **more)
+
+
+def job(**more: Any) -> dict[str, Any]:
+    """A row of io.jobs: 4 ranks, which spend 10 % of their time in I/O."""
+    base = {"job": 7, "program": "a.out", "logs": 1, "processes": 4, "largest_log": 4}
+    base |= {"io_s": 40.0, "time_share": 0.1, "meta_s": 4.0, "meta_share": 0.01}
+    base |= {"bytes": 10**9, "files": 1, "reads": 500, "writes": 500}
+    base |= {"read_bytes": 5 * 10**8, "write_bytes": 5 * 10**8, "uses_mpiio": True}
+    base |= {"misaligned_memory": 0, "misaligned_file": 0, "stdio_bytes": 0}
+    base |= {"stdio_requests": 0, "stdio_s": 0.0, "stdio_share": 0.0}
+    base |= {"gaps": None, "missing_counters": False}
+    return base | more
+
+
+def file(**more: Any) -> dict[str, Any]:
+    """A row of io.posix_files: /x, which takes 1 % of the time."""
+    base = {"job": 7, "program": "a.out", "file": "/x", "processes": 4, "shared": False}
+    base |= {"read_bytes": 100, "write_bytes": 0, "meta_s": 1.0, "slowest_meta_s": 1.0}
+    base |= {"time_share": 0.01, "byte_imbalance": None, "time_imbalance": None}
+    base |= {"late_s": None, "late_share": None, "fastest_rank": None, "slowest_rank": None}
+    base |= {"read_spread": None, "write_spread": None}
+    return base | more
+
+
+# ---- requests -----------------------------------------------------------------------------------
+
+
+def test_small_requests_count_from_more_than_a_thousand_and_a_tenth():
+    assert spoken(
+        "io.small_requests", reads(small=1001, small_file="/x", small_in_file=900), writes()
+    ) == [
+        (
+            "high",
+            "Job 7 (a.out): 1,001 of 10,000 reads (10 %) are smaller than 1 MiB, the most (900) "
+            "of /x; reads take 30 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.small_requests", reads(small=1000), writes()) == []
+    # a tenth of 20,000 are 2,000
+    assert spoken("io.small_requests", reads(small=2000, requests=20_000), writes()) == []
+    assert spoken("io.small_requests", reads(small=11, requests=100), writes(), requests=10) != []
+
+
+def test_small_requests_to_shared_files_are_weighed_among_those():
+    small = writes(shared=1200, shared_small=1001, time_share=0.04)
+    assert spoken("io.small_requests_shared", reads(), small) == [
+        (
+            "low",
+            "Job 7 (a.out): 1,001 of 1,200 writes (83 %) of files that all ranks share are "
+            "smaller than 1 MiB; writes take 4 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.small_requests_shared", reads(), small | {"shared_small": 1000}) == []
+
+
+def test_random_access_counts_from_more_than_a_thousand_and_a_fifth():
+    row = reads(random=2001, random_file="/x", time_share=0.05)
+    assert spoken("io.random_access", row, writes()) == [
+        (
+            "medium",
+            "Job 7 (a.out): 2,001 of 10,000 reads (20 %) do not begin behind the one before, the "
+            "most of /x; reads take 5 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.random_access", row | {"random": 2000}, writes()) == []
+    assert spoken("io.random_access", row | {"random": 1000, "requests": 1000}, writes()) == []
+
+
+def test_bytes_that_were_read_before_are_named_with_their_file():
+    row = reads(redundant_bytes=750_000_000, redundant_file="/x")
+    assert spoken("io.redundant", row, writes()) == [
+        (
+            "high",
+            "Job 7 (a.out): 750 MB of 1.00 GB read (75 %) were read before, the most of /x; reads "
+            "take 30 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.redundant", row | {"redundant_bytes": 10**8}, writes()) == []
+    assert spoken("io.redundant", row | {"redundant_bytes": 10**7, "bytes": 10**7}) == []
+
+
+def test_mpiio_without_collective_calls_is_named_by_the_time_it_takes():
+    row = writes(independent=1001, collective=0, nonblocking=1, mpiio_s=9.0, mpiio_share=0.06)
+    assert spoken("io.independent_mpiio", reads(), row) == [
+        (
+            "medium",
+            "Job 7 (a.out): all 1,001 writes through MPI-IO are independent, none is collective; "
+            "writes take 6 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.independent_mpiio", reads(), row | {"collective": 1}) == []
+    assert spoken("io.independent_mpiio", reads(), row | {"independent": 1000}) == []
+    # without MPI-IO there is nothing to say
+    assert spoken("io.independent_mpiio", reads(), writes(), requests=-1) == []
+
+
+def test_blocking_mpiio_is_never_more_than_medium():
+    row = reads(independent=1, collective=3, nonblocking=0, mpiio_s=9.0, mpiio_share=0.9)
+    assert spoken("io.blocking_mpiio", row, writes()) == [
+        (
+            "medium",
+            "Job 7 (a.out): its 4 reads through MPI-IO wait until they are done; none is "
+            "non-blocking; reads take 90 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.blocking_mpiio", row | {"nonblocking": 1}, writes()) == []
+    assert spoken("io.blocking_mpiio", row | {"independent": 0, "collective": 0}) == []
+
+
+def test_of_many_jobs_the_costliest_is_named_and_the_others_are_counted():
+    many = [
+        reads(small=5000, small_file="/x", small_in_file=5000, job=8, time_share=0.01),
+        writes(job=8),
+        reads(small=2000, small_file="/y", small_in_file=2000, job=9, time_share=None),
+        writes(job=9),
+        reads(job=10),
+        writes(job=10),
+    ]
+    assert spoken("io.small_requests", *many) == [
+        (
+            "medium",  # how much time it takes is not known
+            "Job 9 (a.out): 2,000 of 10,000 reads (20 %) are smaller than 1 MiB, the most (2,000) "
+            "of /y. The same holds for 1 other of 3 jobs.",
+        )
+    ]
+
+
+# ---- jobs ---------------------------------------------------------------------------------------
+
+
+def test_stdio_is_weighed_by_bytes_and_costs_what_it_takes():
+    row = job(stdio_bytes=100_000_001, stdio_requests=9, stdio_s=80.0, stdio_share=0.2)
+    assert spoken("io.stdio", row) == [
+        (
+            "high",
+            "Job 7 (a.out): 100 MB of 1.00 GB (10 %) go through STDIO, the buffered streams of C, "
+            "which takes 20 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.stdio", row | {"stdio_bytes": 100_000_000}) == []
+
+
+def test_many_requests_to_stdio():
+    row = job(stdio_requests=1001, stdio_bytes=31_031)
+    assert spoken("io.many_stdio_requests", row) == [
+        (
+            "low",
+            "Job 7 (a.out): 1,001 of 2,001 requests (50 %) go through STDIO, of 31 bytes each on "
+            "average.",
+        )
+    ]
+    assert spoken("io.many_stdio_requests", row | {"stdio_requests": 1000}) == []
+    rare = row | {"stdio_requests": 2000, "reads": 10_000, "writes": 8_000}
+    assert spoken("io.many_stdio_requests", rare) == []
+
+
+def test_an_mpi_program_without_mpiio():
+    assert spoken("io.no_mpiio", job(uses_mpiio=False, time_share=0.7)) == [
+        (
+            "medium",
+            "Job 7 (a.out): its 4 ranks move 1.00 GB without MPI-IO; I/O takes 70 % of its "
+            "processes' time.",
+        )
+    ]
+    assert spoken("io.no_mpiio", job()) == []
+    assert spoken("io.no_mpiio", job(uses_mpiio=False, largest_log=1)) == []
+    assert spoken("io.no_mpiio", job(uses_mpiio=False, bytes=0)) == []
+
+
+def test_misaligned_requests_count_from_more_than_a_tenth():
+    assert spoken("io.misaligned_file", job(misaligned_file=101)) == [
+        (
+            "medium",
+            "Job 7 (a.out): 101 of 1,000 requests (10 %) begin within a block of the file system; "
+            "I/O takes 10 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.misaligned_file", job(misaligned_file=100)) == []
+    assert spoken("io.misaligned_memory", job(misaligned_memory=500)) == [
+        (
+            "medium",
+            "Job 7 (a.out): the buffers of 500 of 1,000 requests (50 %) are not aligned in memory; "
+            "I/O takes 10 % of its processes' time.",
+        )
+    ]
+    assert spoken("io.misaligned_memory", job(misaligned_memory=100)) == []
+
+
+def test_a_job_that_mostly_opens_files():
+    row = job(meta_s=30.0, meta_share=0.25, files=1200)
+    assert spoken("io.mostly_metadata", row) == [
+        (
+            "high",
+            "Job 7 (a.out): 75 % of its I/O time are metadata operations on 1,200 files (30 s, "
+            "25 % of its processes' time).",
+        )
+    ]
+    assert spoken("io.mostly_metadata", row | {"meta_s": 20.0}) == []
+    assert spoken("io.mostly_metadata", row | {"meta_s": 10.0, "io_s": 10.0}) == []
+
+
+def test_a_job_that_mostly_writes():
+    row = job(read_bytes=10**8, write_bytes=3 * 10**8)
+    assert spoken("io.one_sided", row) == [
+        (
+            "low",
+            "Job 7 (a.out): 25 % of 400 MB are read, in 500 of 1,000 requests (50 %); the others "
+            "are writes.",
+        )
+    ]
+    assert spoken("io.one_sided", job(read_bytes=11, write_bytes=9)) == []
+    assert len(spoken("io.one_sided", job(reads=551, writes=449))) == 1
+    assert spoken("io.one_sided", job(reads=550, writes=450)) == []
+
+
+@pytest.mark.parametrize(
+    ("counters", "severity", "effect"),
+    [
+        (True, "high", "numbers are lower bounds, and files may be missing"),
+        (False, "medium", "the counters are complete"),
+    ],
+)
+def test_logs_with_gaps(counters, severity, effect):
+    row = job(gaps="POSIX cut off", missing_counters=counters)
+    assert spoken("io.incomplete_logs", job(), row) == [
+        (severity, f"Job 7 (a.out): its logs are incomplete (POSIX cut off): {effect}.")
+    ]
+    assert spoken("io.incomplete_logs", job()) == []
+
+
+# ---- files and ranks ----------------------------------------------------------------------------
+
+
+def test_files_whose_metadata_take_long():
+    slow = file(file="/y", slowest_meta_s=45.0, time_share=0.06)
+    assert spoken("io.long_metadata", file(slowest_meta_s=30.0), slow) == [
+        (
+            "medium",
+            "1 of 2 files took a process over 30 s of opening, seeking and asking about them: /y "
+            "of job 7 (a.out), 45 s (the file takes 6 % of its processes' time).",
+        )
+    ]
+    assert spoken("io.long_metadata", file(slowest_meta_s=30.0)) == []
+
+
+def test_shared_files_with_a_straggler_cost_the_time_that_others_wait():
+    late = {"late_s": 20.0, "late_share": 0.2, "fastest_rank": 1, "slowest_rank": 3}
+    rows = [
+        file(time_imbalance=0.16, byte_imbalance=0.5, **late),
+        file(file="/y", time_imbalance=0.9, byte_imbalance=0.15, **late | {"late_share": 0.01}),
+        file(file="/z"),
+    ]
+    assert spoken("io.stragglers", *rows) == [
+        (
+            "high",
+            "2 of 3 files are shared by ranks of which one needs much longer: the costliest, /x of "
+            "job 7 (a.out), where rank 3 needs 20 s longer than rank 1, 20 % of the run and 16 % "
+            "of the time of all ranks.",
+        )
+    ]
+    assert spoken("io.unequal_bytes", *rows) == [
+        (
+            "high",
+            "1 of 3 files are shared by ranks that move unequal parts of them: /x of job 7 "
+            "(a.out), whose slowest and fastest rank differ by 50 % of all its bytes, and where "
+            "rank 3 needs 20 s longer than rank 1, 20 % of the run.",
+        )
+    ]
+    assert spoken("io.stragglers", file(time_imbalance=0.15, **late)) == []
+    assert spoken("io.unequal_bytes", file(byte_imbalance=0.15, **late)) == []
+
+
+def test_processes_that_use_a_file_unequally():
+    row = file(write_spread=0.31, read_spread=0.1, time_share=0.9)
+    assert spoken("io.unequal_processes", row, file()) == [
+        (
+            "medium",
+            "1 of 2 files are used unequally by their processes: /x of job 7 (a.out), of whose "
+            "4 processes one writes 31 % less than another (the file takes 90 % of its processes' "
+            "time).",
+        )
+    ]
+    assert spoken("io.unequal_processes", file(read_spread=0.3, write_spread=0.3)) == []
+
+
+def test_ranks_that_are_much_slower_than_the_median():
+    base = {"job": 7, "program": "a.out", "nprocs": 4, "host": "n1", "operations": 3, "bytes": 9}
+    base |= {"median_s": 2.0, "time_share": 0.3}
+    seconds = {0: 2.0, 1: 4.0, 2: 4.5, 3: 6.0}
+    rows = [base | {"rank": rank, "seconds": spent} for rank, spent in seconds.items()]
+    assert spoken("io.slow_ranks", *rows) == [
+        (
+            "high",
+            "2 of 4 traced ranks spend over 2 times as long in reads and writes as the median of "
+            "their program: the longest, rank 3 of job 7 (a.out), 6 s where the median is 2 s.",
+        )
+    ]
+    assert spoken("io.slow_ranks", *rows[:2]) == []
+    assert spoken("io.slow_ranks", rows[3] | {"nprocs": 1}) == []
+    assert spoken("io.slow_ranks", rows[3] | {"seconds": 1.0, "median_s": 0.1}) == []
+
+
+def test_every_rule_is_tried_here():
+    """A rule that nobody tries is one that nobody knows to work."""
+    tried = set(_names_in(__file__))
+    assert {rule.name for rule in RULES} <= tried
+
+
+def _names_in(path: str) -> list[str]:
+    with open(path, encoding="utf-8") as source:  # noqa: PTH123
+        text = source.read()
+    return [name for name in BY_NAME if f'"{name}"' in text]
