@@ -107,7 +107,7 @@ def drishti(log: Path, place: Path) -> set[str] | str:
         text=True,
         check=False,
         timeout=300,
-        preexec_fn=limits,  # noqa: PLW1509
+        preexec_fn=limits,
         cwd=place,
     )
     found = list(place.glob("*.csv"))

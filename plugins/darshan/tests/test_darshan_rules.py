@@ -270,8 +270,8 @@ def test_files_whose_metadata_take_long():
     assert spoken("io.long_metadata", file(slowest_meta_s=30.0), slow) == [
         (
             "medium",
-            "1 of 2 files took a process over 30 s of opening, seeking and asking about them: /y "
-            "of job 7 (a.out), 45 s (the file takes 6 % of its processes' time).",
+            "/y of job 7 (a.out): a process spends 45 s in opening, seeking and asking about it "
+            "(the file takes 6 % of its processes' time).",
         )
     ]
     assert spoken("io.long_metadata", file(slowest_meta_s=30.0)) == []
@@ -287,17 +287,15 @@ def test_shared_files_with_a_straggler_cost_the_time_that_others_wait():
     assert spoken("io.stragglers", *rows) == [
         (
             "high",
-            "2 of 3 files are shared by ranks of which one needs much longer: the costliest, /x of "
-            "job 7 (a.out), where rank 3 needs 20 s longer than rank 1, 20 % of the run and 16 % "
-            "of the time of all ranks.",
+            "/x of job 7 (a.out): rank 3 needs 20 s longer than rank 1, 20 % of the run and 16 % "
+            "of the time of all ranks. The same holds for 1 other of 3 files.",
         )
     ]
     assert spoken("io.unequal_bytes", *rows) == [
         (
             "high",
-            "1 of 3 files are shared by ranks that move unequal parts of them: /x of job 7 "
-            "(a.out), whose slowest and fastest rank differ by 50 % of all its bytes, and where "
-            "rank 3 needs 20 s longer than rank 1, 20 % of the run.",
+            "/x of job 7 (a.out): its slowest and fastest rank differ by 50 % of all its bytes, "
+            "and rank 3 needs 20 s longer than rank 1, 20 % of the run.",
         )
     ]
     assert spoken("io.stragglers", file(time_imbalance=0.15, **late)) == []
@@ -309,9 +307,8 @@ def test_processes_that_use_a_file_unequally():
     assert spoken("io.unequal_processes", row, file()) == [
         (
             "medium",
-            "1 of 2 files are used unequally by their processes: /x of job 7 (a.out), of whose "
-            "4 processes one writes 31 % less than another (the file takes 90 % of its processes' "
-            "time).",
+            "/x of job 7 (a.out): of its 4 processes one writes 31 % less than another (the file "
+            "takes 90 % of its processes' time).",
         )
     ]
     assert spoken("io.unequal_processes", file(read_spread=0.3, write_spread=0.3)) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
-from .words import DRISHTI, REPORTS, cost, job_name
+from .words import DRISHTI, REPORTS, cost, job_name, named_first
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,24 +24,21 @@ Sentence: TypeAlias = Callable[[dict[str, Any]], str]
 def _about_files(
     rows: pl.DataFrame,
     total: int,
-    what: str,
-    of_worst: Sentence,
+    sentence: Sentence,
     *,
     share: str = "time_share",
     most: Severity = "high",
 ) -> Iterator[Finding]:
-    """One finding on files: how many there are, and the one that costs most.
+    """One finding on files, of which the costliest is named.
 
+    sentence: says of a row what is found, after the name of the file.
     share: the column with the share of the processes' time that it costs.
     """
     # unknown shares come last
     worst = rows.sort(share, "file", descending=[True, False], nulls_last=True).row(0, named=True)
-    costliest = "" if rows.height == 1 else "the costliest, "
-    yield Finding(
-        cost(worst[share], most),
-        f"{rows.height:,} of {count_in_words(total, 'file')} {what}: {costliest}{worst['file']} "
-        f"of {job_name(worst)}, {of_worst(worst)}.",
-    )
+    name = f"{worst['file']} of {job_name(worst)}"
+    text = named_first(name, sentence(worst), rows.height, total, "file")
+    yield Finding(cost(worst[share], most), text)
 
 
 def _taken(row: dict[str, Any]) -> str:
@@ -52,66 +49,55 @@ def _taken(row: dict[str, Any]) -> str:
 
 
 def _late(row: dict[str, Any]) -> str:
-    """``where rank 3 needs 1.2 s longer than rank 0, 9 % of the run``."""
-    of_run = (
-        "" if row["late_share"] is None else f", {share_in_words(row['late_share'])} of the run"
-    )
+    """``rank 3 needs 1.2 s longer than rank 0, 9 % of the run``."""
+    of_run = share_in_words(row["late_share"]) if row["late_share"] is not None else "unknown part"
     return (
-        f"where rank {row['slowest_rank']} needs {seconds_in_words(row['late_s'])} longer than "
-        f"rank {row['fastest_rank']}{of_run}"
+        f"rank {row['slowest_rank']} needs {seconds_in_words(row['late_s'])} longer than rank "
+        f"{row['fastest_rank']}, {of_run} of the run"
     )
 
 
 def long_metadata(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
     """Files whose metadata operations take a process long."""
-    return _about_files(
-        rows,
-        total,
-        f"took a process over {seconds_in_words(seconds)} of opening, seeking and asking "
-        "about them",
-        lambda row: f"{seconds_in_words(row['slowest_meta_s'])}{_taken(row)}",
-    )
+
+    def sentence(row: dict[str, Any]) -> str:
+        spent = seconds_in_words(row["slowest_meta_s"])
+        return f"a process spends {spent} in opening, seeking and asking about it{_taken(row)}"
+
+    return _about_files(rows, total, sentence)
 
 
 def unequal_bytes(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """Shared files whose fastest and slowest rank move unequal parts."""
-    return _about_files(
-        rows,
-        total,
-        "are shared by ranks that move unequal parts of them",
-        lambda row: (
-            f"whose slowest and fastest rank differ by {share_in_words(row['byte_imbalance'])} of "
-            f"all its bytes, and {_late(row)}"
-        ),
-        share="late_share",
-    )
+
+    def sentence(row: dict[str, Any]) -> str:
+        apart = share_in_words(row["byte_imbalance"])
+        return f"its slowest and fastest rank differ by {apart} of all its bytes, and {_late(row)}"
+
+    return _about_files(rows, total, sentence, share="late_share")
 
 
 def stragglers(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """Shared files for which one rank needs longer than another."""
-    return _about_files(
-        rows,
-        total,
-        "are shared by ranks of which one needs much longer",
-        lambda row: (
-            f"{_late(row)} and {share_in_words(row['time_imbalance'])} of the time of all ranks"
-        ),
-        share="late_share",
-    )
+
+    def sentence(row: dict[str, Any]) -> str:
+        return f"{_late(row)} and {share_in_words(row['time_imbalance'])} of the time of all ranks"
+
+    return _about_files(rows, total, sentence, share="late_share")
 
 
 def unequal_processes(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """Files of which one process moves much more than another."""
 
-    def worst(row: dict[str, Any]) -> str:
+    def sentence(row: dict[str, Any]) -> str:
         apart = {op: row[f"{op}_spread"] or 0 for op in ("read", "write")}
         op = max(apart, key=apart.__getitem__)
         return (
-            f"of whose {count_in_words(row['processes'], 'process', 'processes')} one {op}s "
+            f"of its {count_in_words(row['processes'], 'process', 'processes')} one {op}s "
             f"{share_in_words(apart[op])} less than another{_taken(row)}"
         )
 
-    return _about_files(rows, total, "are used unequally by their processes", worst, most="medium")
+    return _about_files(rows, total, sentence, most="medium")
 
 
 _OF_FILE: Final = ("file", "job", "program")

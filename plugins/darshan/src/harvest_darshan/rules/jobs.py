@@ -13,7 +13,7 @@ from harvest.toolkit.amounts import (
     share_in_words,
 )
 
-from .words import DRISHTI, REPORTS, about_jobs, named_first, of
+from .words import DRISHTI, REPORTS, about_jobs, job_name, named_first, of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,7 +127,7 @@ def one_sided(rows: pl.DataFrame, total: int, *, difference: float) -> Iterator[
         f"{share} of {bytes_in_words(moved)} are read, in "
         f"{of(worst['reads'], requests, 'request')}; the others are writes"
     )
-    yield Finding("low", named_first(rows.height, total, worst, what))
+    yield Finding("low", named_first(job_name(worst), what, rows.height, total, "job"))
 
 
 def incomplete(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
@@ -140,7 +140,7 @@ def incomplete(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
         else "the counters are complete"
     )
     what = f"its logs are incomplete ({worst['gaps']}): {effect}"
-    text = named_first(rows.height, total, worst, what)
+    text = named_first(job_name(worst), what, rows.height, total, "job")
     yield Finding("high" if counted.height else "medium", text)
 
 

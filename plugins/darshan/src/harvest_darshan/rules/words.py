@@ -76,18 +76,17 @@ def about_jobs(
     """
     dear = pl.when(pl.col(share) >= HIGH).then(2).when(pl.col(share) < MEDIUM).then(0).otherwise(1)
     worst = rows.sort(dear, measure, descending=True, maintain_order=True).row(0, named=True)
-    text = named_first(rows.height, jobs, worst, sentence(worst))
+    text = named_first(job_name(worst), sentence(worst), rows.height, jobs, "job")
     yield Finding(cost(worst[share], most), text, where or {})
 
 
-def named_first(number: int, jobs: int, worst: Mapping[str, Any], what: str) -> str:
-    """A sentence on one job, and how many of all jobs are like it.
+def named_first(name: str, what: str, number: int, total: int, word: str) -> str:
+    """A sentence on one job or file, and how many of all are like it.
 
-    number: of jobs that are so, the worst among them.
+    number: of those that are so, the named one among them; total: of all; word: what they are.
     """
-    name = job_name(worst)
     text = f"{name[0].upper()}{name[1:]}: {what}."
     if number > 1:
         others = count_in_words(number - 1, "other")
-        text += f" The same holds for {others} of {count_in_words(jobs, 'job')}."
+        text += f" The same holds for {others} of {count_in_words(total, word)}."
     return text

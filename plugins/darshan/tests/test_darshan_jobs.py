@@ -1,0 +1,253 @@
+"""Jobs: their views, their findings and their page, over logs written by hand."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harvest
+from harvest import UsageError
+from harvest_darshan.counters import COUNTERS, TIMERS
+
+SHARED = 2**64 - 1  # rank -1
+X, Y = 7, 9
+NAMES = [(X, "/scratch/x"), (Y, "/scratch/y")]
+
+
+def record(module: str, record_id: int, rank: int = 0, **counters: float) -> bytes:
+    """A record with some counters, given without the module's prefix; all others are 0."""
+    prefix = module.replace("-", "")
+    values = {f"{prefix}_{name}": value for name, value in counters.items()}
+    assert values.keys() <= {*COUNTERS[module], *TIMERS[module]}
+    numbers = [int(values.get(name, 0)) for name in COUNTERS[module]]
+    times = [float(values.get(name, 0)) for name in TIMERS[module]]
+    return struct.pack(f"<Qq{len(numbers)}q{len(times)}d", record_id, rank, *numbers, *times)
+
+
+@pytest.fixture
+def opened(tmp_path: Path, log_writer: Any) -> Any:
+    """A dataset of logs, each given by its name below the run and what the writer takes."""
+
+    def build(*logs: tuple[str, dict[str, Any]]) -> Any:
+        for name, given in logs:
+            path = tmp_path / "runs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(log_writer(**{"names": NAMES, **given}).build())
+        out = tmp_path / "out"
+        harvest.run(f"darshan:{tmp_path / 'runs'}", f"parquet:{out}", workers=1)
+        return harvest.open(out)
+
+    return build
+
+
+def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str, dict[str, Any]]:
+    """A log whose name ends like Darshan's: with the process id ``name`` has, and times."""
+    times = {"start": (1_700_000_000 + start, 0), "end": (1_700_000_000 + end, 0)}
+    return f"{name}_1-1-1-1_1.darshan", {"job_id": job_id, "modules": {}, **times, **more}
+
+
+def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overlap(opened):
+    # given a scheduled job of two logs; three processes of which the second lives through the
+    # others; and one of the day after
+    data = opened(
+        log("a/u_a_id50-1", 50, 0, 10, nprocs=4),
+        log("a/u_a_id50-2", 50, 100, 110),
+        log("b/u_b_id11-11", 11, 0, 10),
+        log("b/u_b_id12-12", 12, 5, 30),
+        log("b/u_b_id13-13", 13, 25, 40),
+        log("b/u_b_id14-14", 14, 86_400, 86_410),
+    )
+
+    jobs = data.view("io.jobs").collect()
+
+    shown = jobs.select("job", "logs", "processes", "largest_log", "wall_s", "process_s")
+    assert sorted(shown.rows()) == [
+        (11, 3, 3, 1, 40.0, 10.0 + 25.0 + 15.0),
+        (14, 1, 1, 1, 10.0, 10.0),
+        (50, 2, 5, 4, 110.0, 4 * 10.0 + 10.0),
+    ]
+    assert data.view("io.jobs", job=50).collect()["logs"].to_list() == [2]
+    assert data.view("io.jobs", run="b", per="log").collect()["log"].n_unique() == 4
+    with pytest.raises(UsageError, match="per must be job or log"):
+        data.view("io.jobs", per="week").collect()
+    with pytest.raises(UsageError, match="job must be the number of a job, not 'x'"):
+        data.view("io.requests", job="x").collect()
+
+
+def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened):
+    # given two processes of 10 s: one reads /x through POSIX, twice; the other through MPI-IO,
+    # which waits 2 s beyond the 1 s in POSIX; and writes /y through MPI-IO alone, and a stream
+    first = record(
+        "POSIX", X, READS=4, SEQ_READS=1, BYTES_READ=400, MAX_BYTE_READ=199, SIZE_READ_0_100=4,
+        F_READ_TIME=0.5, F_META_TIME=0.25, FILE_NOT_ALIGNED=3, MEM_NOT_ALIGNED=-1,
+    )  # fmt: skip
+    second = {
+        "POSIX": (4, record("POSIX", X, READS=1, BYTES_READ=200, MAX_BYTE_READ=199, F_READ_TIME=1)),
+        "MPI-IO": (
+            3,
+            record("MPI-IO", X, INDEP_READS=1, BYTES_READ=200, F_READ_TIME=3)
+            + record("MPI-IO", Y, COLL_WRITES=2, BYTES_WRITTEN=50, F_WRITE_TIME=0.125),
+        ),
+        "STDIO": (2, record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_WRITE_TIME=0.5)),
+    }
+    data = opened(
+        log("r/u_a_id50-1", 50, 0, 10, modules={"POSIX": (4, first)}),
+        log("r/u_a_id50-2", 50, 0, 10, modules=second),
+    )
+
+    (job,) = data.view("io.jobs").collect().to_dicts()
+    read, write = data.view("io.requests").collect().to_dicts()
+    (x,) = data.view("io.posix_files").collect().to_dicts()
+
+    assert (job["bytes"], job["read_bytes"]) == (400 + 200 + 50 + 25, 600)
+    assert job["io_s"] == 0.5 + 0.25 + 1 + (3 - 1) + 0.125 + 0.5
+    assert job["time_share"] == job["io_s"] / 20
+    assert (job["meta_s"], job["files"], job["reads"]) == (0.25, 1, 5)
+    assert (job["misaligned_file"], job["misaligned_memory"]) == (3, 0)  # -1: not watched
+    assert (job["stdio_requests"], job["mpiio_bytes"], job["uses_mpiio"]) == (5, 250, True)
+    assert (read["requests"], read["small"], read["random"]) == (5, 4, 3 + 1)
+    assert (read["redundant_bytes"], read["redundant_file"]) == (600 - 200, "/scratch/x")
+    assert (read["independent"], read["collective"], read["mpiio_s"]) == (1, 0, 3.0)
+    assert (write["requests"], write["collective"], write["seconds"]) == (0, 2, 0.0)
+    assert (x["processes"], x["shared"], x["read_spread"]) == (2, False, (400 - 200) / 400)
+    assert (x["read_extent"], x["time_share"]) == (200, 1.75 / 20)
+    # and of each log alone
+    alone = data.view("io.requests", per="log").collect()
+    assert sorted(alone["redundant_bytes"]) == [0, 0, 0, 200]
+
+
+def test_a_shared_file_with_a_straggler_is_the_first_finding_of_its_page(opened):
+    # given 4 ranks over 10 s; rank 3 is 4 s in a file for which rank 0 needs 1 s
+    shared = record(
+        "POSIX", X, -1, WRITES=40, SEQ_WRITES=40, CONSEC_WRITES=40, BYTES_WRITTEN=4 << 20,
+        SIZE_WRITE_100K_1M=40, MAX_BYTE_WRITTEN=(4 << 20) - 1, F_WRITE_TIME=8,
+        FASTEST_RANK=0, SLOWEST_RANK=3, FASTEST_RANK_BYTES=1 << 20, SLOWEST_RANK_BYTES=1 << 20,
+        F_FASTEST_RANK_TIME=1, F_SLOWEST_RANK_TIME=4,
+    )  # fmt: skip
+    upper = record("MPI-IO", X, -1, COLL_WRITES=40, NB_WRITES=1, F_WRITE_TIME=8)
+    modules = {"POSIX": (4, shared), "MPI-IO": (3, upper)}
+    data = opened(
+        log("r/u_a_id50-1", 50, 0, 10, nprocs=4, modules=modules, partial=["MPI-IO"]),
+        log("r/u_a_id51-1", 51, 0, 10),
+    )
+
+    verdict = data.report("darshan.io").verdict
+
+    assert [f.finding.text for f in verdict.found if f.finding.severity == "high"] == [
+        "Job 50 (a.out): its logs are incomplete (MPI-IO cut off): numbers are lower bounds, and "
+        "files may be missing.",
+        "/scratch/x of job 50 (a.out): rank 3 needs 3 s longer than rank 0, 30 % of the run and "
+        "38 % of the time of all ranks.",
+    ]
+    for found in verdict.found:
+        rows = data.view(found.evidence.view, **found.evidence.settings).collect()
+        assert found.evidence.rows == rows.filter(harvest_condition(found, rows)).height
+
+
+def harvest_condition(found: Any, rows: Any) -> Any:
+    """The evidence's condition, as ``harvest view --where`` reads it."""
+    from harvest.toolkit.frames import condition
+
+    return condition(found.evidence.where, rows)
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+def test_the_page_shows_what_the_log_has(opened, make_dxt):
+    # given a rank with 3 reads, of which one is traced; and a stream
+    modules = {
+        "POSIX": (
+            4,
+            record(
+                "POSIX", X, READS=3, OPENS=2, MMAPS=-1, BYTES_READ=3000, SIZE_READ_100_1K=3,
+                F_READ_TIME=2, SEQ_READS=2, CONSEC_READS=1,
+            ),
+        ),
+        "STDIO": (2, record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_META_TIME=1)),
+        "DXT_POSIX": (1, make_dxt("<", X, reads=[(0, 1000, 1.0, 3.0)])),
+    }  # fmt: skip
+    report = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules)).report("darshan.io", top=1)
+
+    tables = {table.name: table.data for table in report.tables}
+    layers = {row["layer"]: row for row in tables["layers"].to_dicts()}
+    assert (layers["POSIX"]["requests"], layers["POSIX"]["read_bytes"]) == (3, 3000)
+    assert (layers["traced (DXT)"]["read_s"], layers["traced (DXT)"]["read_bytes"]) == (2.0, 1000)
+    assert (layers["STDIO"]["meta_s"], layers["STDIO"]["share"]) == (1.0, 0.1)
+    assert tables["files"]["file"].to_list() == ["/scratch/x"]
+    assert tables["sizes"]["reads"].sum() == 3
+    assert tables["use"]["files"].to_list() == [1, 1, 0, 0]
+    operations = dict(tables["operations"].select("operation", "POSIX").rows())
+    assert (operations["opens"], operations["sequential reads"]) == (2, 2)
+    assert operations["maps into memory"] is None
+    notes = {table.name: table.note for table in report.tables}
+    assert notes["files"].startswith("1 of 2 files; they hold 67 % of the time")
+    assert {plot.name for plot in report.plots} == {"cost", "sizes-plot", "heat-map", "traced"}
+    text = report.text(80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "1 process in 1 log, from 2023-11-14 22:13:20 UTC, 10 s long." in text
+    assert "<svg" in report.html()
+
+
+def test_the_heat_map_holds_every_byte_where_it_was_moved(opened):
+    # given bins of 2 s: 100 bytes read in the second, and 40 written in the last, beyond the end
+    heat = struct.pack("<QqdqQQ", 1, 0, 2.0, 6, 0, 0)
+    heat += struct.pack("<6q", 0, 0, 0, 0, 0, 40) + struct.pack("<6q", 0, 100, 0, 0, 0, 0)
+    modules = {"HEATMAP": (1, heat)}
+    data = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules, names=[(1, "heatmap:POSIX")]))
+
+    report = data.report("darshan.io")
+
+    (plot,) = (plot for plot in report.plots if plot.name == "heat-map")
+    assert "100 bytes read and 40 bytes written" in plot.alt
+    figure = _drawn(plot)
+    above = [axes for axes in figure.axes if axes.get_title() in ("read", "write")]
+    moved = []
+    for axes in above:
+        steps = axes.patches[0].get_data()
+        widths = steps.edges[1:] - steps.edges[:-1]
+        moved.append((steps.values * widths).sum())
+        assert steps.edges[-1] == 12.0
+    assert moved == [pytest.approx(100), pytest.approx(40)]
+
+
+def _drawn(plot: Any) -> Any:
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    figure = matplotlib.Figure(figsize=plot.size, layout="constrained")
+    plot.draw(figure)
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"job": 99}, "the dataset holds no log of job 99"),
+        ({"run": "elsewhere"}, "the dataset holds no log of run elsewhere"),
+        ({"top": "many"}, "top='many' is not a number above 0"),
+        ({"by": "name"}, "by='name' is neither time nor bytes"),
+    ],
+)
+def test_settings_of_the_page_that_mean_nothing_are_refused(opened, setting, message):
+    data = opened(log("r/u_a_id50-1", 50, 0, 10))
+    with pytest.raises(UsageError, match=message):
+        data.report("darshan.io", **setting)
+
+
+def test_of_many_jobs_the_page_lists_those_with_most_io(opened):
+    logs = [
+        log(
+            f"r/u_a_id{number}-1", number, 0, 10,
+            modules={"POSIX": (4, record("POSIX", X, READS=1, F_READ_TIME=number / 10))},
+        )
+        for number in (51, 52, 53)
+    ]  # fmt: skip
+    report = opened(*logs).report("darshan.io", top=2)
+
+    (jobs,) = (table for table in report.tables if table.name == "jobs")
+    assert jobs.data["job"].to_list() == [53, 52]
+    assert jobs.note == "2 of 3 jobs, those with the most time in I/O first."
+    assert report.title == "I/O of 3 jobs"
+    assert report.intro[-1].startswith("Pictures over time show job 53")
