@@ -88,7 +88,7 @@ def _title(jobs: pl.DataFrame) -> str:
     return f"I/O of job {first['job']}" + (f", {first['program']}" if first["program"] else "")
 
 
-def _facts(logs: pl.DataFrame) -> list[tuple[str, str]]:
+def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
     """What the job records say; of several values the first few."""
     library = pl.col("metadata").list.eval(
         pl.element().struct.field("value").filter(pl.element().struct.field("key") == "lib_ver")
@@ -107,7 +107,7 @@ def _facts(logs: pl.DataFrame) -> list[tuple[str, str]]:
         if found:
             more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
             facts.append((name, ", ".join(found[:SHOWN]) + more))
-    return facts
+    return tuple(facts)
 
 
 def _intro(jobs: pl.DataFrame) -> list[str]:

@@ -1,0 +1,143 @@
+"""Sums by job and file equal a plain count; and the page reads every sample that can be read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import harvest
+from harvest import record_type
+from harvest.model.frames import polars_schema
+from harvest_darshan import views
+from harvest_darshan.records import ALL, Job, Posix
+
+T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
+TYPES = {kind.name: kind for kind in map(record_type, ALL)}
+DATA = next(
+    (p / "shared/data" for p in Path(__file__).parents if (p / "shared/data").is_dir()), None
+)
+
+
+class Reader(dict):
+    """A dataset of rows given as mappings, by record type."""
+
+    def __init__(self, **rows: list[dict[str, Any]]):
+        super().__init__()
+        for cls in (Job, Posix):
+            kind = record_type(cls)
+            given = rows.get(cls.__name__.lower(), [])
+            self[kind.name] = pl.LazyFrame(given, schema=polars_schema(kind))
+
+    def __missing__(self, name: str) -> pl.LazyFrame:
+        return pl.LazyFrame(schema=polars_schema(TYPES[name]))
+
+
+def job(origin: str, number: int) -> dict[str, Any]:
+    """A process of 10 s."""
+    end = T0 + timedelta(seconds=10)
+    row = {"origin": origin, "uid": 1, "job_id": number, "pid": 1, "nprocs": 2, "exe": "a.out"}
+    lists = {"modules": [], "partial_modules": [], "unread_modules": []}
+    return row | lists | {"start_time": T0, "end_time": end, "run_time_s": 10.0}
+
+
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "job_id": st.sampled_from([50, 51]),
+            "log": st.sampled_from(["a", "b"]),
+            "record_id": st.sampled_from([7, 8]),
+            "rank": st.sampled_from([-1, 0, 1]),
+            "POSIX_READS": st.integers(0, 50),
+            "POSIX_SEQ_READS": st.integers(0, 50),
+            "POSIX_SIZE_READ_0_100": st.integers(0, 20),
+            "POSIX_SIZE_READ_100K_1M": st.integers(0, 20),
+            "POSIX_SIZE_READ_1M_4M": st.integers(0, 20),
+            "POSIX_BYTES_READ": st.integers(0, 1000),
+            "POSIX_MAX_BYTE_READ": st.integers(0, 1000),
+            "POSIX_F_READ_TIME": st.integers(0, 1000).map(lambda n: n / 1000),
+        }
+    ),
+    max_size=12,
+    unique_by=lambda r: (r["job_id"], r["log"], r["record_id"], r["rank"]),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(RECORDS)
+def test_requests_and_files_equal_a_plain_count(records):
+    # given two jobs of two logs each, whose records may be of single ranks or of all
+    logs = [(number, name) for number in (50, 51) for name in "ab"]
+    origins = {log: f"/runs/r/{log[0]}-{log[1]}.darshan" for log in logs}
+    rows = [
+        {k: v for k, v in record.items() if k != "log"}
+        | {"origin": origins[record["job_id"], record["log"]], "path": f"/f{record['record_id']}"}
+        for record in records
+    ]
+    data = Reader(job=[job(origins[log], log[0]) for log in logs], posix=rows)
+
+    found = views.requests(data).filter(pl.col("op") == "read").collect()
+    files = views.posix_files(data).collect()
+
+    assert found["job"].to_list() == [50, 51]
+    by_file: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        by_file[record["job_id"], record["record_id"]].append(record)
+    for row in found.iter_rows(named=True):
+        mine = [r for r in records if r["job_id"] == row["job"]]
+        assert row["requests"] == sum(r["POSIX_READS"] for r in mine)
+        assert row["small"] == sum(
+            r["POSIX_SIZE_READ_0_100"] + r["POSIX_SIZE_READ_100K_1M"] for r in mine
+        )
+        assert row["random"] == sum(r["POSIX_READS"] - r["POSIX_SEQ_READS"] for r in mine)
+        assert row["shared"] == sum(r["POSIX_READS"] for r in mine if r["rank"] < 0)
+        again = 0
+        for (number, _), some in by_file.items():
+            if number == row["job"]:
+                moved = sum(r["POSIX_BYTES_READ"] for r in some)
+                again += max(moved - max(r["POSIX_MAX_BYTE_READ"] for r in some) - 1, 0)
+        assert row["redundant_bytes"] == again
+        spent = sum(r["POSIX_F_READ_TIME"] for r in mine)
+        assert row["time_share"] == pytest.approx(spent / (2 * 2 * 10))
+    assert files.height == len(by_file)
+    for row in files.iter_rows(named=True):
+        some = by_file[row["job"], row["record_id"]]
+        single = [r["POSIX_BYTES_READ"] for r in some if r["rank"] >= 0]
+        spread = (max(single) - min(single)) / max(single) if single and max(single) else None
+        assert row["read_spread"] == spread
+        assert row["processes"] == len(single)
+        assert row["shared"] == any(r["rank"] < 0 for r in some)
+
+
+DIES_ELSEWHERE = (
+    "darshan/partial-dxt-with-pthread-id.darshan",
+    "darshan/apmpi",
+    "darshan/empty_log",
+    "mofka-dask/D2024-04-19_19:01:02_R6_W8",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", DIES_ELSEWHERE)
+def test_the_page_reads_what_other_tools_do_not(place, tmp_path):
+    """DXT with threads, AutoPerf alone, a log without records, the 33 logs of a Dask run."""
+    if DATA is None or not (DATA / place).exists():
+        pytest.skip(f"no real samples here: {place} is absent")
+    harvest.run(f"darshan:{DATA / place}", f"parquet:{tmp_path / 'out'}", workers=1)
+    data = harvest.open(tmp_path / "out")
+
+    report = data.report("darshan.io")
+
+    assert len(report.html()) > 10_000
+    tables = {table.name: table.rows for table in report.tables}
+    sizes = tables.get("sizes")
+    layers = {row["layer"]: row for row in tables["layers"].to_dicts()}
+    if sizes is not None and "MPI-IO" not in layers:
+        assert sizes["reads"].sum() + sizes["writes"].sum() == layers["POSIX"]["requests"]
+    assert sum(tables["use"]["files"]) == data.view("io.files").collect().height
