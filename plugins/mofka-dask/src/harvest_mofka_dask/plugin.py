@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harvest import CommandGroup, ReportSpec, SourceSpec, View, hookimpl
+from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
+
+from .rules import RULES
 
 harvest_api = 1
 
@@ -32,6 +34,7 @@ RUN_SETTING = "keep one run: its directory, or the directory's name"
 
 RECORDED = ("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.graph_task")
 TRACED = ("darshan.dxt_segment",)
+COUNTED = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
 
 
 @hookimpl
@@ -61,6 +64,21 @@ def _run_views() -> list[View]:
             settings={"run": RUN_SETTING},
         ),
         View(
+            name="dask.prefixes",
+            doc="One row per kind of task and run: executions, their time, failures and I/O.",
+            build="harvest_mofka_dask.views.kinds:prefixes",
+            requires=("dask.task_transition", "dask.worker_transition"),
+            settings={"run": RUN_SETTING},
+        ),
+        View(
+            name="dask.indicators",
+            doc="One row per run: how well it used its threads, and what cost time: work for few, "
+            "imbalance, short tasks, transfers, memory, failures, I/O.",
+            build="harvest_mofka_dask.views.indicators:indicators",
+            requires=joined,
+            settings={"run": RUN_SETTING},
+        ),
+        View(
             name="dask.run_summary",
             doc="One row per run: times, counts, bytes moved, nodes, and what its record lacks.",
             build="harvest_mofka_dask.views.summary:run_summary",
@@ -75,9 +93,9 @@ def _io_views() -> list[View]:
         View(
             name="dask.task_io",
             doc="What each task read and wrote, by worker, thread, file, module and op: Darshan's "
-            "traced operations tied to tasks.",
+            "traced operations tied to tasks, and what is counted beyond them.",
             build="harvest_mofka_dask.io.views:task_io",
-            requires=TRACED,
+            requires=(*TRACED, *COUNTED),
             settings={"run": RUN_SETTING},
         ),
         View(
@@ -127,6 +145,12 @@ def harvest_reports() -> list[ReportSpec]:
             },
         )
     ]
+
+
+@hookimpl
+def harvest_rules() -> tuple[Rule, ...]:
+    """Where a run's time went, and what puts its record or results in doubt."""
+    return RULES
 
 
 @hookimpl

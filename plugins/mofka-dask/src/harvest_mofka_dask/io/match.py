@@ -38,6 +38,8 @@ class Correlation:
         sorted by run, worker, thread.
     tasks: run, key, worker, of all tasks executed on a tied worker; a task's row is its number.
     workers: run and worker, of all workers that any record names.
+    captured: run, worker, host and pid of those that recorded their process.
+    runs: the run directories of the dataset (column run).
     operations: the trace of the chosen runs, lazily.
     """
 
@@ -45,6 +47,8 @@ class Correlation:
     tied: pl.DataFrame
     tasks: pl.DataFrame
     workers: pl.DataFrame
+    captured: pl.DataFrame
+    runs: pl.DataFrame
     operations: pl.LazyFrame
     _lanes: Lanes
     _owners: pl.Series
@@ -150,13 +154,14 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     )
     operations = trace(dataset)
     threads = processes_of(operations)
-    logs = runs_of_logs(threads, _runs(dataset))
+    runs, captured = _runs(dataset), _known(dataset, run)
+    logs = runs_of_logs(threads, runs)
     if run is not None:
         wanted = str(run).rstrip("/")
         logs = logs.filter((pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}"))
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
     threads = threads.join(logs, on="origin")
-    tied = ties(threads, _thread_spans(frames["dask.task_transition"]), _known(dataset, run))
+    tied = ties(threads, _thread_spans(frames["dask.task_transition"]), captured)
     # windows of tied workers only: they may be a small part of a long record
     homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
     found = windows_of(frames, homes)
@@ -174,6 +179,8 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
             homes["worker"].gather(tasks["home"]).alias("worker"),
         ),
         workers,
+        captured,
+        runs,
         operations,
         Lanes.of(_lane_windows(found.frame, lanes)),
         found.frame["task"],

@@ -14,7 +14,7 @@ import polars as pl
 
 from ..frames import host_of, run_of
 
-__all__ = ["TRACE", "processes_of", "runs_of_logs", "ties", "trace"]
+__all__ = ["TRACE", "processes_of", "runs_of_logs", "same_host", "ties", "trace"]
 
 SEGMENTS = "darshan.dxt_segment"
 
@@ -142,16 +142,19 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.D
     )
 
 
+def same_host(name: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Whether two names are of one host, be one of them short; also where the first is null."""
+    short, theirs = (each.str.extract(r"^([^.]*)") for each in (name, other))
+    return short.is_null() | (short == theirs)
+
+
 def _possible(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """Pairs of thread and worker that process ids do not rule out, with by_pid."""
-    # a host may go by its short name in one of the records
-    short = pl.col("hostname").str.extract(r"^([^.]*)")
-    theirs = pl.col("host").str.extract(r"^([^.]*)")
     numbered = found.with_row_index("pair")
     same = (
         numbered.select("pair", "run", "pid", "hostname", "worker")
         .join(known.rename({"worker": "owner"}), on=["run", "pid"])
-        .filter(short.is_null() | (short == theirs))
+        .filter(same_host(pl.col("hostname"), pl.col("host")))
         .group_by("pair")
         .agg(owned=(pl.col("owner") == pl.col("worker")).any())
     )

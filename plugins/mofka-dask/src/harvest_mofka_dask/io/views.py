@@ -9,12 +9,13 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from ..frames import host_of
+from .counted import counted_io
 from .match import Correlation, correlate
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["task_io", "task_io_coverage", "task_io_totals", "workers_processes"]
+__all__ = ["once", "task_io", "task_io_coverage", "task_io_totals", "workers_processes"]
 
 _TIME = pl.Datetime("us", "UTC")
 
@@ -36,6 +37,8 @@ TASK_IO: dict[str, pl.DataType] = {
     "by_elimination": pl.Int64(),
     "record_id": pl.UInt64(),
     "log": pl.String(),
+    "how": pl.String(),
+    "beside": pl.String(),
 }
 
 COVERAGE: dict[str, pl.DataType] = {
@@ -82,28 +85,53 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """What each task read and wrote: one row per task, thread, file, module and op.
 
     Every traced operation (``darshan.dxt_segment``) on a thread that ran tasks is in exactly one
-    row, so that counts and bytes add up to those of the trace.  See ``io.match`` for how
-    the task is found.
+    row whose ``how`` is traced, so that their counts and bytes add up to those of the trace.  See
+    ``io.match`` for how the task is found.  What the processes of workers did beyond that, by
+    Darshan's counters, is in the rows that are counted; see ``io.counted``.
 
     run: keeps one run (its directory, or the directory's name).
 
     Columns:
 
     - run, key: the task; key is null for operations on a task's thread at a time at which no
-      window of the worker is known;
-    - worker, thread, pid, host: where it ran; host as Darshan names it;
-    - file, module (DXT_POSIX or DXT_MPIIO; an MPI-IO operation is often traced in both),
-      op (read or write);
+      window of the worker is known, and for what is counted where not one task alone ran in the
+      process from the first operation on the file to the last;
+    - worker, thread, pid, host: where it ran; host as Darshan names it; thread is null for what is
+      counted;
+    - file, module (DXT_POSIX or DXT_MPIIO; an MPI-IO operation is often traced in both; POSIX,
+      MPI-IO or STDIO of what is counted), op (read or write);
     - count, bytes, seconds: number of operations, their bytes, and the time spent in them, summed
-      over the operations;
+      over the operations; of what is counted, that which is not traced: bytes are below 0 where
+      traced operations asked for more than they got;
     - first_time, last_time: start of the first and end of the last;
     - by_elimination: how many of them were found among tasks whose thread is not known;
-    - record_id: Darshan's id of the file; log: the log that holds the trace.
+    - record_id: Darshan's id of the file; log: the log that holds the trace;
+    - how: traced or counted;
+    - beside: of what is counted where the task is not known: the kind of the only tasks that ran in
+      the process from the first operation on the file to the last.  Either they did it, or the
+      process before or after them.
     """
-    return deferred(lambda: _task_io(correlate(dataset, run)), TASK_IO)
+
+    def compute() -> pl.DataFrame:
+        known = correlate(dataset, run)
+        counted = counted_io(dataset, known, run).with_columns(
+            thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
+        )
+        return pl.concat([_traced(known), counted.select(list(TASK_IO))])
+
+    return deferred(compute, TASK_IO)
 
 
-def _task_io(known: Correlation) -> pl.DataFrame:
+def once(operations: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows of ``dask.task_io`` without those that speak of the same bytes as others.
+
+    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    """
+    posix = (pl.col("module") == "DXT_POSIX").any().over("log", "record_id")
+    return operations.filter((pl.col("module") != "DXT_MPIIO") | ~posix)
+
+
+def _traced(known: Correlation) -> pl.DataFrame:
     totals = known.totals(["task", "slot", "record_id", "module", "op"])
     logs = known.tied.select("origin").unique().sort("origin").with_row_index("log")
     files = known.files().join(logs, on="origin")
@@ -127,6 +155,8 @@ def _task_io(known: Correlation) -> pl.DataFrame:
         *("module", "op", "count", "bytes", "seconds", "first_time", "last_time"),
         *("by_elimination", "record_id"),
         known.tied["origin"].gather(totals["slot"]).alias("log"),
+        how=pl.lit("traced"),
+        beside=pl.lit(None, pl.String),
     )
 
 
@@ -233,8 +263,7 @@ def _totals(known: Correlation) -> pl.DataFrame:
         pl.col("task").is_not_null()
     )
     log = known.tied["origin"].gather(found["slot"]).alias("log")
-    posix = pl.col("module") == "DXT_POSIX"
-    counted = found.with_columns(log).filter(posix | ~posix.any().over("log", "record_id"))
+    counted = once(found.with_columns(log).lazy()).collect()
 
     def moved(op: str) -> pl.Expr:
         return pl.col("bytes").filter(pl.col("op") == op).sum()

@@ -1,0 +1,357 @@
+"""What Darshan counted but did not trace, and the task that did it where that is certain.
+
+DXT traces what goes through POSIX and MPI-IO, and stops when its memory is used up; buffered I/O
+(STDIO) it never traces.  Counters have all of it: per file bytes, operations, time, and when the
+first operation began and the last one ended.  What is left when the trace is taken from them is a
+task's where the process executed that task, and no other, from the first operation to the last.
+
+Workers also use files for a task before they execute it, as when its arguments open one.  So where
+tasks of one kind alone ran in the process meanwhile, that kind is named, and no task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import polars as pl
+
+from ..frames import load
+from ..views.executions import EXECUTION_TYPES, executions
+from .ties import runs_of_logs, same_host, trace
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+    from .match import Correlation
+
+__all__ = ["COUNTER_TYPES", "counted_io", "untraced"]
+
+JOB: Final = "darshan.job"
+OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
+SKEW: Final = pl.duration(seconds=2)
+"""By how much the times may be off that the scheduler has of an execution."""
+FOREVER: Final = pl.lit(2**62, pl.Int64)
+
+
+@attrs.frozen
+class Module:
+    """A module with counters: its record type, its name, how its counters begin, and its calls."""
+
+    type: str
+    name: str
+    prefix: str
+    calls: tuple[str, ...] = ("",)
+
+
+MODULES: Final = (
+    Module("darshan.posix", "POSIX", "POSIX"),
+    Module("darshan.mpiio", "MPI-IO", "MPIIO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),
+    Module("darshan.stdio", "STDIO", "STDIO"),
+)
+COUNTER_TYPES: Final = tuple(module.type for module in MODULES)
+
+FILE: Final = ["origin", "record_id"]
+UNTRACED: Final[dict[str, pl.DataType]] = {
+    "origin": pl.String(),
+    "record_id": pl.UInt64(),
+    "rank": pl.Int64(),
+    "module": pl.String(),
+    "op": pl.String(),
+    "path": pl.String(),
+    "count": pl.Int64(),
+    "bytes": pl.Int64(),
+    "nanoseconds": pl.Int64(),
+    "first": pl.Int64(),
+    "last": pl.Int64(),
+}
+
+
+def untraced(dataset: DatasetReader) -> pl.DataFrame:
+    """What is counted and not traced: one row per log, file, module and op, where there is any.
+
+    Bytes add up to those counted minus those traced, as ``io.processes`` has them: they are
+    below 0 where traced operations asked for more than they got.
+
+    Columns: origin, record_id, path; rank: of the process, -1 where several used the file; module:
+    POSIX, MPI-IO or STDIO; op; count, bytes, nanoseconds; first, last: from when until when the
+    process used the file in this way, in microseconds of the epoch, null where that is not known.
+    """
+    if JOB not in dataset:
+        return pl.DataFrame(schema=UNTRACED)
+    jobs = dataset[JOB].select(
+        pl.col("origin").cast(pl.String), begun=pl.col("start_time").dt.epoch("us")
+    )
+    rest = pl.col("counted_count").fill_null(0) - pl.col("traced_count").fill_null(0)
+    spent = pl.col("counted_ns").fill_null(0) - pl.col("traced_ns").fill_null(0)
+    return (
+        _counted(dataset)
+        .join(_traced(dataset), on=[*FILE, "op", "traceable"], how="full", coalesce=True)
+        .with_columns(
+            count=rest.clip(lower_bound=0),
+            bytes=pl.col("counted_bytes").fill_null(0) - pl.col("traced_bytes").fill_null(0),
+            nanoseconds=pl.when(rest > 0).then(spent.clip(lower_bound=0)).otherwise(0),
+        )
+        .filter((pl.col("count") > 0) | (pl.col("bytes") != 0))
+        .join(jobs, on="origin", how="left")
+        .select(
+            *FILE,
+            pl.coalesce("rank", "traced_rank").alias("rank"),
+            pl.coalesce("module", "traced_module").alias("module"),
+            "op",
+            pl.coalesce("path", "traced_path").alias("path"),
+            *("count", "bytes", "nanoseconds"),
+            *(
+                (pl.col("begun") + (pl.col(name) * 1e6).round(0).cast(pl.Int64)).alias(name)
+                for name in ("first", "last")
+            ),
+        )
+        .sort(*FILE, "module", "op")
+        .collect(engine="streaming")
+    )
+
+
+def _counted(dataset: DatasetReader) -> pl.LazyFrame:
+    """Counters by log, file, module and op; MPI-IO only of files that POSIX does not count."""
+    found = {m.type: _module(dataset, m) for m in MODULES if m.type in dataset}
+    if "darshan.posix" in found and "darshan.mpiio" in found:
+        below = found["darshan.posix"].select(FILE).unique()
+        found["darshan.mpiio"] = found["darshan.mpiio"].join(below, on=FILE, how="anti")
+    empty = {
+        **{name: UNTRACED[name] for name in (*FILE, "module", "op", "path", "rank")},
+        "traceable": pl.Boolean(),
+        **dict.fromkeys(("counted_count", "counted_bytes", "counted_ns"), pl.Int64()),
+        **dict.fromkeys(("first", "last"), pl.Float64()),
+    }
+    return pl.concat([pl.LazyFrame(schema=empty), *found.values()])
+
+
+def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
+    frame = dataset[module.type].with_columns(pl.col("origin").cast(pl.String))
+
+    def counters(op: str, verb: str, done: str) -> pl.LazyFrame:
+        timed = f"{module.prefix}_F_{op.upper()}"
+        start, end = pl.col(f"{timed}_START_TIMESTAMP"), pl.col(f"{timed}_END_TIMESTAMP")
+        known = ((start > 0) & (end >= start)).fill_null(value=False)
+        return frame.select(
+            *(*FILE, "rank", "path"),
+            count=pl.sum_horizontal(f"{module.prefix}_{call}{verb}" for call in module.calls),
+            bytes=pl.col(f"{module.prefix}_BYTES_{done}").fill_null(0),
+            ns=(pl.col(f"{timed}_TIME").fill_null(0) * 1e9).round(0).cast(pl.Int64),
+            first=pl.when(known).then(start),
+            last=pl.when(known).then(end),
+        ).select(pl.all(), op=pl.lit(op))
+
+    used = (pl.col("count") > 0) | (pl.col("bytes") != 0)
+    certain = pl.col("first").is_not_null().all()
+    return (
+        pl.concat([counters(*op) for op in OPS])
+        .filter(used)
+        .group_by(*FILE, "op")
+        .agg(
+            path=pl.col("path").max(),
+            rank=_one_rank(),
+            counted_count=pl.col("count").sum().cast(pl.Int64),
+            counted_bytes=pl.col("bytes").sum(),
+            counted_ns=pl.col("ns").sum(),
+            first=pl.when(certain).then(pl.col("first").min()),
+            last=pl.when(certain).then(pl.col("last").max()),
+        )
+        .select(
+            *FILE,
+            module=pl.lit(module.name),
+            op="op",
+            path="path",
+            rank="rank",
+            traceable=pl.lit(module.name != "STDIO"),
+            counted_count="counted_count",
+            counted_bytes="counted_bytes",
+            counted_ns="counted_ns",
+            first="first",
+            last="last",
+        )
+    )
+
+
+def _one_rank() -> pl.Expr:
+    """The rank of all rows, or -1."""
+    rank = pl.col("rank")
+    return pl.when(rank.n_unique() == 1).then(rank.first()).otherwise(-1).cast(pl.Int64)
+
+
+def _traced(dataset: DatasetReader) -> pl.LazyFrame:
+    """The trace by log, file and op; through MPI-IO only what is not there through POSIX."""
+    lower = pl.col("module") == "DXT_POSIX"
+    return (
+        trace(dataset)
+        .with_columns(pl.col("origin").cast(pl.String))
+        .group_by(*FILE, "op", "module")
+        .agg(
+            traced_path=pl.col("path").max(),
+            traced_rank=_one_rank(),
+            traced_count=pl.len().cast(pl.Int64),
+            traced_bytes=pl.col("length").sum(),
+            traced_ns=((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64).sum(),
+        )
+        .filter(lower | ~lower.any().over(FILE))
+        .with_columns(
+            traceable=pl.lit(value=True),
+            traced_module=pl.when(lower).then(pl.lit("POSIX")).otherwise(pl.lit("MPI-IO")),
+        )
+        .drop("module")
+    )
+
+
+def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+    """The untraced I/O of processes that are workers, with the task that did it.
+
+    Columns: run, key (null: not known), worker (null: a process of several), pid, host, file,
+    module, op, count, bytes, seconds, first_time, last_time, record_id, log, beside (the kind of
+    task that alone ran meanwhile, where the task is not known).
+    """
+    rest = untraced(dataset)
+    processes = _processes(dataset, known, run)
+    mine = (
+        rest.join(processes, on=["origin", "rank"])
+        .with_row_index("place")
+        .with_columns(pl.col("place").cast(pl.Int64))
+    )
+    ran = _executed(dataset, processes, run)
+    owned = _owners(mine.select("place", "process", "first", "last"), ran)
+    moment = pl.from_epoch(pl.col("first", "last"), "us").dt.replace_time_zone("UTC")
+    return (
+        mine.join(owned, on="place", how="left", maintain_order="left")
+        .with_columns(moment.name.suffix("_time"))
+        .select(
+            "run",
+            "key",
+            pl.coalesce("owner", "worker").alias("worker"),
+            *("pid", "host"),
+            pl.col("path").alias("file"),
+            *("module", "op", "count", "bytes"),
+            (pl.col("nanoseconds") / 1e9).round(9).alias("seconds"),
+            *("first_time", "last_time", "record_id"),
+            pl.col("origin").alias("log"),
+            "beside",
+        )
+        .sort("run", "key", "log", "file", "module", "op", "record_id", nulls_last=True)
+    )
+
+
+def _processes(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+    """Processes that are workers: origin, rank, process (a number), run, host, pid, worker, homes.
+
+    homes: all workers that they are; worker: the one, null where there are several.
+    """
+    by_thread = known.tied.select("origin", "rank", "run", "worker", host="hostname", pid="pid")
+    by_pid = _by_process_id(dataset, known)
+    return (
+        pl.concat([by_thread, by_pid])
+        .group_by("origin", "rank")
+        .agg(
+            pl.col("run", "host", "pid").drop_nulls().min(),
+            homes=pl.col("worker").unique().sort(),
+        )
+        .sort("origin", "rank")
+        .with_columns(
+            worker=pl.when(pl.col("homes").list.len() == 1).then(pl.col("homes").list.first()),
+            process=pl.int_range(pl.len(), dtype=pl.Int64),
+        )
+    )
+
+
+def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
+    """Logs of captured workers, which recorded host and process id: also those without a trace."""
+    logs = (
+        dataset[JOB]
+        .filter(pl.col("pid").is_not_null())
+        .select(pl.col("origin").cast(pl.String), "pid", "hostname")
+        .collect()
+    )
+    runs = runs_of_logs(logs, known.runs)
+    return (
+        logs.join(runs, on="origin")
+        .join(known.captured, on=["run", "pid"])
+        .filter(same_host(pl.col("hostname"), pl.col("host")))
+        .select("origin", pl.lit(0, pl.Int64).alias("rank"), "run", "worker", "host", "pid")
+    )
+
+
+def _executed(dataset: DatasetReader, processes: pl.DataFrame, run: str | None) -> pl.DataFrame:
+    """Executions in these processes: process, key, prefix, owner (worker), start, end, sure.
+
+    sure: whether the worker itself recorded when it executed the task.  Where it did not, the
+    scheduler's times are widened by what they may be off.
+    """
+    homes = processes.select("process", "run", owner="homes").explode("owner")
+    found = executions(load(dataset, EXECUTION_TYPES, run=run)).join(
+        homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"]
+    )
+    sure = pl.col("by_worker")
+    start = pl.when(sure).then("start").otherwise(pl.col("start") - SKEW)
+    end = pl.when(sure).then("end").otherwise(pl.col("end") + SKEW)
+    return found.select(
+        *("process", "key", "prefix"),
+        owner="worker",
+        start=start.dt.epoch("us"),
+        end=end.dt.epoch("us").fill_null(FOREVER),
+        sure=sure,
+    ).collect()
+
+
+def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Intervals with ``ran``: how many executions of the same ``by`` overlap them, ends included.
+
+    ``row``: the number of the execution, where it is one; that of the longest of several.
+    """
+    order = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(by)
+    longest = pl.col("end") == pl.col("end").cum_max().over(by)
+    begun = (
+        ran.sort("start", "end")
+        .with_columns(
+            begun=order,
+            # of those begun, the one that ends last: where one alone overlaps, it is that one
+            row=pl.when(longest).then("row").forward_fill().over(by),
+        )
+        .select(*by, "start", "begun", "row")
+    )
+    over = ran.sort("end").with_columns(over=order).select(*by, "end", "over")
+    return (
+        intervals.sort("last")
+        .join_asof(begun, left_on="last", right_on="start", by=by, strategy="backward",
+                   check_sortedness=False)
+        .sort("first")
+        .join_asof(over, left_on="first", right_on="end", by=by, strategy="backward",
+                   allow_exact_matches=False, check_sortedness=False)
+        .with_columns(ran=pl.col("begun").fill_null(0) - pl.col("over").fill_null(0))
+        .drop("begun", "over", "start", "end", strict=False)
+    )  # fmt: skip
+
+
+def _owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
+    """Who used the file in an interval: place, key, owner, beside.
+
+    key, owner: the task that alone ran in the process throughout, and its worker; beside: the kind
+    of all tasks that ran in the process meanwhile, where it is one and key is null.
+
+    intervals: place, process, first, last; ran: of ``_executed``.
+    """
+    timed = intervals.filter(pl.col("first").is_not_null())
+    numbered = ran.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    overlaps = _overlaps(timed, numbered, ["process"])
+    alone = (
+        overlaps.filter(pl.col("ran") == 1)
+        .join(numbered.drop("process"), on="row")
+        .filter("sure", pl.col("start") <= pl.col("first"), pl.col("end") >= pl.col("last"))
+        .select("place", "key", "owner")
+    )
+    kinds = numbered.select("process", "prefix").unique()
+    of_one_kind = (
+        _overlaps(timed.join(kinds, on="process"), numbered, ["process", "prefix"])
+        .filter(pl.col("ran") > 0)
+        .join(overlaps.select("place", all="ran"), on="place")
+        .filter(pl.col("ran") == pl.col("all"))
+        .join(alone, on="place", how="anti")
+        .select("place", beside="prefix")
+    )
+    return alone.join(of_one_kind, on="place", how="full", coalesce=True)

@@ -1,0 +1,39 @@
+"""What the processes of each Dask run read and wrote, by Darshan's counters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from harvest import UsageError
+
+from ..views.runs import choose_runs
+from .ties import runs_of_logs
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["processes"]
+
+PROCESSES: Final = "io.processes"
+
+
+def processes(data: DatasetReader) -> pl.DataFrame | None:
+    """Rows of ``io.processes``, ``run`` being the Dask run; None where there are none.
+
+    A log belongs to the run in whose directory it lies; where there is one run only, to that.
+    """
+    if "darshan.job" not in data:
+        return None
+    try:
+        found = data.view(PROCESSES).collect()
+    except UsageError:  # the plugin that reads Darshan's logs is not installed or is disabled
+        return None
+    runs = choose_runs(data, None)
+    if len(runs) == 1:
+        found = found.with_columns(run=pl.lit(runs[0]))
+    else:
+        logs = runs_of_logs(found.select(origin="log"), pl.DataFrame({"run": runs}))
+        found = found.drop("run").join(logs, left_on="log", right_on="origin", how="left")
+    return found if found.height else None

@@ -1,0 +1,370 @@
+"""The view ``dask.indicators``: the numbers by which a run is judged, one row per run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest.toolkit.deferred import deferred
+
+from ..frames import DASK_TYPES, Frames, known_sum, load
+from ..io.processes import processes
+from .executions import executions
+from .kinds import io_by_task, kinds_of
+from .log_signs import log_signs
+from .memory import memory_use
+from .occupancy import at_once
+from .pairs import pairs_of
+from .workers import worker_frame
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["indicators"]
+
+_TIME = pl.Datetime("us", "UTC")
+
+INDICATORS: dict[str, pl.DataType] = {
+    "run": pl.String(),
+    # time of threads
+    "workers": pl.Int64(),
+    "threads": pl.Int64(),
+    "first_start": _TIME,
+    "span_s": pl.Float64(),
+    "thread_s": pl.Float64(),
+    "busy_s": pl.Float64(),
+    "used_share": pl.Float64(),
+    "peak_threads": pl.Int64(),
+    "few_threads": pl.Int64(),
+    "serial_s": pl.Float64(),
+    "tail_s": pl.Float64(),
+    "last_prefix": pl.String(),
+    "gaps_s": pl.Float64(),
+    "longest_gap_s": pl.Float64(),
+    "longest_gap_start": _TIME,
+    # workers
+    "busiest_worker": pl.String(),
+    "busiest_s": pl.Float64(),
+    "mean_worker_s": pl.Float64(),
+    "imbalance_s": pl.Float64(),
+    "idle_workers": pl.Int64(),
+    "registered_workers": pl.Int64(),
+    "silent_workers": pl.Int64(),
+    "silent_worker": pl.String(),
+    "silent_executed": pl.Int64(),
+    "lost_workers": pl.Int64(),
+    "lost_worker": pl.String(),
+    # tasks
+    "executions": pl.Int64(),
+    "unended": pl.Int64(),
+    "median_s": pl.Float64(),
+    "commonest_prefix": pl.String(),
+    "commonest_executions": pl.Int64(),
+    "commonest_median_s": pl.Float64(),
+    "failed": pl.Int64(),
+    "failed_prefix": pl.String(),
+    "failed_prefix_failed": pl.Int64(),
+    "failed_error": pl.String(),
+    "repeated": pl.Int64(),
+    "repeated_s": pl.Float64(),
+    # transfers
+    "movements": pl.Int64(),
+    "moved_bytes": pl.Int64(),
+    "moving_s": pl.Float64(),
+    "largest_source": pl.String(),
+    "largest_target": pl.String(),
+    "largest_bytes": pl.Int64(),
+    # memory
+    "memory_peak_share": pl.Float64(),
+    "memory_peak_worker": pl.String(),
+    "spilled_bytes": pl.Int64(),
+    "spilling_workers": pl.Int64(),
+    "pauses": pl.Int64(),
+    "memory_restarts": pl.Int64(),
+    "unmanaged_warnings": pl.Int64(),
+    # interpreter
+    "gc_warnings": pl.Int64(),
+    "gc_worst_percent": pl.Float64(),
+    "loop_warnings": pl.Int64(),
+    "loop_s": pl.Float64(),
+    "loop_worst_s": pl.Float64(),
+    # files
+    "counted_bytes": pl.Int64(),
+    "traced_bytes": pl.Int64(),
+    "task_bytes": pl.Int64(),
+    "beside_bytes": pl.Int64(),
+    "unknown_bytes": pl.Int64(),
+    "unknown_share": pl.Float64(),
+    "io_s": pl.Float64(),
+    "io_prefix": pl.String(),
+    "io_prefix_bytes": pl.Int64(),
+    "io_prefix_s": pl.Float64(),
+    "io_prefix_beside_bytes": pl.Int64(),
+    "io_prefix_busy_s": pl.Float64(),
+    "io_prefix_share": pl.Float64(),
+}
+
+
+def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """One row per run: how well it used what it had, and what went wrong.
+
+    Executions, their times and kinds are those of ``dask.prefixes``, workers those of
+    ``dask.workers``, bytes of files those of ``io.processes`` and ``dask.task_io``.  What is not
+    recorded is null.
+
+    run: keeps one run (its directory, or the directory's name).
+
+    Columns:
+
+    - run;
+    - workers, threads: those that registered or executed tasks, and their threads: as recorded,
+      else as many as were seen to run tasks;
+    - first_start, span_s: from the first execution to the end of the last;
+    - thread_s: time of threads in that span, while their workers were there; busy_s: time of
+      executions; used_share: busy_s / thread_s;
+    - peak_threads: most executions at the same time; few_threads: a tenth of the threads, at least
+      one; serial_s: time with executions, but not more than these; tail_s: from the last moment
+      with more until the end; last_prefix: the kind of task that ended last;
+    - gaps_s: time within the span without any execution; longest_gap_s, longest_gap_start;
+    - busiest_worker, busiest_s, mean_worker_s: time of executions per thread, of the busiest
+      worker and of the mean; imbalance_s: the difference, the most that the run could be shorter
+      if this worker's work were spread; idle_workers: workers known to have executed nothing;
+    - registered_workers, silent_workers, silent_worker: workers that registered but reported
+      nothing, and the first of them; silent_executed: executions there, by the scheduler's record,
+      null where that is missing; lost_workers, lost_worker: workers that died, or whose record
+      stops, before the last execution ended, and the first that is named;
+    - executions, unended, median_s; commonest_prefix, commonest_executions, commonest_median_s:
+      of the kind with most executions;
+    - failed: executions that failed; failed_prefix, failed_prefix_failed, failed_error: of the kind
+      with most of them; repeated, repeated_s: executions of tasks beyond the first, and the time
+      of all but the last;
+    - movements, moved_bytes, moving_s: between workers and to clients; largest_source,
+      largest_target, largest_bytes: of the pair that moved most;
+    - memory_peak_share, memory_peak_worker: of the worker that came closest to its limit, where
+      captures sampled it; spilled_bytes, spilling_workers: written to disk for want of memory;
+    - pauses, memory_restarts, unmanaged_warnings: as logs have them: how often a worker took no
+      more tasks for want of memory, was ended for that, or held much that Dask does not manage;
+    - gc_warnings, gc_worst_percent: warnings of garbage collection, and the largest share of CPU
+      time in them; loop_warnings, loop_s, loop_worst_s: spells in which an event loop did not
+      respond;
+    - counted_bytes, traced_bytes: read and written by all processes, by Darshan's counters, and
+      asked for in traced operations; task_bytes: in known tasks; beside_bytes: in no known task,
+      but while tasks of one kind alone ran in the process; unknown_bytes: the rest of what is
+      counted; unknown_share: of all that is;
+    - io_s: time in I/O of tasks, and beside tasks of one kind; io_prefix, io_prefix_s,
+      io_prefix_bytes: the kind with most of it, and what it read and wrote; io_prefix_beside_bytes:
+      how much of that is beside them; io_prefix_busy_s: the time of its executions;
+      io_prefix_share: how much of that is I/O.
+    """
+    return deferred(lambda: _indicators(dataset, run), INDICATORS)
+
+
+def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
+    found = executions(frames).collect()
+    io = io_by_task(dataset, run)
+    kinds = kinds_of(found, frames, io)
+    workers = _with_threads(worker_frame(frames)).collect()
+    spans = at_once(found.lazy(), _threads(workers).lazy()).collect()
+    pieces = [
+        _threads(workers),
+        spans,
+        _time_of_threads(workers, spans),
+        _balance(workers),
+        _executed(found),
+        _kinds(kinds),
+        _failures(kinds),
+        _io_of_kinds(kinds),
+        _moved(frames),
+        memory_use(frames).collect(),
+        log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
+        _silent(workers, spans),
+        _files(processes(dataset), io),
+    ]
+    row = pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
+    for piece in pieces:
+        row = row.join(piece, on="run", how="left")
+    return (
+        row.with_columns(
+            lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
+            unknown_bytes=pl.col("counted_bytes")
+            - pl.col("task_bytes").fill_null(0)
+            - pl.col("beside_bytes").fill_null(0),
+            used_share=pl.when(pl.col("thread_s") > 0).then(pl.col("busy_s") / pl.col("thread_s")),
+        )
+        .with_columns(
+            unknown_share=pl.when(pl.col("counted_bytes") > 0).then(
+                pl.col("unknown_bytes") / pl.col("counted_bytes")
+            )
+        )
+        .sort("run")
+        .select(list(INDICATORS))
+    )
+
+
+def _with_threads(workers: pl.LazyFrame) -> pl.LazyFrame:
+    """Workers that took part, with ``own``: how many threads each has."""
+    took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
+    return workers.filter(took_part).with_columns(
+        own=pl.coalesce("nthreads", pl.col("threads").list.len().cast(pl.Int64))
+    )
+
+
+def _threads(workers: pl.DataFrame) -> pl.DataFrame:
+    return workers.group_by("run").agg(workers=pl.len().cast(pl.Int64), threads=known_sum("own"))
+
+
+def _time_of_threads(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """run, thread_s: the time of all threads within the span of executions."""
+    came = pl.max_horizontal("registered_time", "first_start")
+    left = pl.when(pl.col("removed_time").is_not_null()).then(
+        pl.min_horizontal(pl.max_horizontal("removed_time", "last_report"), "last_end")
+    )
+    there = (pl.coalesce(left, "last_end") - came).dt.total_microseconds().clip(lower_bound=0)
+    return (
+        workers.join(spans.select("run", "first_start", "last_end"), on="run")
+        .group_by("run")
+        .agg(thread_s=(there * pl.col("own")).sum() / 1e6)
+    )
+
+
+def _balance(workers: pl.DataFrame) -> pl.DataFrame:
+    each = workers.filter(pl.col("busy_s").is_not_null()).with_columns(
+        each=pl.col("busy_s") / pl.max_horizontal("own", 1)
+    )
+    return (
+        each.sort("each", "worker", descending=[True, False])
+        .group_by("run", maintain_order=True)
+        .agg(
+            busiest_worker=pl.col("worker").first(),
+            busiest_s=pl.col("each").first(),
+            mean_worker_s=pl.col("each").mean(),
+            idle_workers=(pl.col("executed") == 0).sum().cast(pl.Int64),
+        )
+        .with_columns(imbalance_s=pl.col("busiest_s") - pl.col("mean_worker_s"))
+    )
+
+
+def _executed(found: pl.DataFrame) -> pl.DataFrame:
+    ended = pl.col("prefix").filter(pl.col("end").is_not_null())
+    return (
+        found.sort("end", "key", nulls_last=True)
+        .group_by("run", maintain_order=True)
+        .agg(
+            executions=pl.len().cast(pl.Int64),
+            unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
+            busy_s=known_sum("seconds"),
+            median_s=pl.col("seconds").median(),
+            last_prefix=ended.last(),
+        )
+    )
+
+
+def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
+    ordered = kinds.sort("executions", "prefix", descending=[True, False])
+    return ordered.group_by("run", maintain_order=True).agg(
+        commonest_prefix=pl.col("prefix").first(),
+        commonest_executions=pl.col("executions").first(),
+        commonest_median_s=pl.col("median_s").first(),
+        failed=pl.col("failed").sum(),
+        repeated=pl.col("repeated").sum(),
+        repeated_s=pl.col("repeated_s").sum(),
+    )
+
+
+def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
+    """Of the kind with most failures: prefix, how many, and what they raised."""
+    ordered = kinds.filter(pl.col("failed") > 0).sort("failed", "prefix", descending=[True, False])
+    return ordered.group_by("run", maintain_order=True).agg(
+        failed_prefix=pl.col("prefix").first(),
+        failed_prefix_failed=pl.col("failed").first(),
+        failed_error=pl.col("error").first(),
+    )
+
+
+def _io_of_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
+    """Of the kind that spent most in I/O: prefix, bytes, time."""
+    spent = pl.col("io_s") + pl.col("io_beside_s")
+    moved = pl.sum_horizontal("io_read_bytes", "io_write_bytes", "io_beside_bytes")
+    ordered = (
+        kinds.filter(pl.col("io_s").is_not_null())
+        .with_columns(spent=spent, moved=moved)
+        .sort("spent", "prefix", descending=[True, False])
+    )
+    return (
+        ordered.group_by("run", maintain_order=True)
+        .agg(
+            io_s=pl.col("spent").sum(),
+            beside_bytes=pl.col("io_beside_bytes").sum(),
+            io_prefix=pl.col("prefix").first(),
+            io_prefix_bytes=pl.col("moved").first(),
+            io_prefix_s=pl.col("spent").first(),
+            io_prefix_beside_bytes=pl.col("io_beside_bytes").first(),
+            io_prefix_busy_s=pl.col("total_s").first(),
+        )
+        .with_columns(
+            io_prefix_share=pl.when(pl.col("io_prefix_busy_s") > 0).then(
+                pl.col("io_prefix_s") / pl.col("io_prefix_busy_s")
+            )
+        )
+    )
+
+
+def _moved(frames: Frames) -> pl.DataFrame:
+    return (
+        pairs_of(frames["dask.transfer"])
+        .group_by("run", maintain_order=True)
+        .agg(
+            movements=pl.col("movements").sum(),
+            moved_bytes=pl.col("bytes").sum(),
+            moving_s=pl.col("seconds").sum(),
+            largest_source=pl.col("source").first(),
+            largest_target=pl.col("target").first(),
+            largest_bytes=pl.col("bytes").first(),
+        )
+        .collect()
+    )
+
+
+def _silent(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Workers that registered but reported nothing, and those whose record stops too early."""
+    silent = pl.col("registered") & ~pl.col("reported")
+    lost = pl.col("lost").fill_null(value=False) & (pl.col("last_report") < pl.col("last_end"))
+    name = pl.col("worker")
+    return (
+        workers.join(spans.select("run", "last_end"), on="run", how="left")
+        .sort("worker")
+        .group_by("run", maintain_order=True)
+        .agg(
+            registered_workers=pl.col("registered").sum().cast(pl.Int64),
+            silent_workers=silent.sum().cast(pl.Int64),
+            silent_worker=name.filter(silent).first(),
+            silent_executed=_sum_if_all_known(pl.col("executed").filter(silent)),
+            recorded_lost=lost.sum().cast(pl.Int64),
+            lost_worker=name.filter(lost).first(),
+        )
+    )
+
+
+def _sum_if_all_known(values: pl.Expr) -> pl.Expr:
+    return pl.when(values.is_not_null().all()).then(values.sum())
+
+
+def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFrame:
+    """Bytes of files: of all processes as counted and traced, and in known tasks."""
+    schema = {"run": pl.String, "counted_bytes": pl.Int64, "traced_bytes": pl.Int64}
+    of_processes = pl.DataFrame(schema=schema)
+    if counted is not None:
+        of_processes = counted.group_by("run").agg(
+            pl.sum_horizontal(f"{what}_read_bytes", f"{what}_write_bytes")
+            .sum()
+            .alias(f"{what}_bytes")
+            for what in ("counted", "traced")
+        )
+    of_tasks = pl.DataFrame(schema={"run": pl.String, "task_bytes": pl.Int64})
+    if io is not None:
+        of_tasks = io.group_by("run").agg(
+            task_bytes=pl.col("bytes").filter(pl.col("key").is_not_null()).sum()
+        )
+    return of_processes.join(of_tasks, on="run", how="full", coalesce=True)

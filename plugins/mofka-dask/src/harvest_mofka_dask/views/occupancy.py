@@ -1,0 +1,73 @@
+"""How many executions ran at the same time: when all threads worked, few, one, or none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from ..frames import microseconds
+
+__all__ = ["FEW", "at_once"]
+
+FEW: Final = 0.1
+"""The share of a run's threads that counts as few; a single thread always does."""
+
+
+def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
+    """One row per run that has executions which were seen to end.
+
+    found: executions; threads: run, threads (of all workers, null where not known).
+
+    Columns: run; first_start, last_end and span_s: from the first execution to the last;
+    peak_threads: most executions at once; few_threads: the most that count as few; serial_s: time
+    with an execution, but few; tail_s: from the last moment with more until the end; gaps_s: time
+    without any; longest_gap_s, longest_gap_start.
+    """
+    ended = found.filter(pl.col("start").is_not_null(), pl.col("end").is_not_null())
+    turns = pl.concat(
+        [
+            ended.select("run", at="start", more=pl.lit(1, pl.Int64)),
+            ended.select("run", at="end", more=pl.lit(-1, pl.Int64)),
+        ]
+    )
+    few = pl.max_horizontal((pl.col("threads") * FEW).floor().cast(pl.Int64), 1)
+    steps = (
+        turns.sort("run", "at", "more")
+        .with_columns(
+            running=pl.col("more").cum_sum().over("run"), until=pl.col("at").shift(-1).over("run")
+        )
+        .with_columns(spent=(pl.col("until") - pl.col("at")).dt.total_microseconds())
+        .filter(pl.col("spent") > 0)
+        .join(threads.select("run", few_threads=few.fill_null(1)), on="run", how="left")
+    )
+    running, spent = pl.col("running"), pl.col("spent")
+    most_few = pl.col("few_threads")
+    last = pl.col("until").max()
+    busy_until = pl.coalesce(pl.col("until").filter(running > most_few).max(), pl.col("at").min())
+    idle = running == 0
+    return (
+        steps.sort("run", "at")
+        .group_by("run", maintain_order=True)
+        .agg(
+            first_start=pl.col("at").min(),
+            last_end=last,
+            few_threads=most_few.first(),
+            peak_threads=running.max(),
+            serial=spent.filter(running.is_between(1, most_few)).sum(),
+            tail=(last - busy_until).dt.total_microseconds(),
+            gaps=spent.filter(idle).sum(),
+            longest_gap=spent.filter(idle).max(),
+            longest_gap_start=pl.col("at").filter(idle).sort_by(spent.filter(idle)).last(),
+        )
+        .with_columns(
+            span_s=microseconds(
+                (pl.col("last_end") - pl.col("first_start")).dt.total_microseconds()
+            ),
+            serial_s=microseconds(pl.col("serial")),
+            tail_s=microseconds(pl.col("tail")),
+            gaps_s=microseconds(pl.col("gaps")),
+            longest_gap_s=microseconds(pl.col("longest_gap").fill_null(0)),
+        )
+        .drop("serial", "tail", "gaps", "longest_gap")
+    )
