@@ -114,10 +114,13 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
     def compute() -> pl.DataFrame:
         known = correlate(dataset, run)
+        traced = _traced(known)
+        if "darshan.job" not in dataset:
+            return traced
         counted = counted_io(dataset, known, run).with_columns(
             thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
         )
-        return pl.concat([_traced(known), counted.select(list(TASK_IO))])
+        return pl.concat([traced, counted.select(list(TASK_IO))])
 
     return deferred(compute, TASK_IO)
 

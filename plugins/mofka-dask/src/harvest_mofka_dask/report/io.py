@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
-from harvest import UsageError
 from harvest.report import Column, Notes, Section, Table
-from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
-from ..io.ties import runs_of_logs
+from ..io.counted import untraced
+from ..io.processes import processes
+from ..io.views import once
 from ..trace.view import segments_of
-from ..views.runs import choose_runs
+from .io_kinds import by_kind, kinds_table, known_table
 from .io_plot import io_over_time, io_plot
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["RunIo", "io_sections", "io_sentence", "run_io", "traced_by_task"]
+__all__ = ["RunIo", "io_by_task", "io_sections", "io_sentence", "run_io"]
 
-PROCESSES: Final = "io.processes"
-OTHER_THREADS: Final = "(other threads)"
-NO_TASK: Final = "(in no task)"
 OPS: Final = ("read", "write")
+TRACED: Final = {
+    "op": pl.String,
+    "operations": pl.Int64,
+    "bytes": pl.Int64,
+    "seconds": pl.Float64,
+}
 
 
 @attrs.frozen
@@ -33,70 +37,51 @@ class RunIo:
 
     segments: the trace, each operation once; None where the dataset has none of this run.
     traced: the trace's sums by op: op, operations, bytes, seconds.
-    tied: rows of ``dask.task_io``, each operation once.
+    tied: rows of ``dask.task_io``, each operation once: traced, and counted.
     processes: rows of ``io.processes``; None where Darshan's logs of this run are not there.
+    untraced: what is counted and not traced, by log, file, module and op.
     """
 
     segments: pl.LazyFrame | None
     traced: pl.DataFrame
     tied: pl.DataFrame
     processes: pl.DataFrame | None
+    untraced: pl.DataFrame
 
 
 def run_io(data: DatasetReader, run: str) -> RunIo:
     """What the dataset holds of a run's I/O."""
+    counted = processes(data)
+    mine = None if counted is None else counted.filter(pl.col("run") == run)
+    mine = None if mine is None or mine.is_empty() else mine
+    rest = untraced(data)
+    logs = pl.DataFrame(schema={"log": pl.String}) if mine is None else mine.select("log")
+    rest = rest.join(logs, left_on="origin", right_on="log", how="semi")
+    tied = once(data.view("dask.task_io", run=run)).collect()
     segments = segments_of(data, run)
-    if segments is None:
-        none = pl.DataFrame(schema={"op": pl.String, "bytes": pl.Int64})
-        return RunIo(None, none, none, _processes(data, run))
-    posix = _posix_files(segments)
-    once = _without_doubles(segments, posix, "origin")
-    spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
-    traced = (
-        once.group_by("op")
-        .agg(
-            operations=pl.len().cast(pl.Int64),
-            bytes=pl.col("length").sum(),
-            seconds=(spent.sum() / 1e9).round(9),
+    traced = pl.DataFrame(schema=TRACED)
+    if segments is not None:
+        segments = _without_doubles(segments)
+        spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
+        traced = (
+            segments.group_by("op")
+            .agg(
+                operations=pl.len().cast(pl.Int64),
+                bytes=pl.col("length").sum(),
+                seconds=(spent.sum() / 1e9).round(9),
+            )
+            .collect(engine="streaming")
         )
-        .collect(engine="streaming")
-    )
-    tied = _without_doubles(data.view("dask.task_io", run=run), posix, "log").collect()
-    return RunIo(once if traced.height else None, traced, tied, _processes(data, run))
+    return RunIo(segments if traced.height else None, traced, tied, mine, rest)
 
 
-def _posix_files(segments: pl.LazyFrame) -> pl.LazyFrame:
-    return (
-        segments.filter(pl.col("module") == "DXT_POSIX")
-        .select(log="origin", record_id="record_id")
-        .unique()
-        .collect(engine="streaming")
-        .lazy()
-    )
-
-
-def _without_doubles(operations: pl.LazyFrame, posix: pl.LazyFrame, log: str) -> pl.LazyFrame:
-    """Operations without those of MPI-IO on files that their log traces in POSIX, too."""
+def _without_doubles(segments: pl.LazyFrame) -> pl.LazyFrame:
+    """The trace without operations of MPI-IO on files that their log traces in POSIX, too."""
     lower = pl.col("module") == "DXT_POSIX"
-    upper = operations.filter(~lower).join(
-        posix, left_on=[log, "record_id"], right_on=["log", "record_id"], how="anti"
-    )
-    return pl.concat([operations.filter(lower), upper])
-
-
-def _processes(data: DatasetReader, run: str) -> pl.DataFrame | None:
-    if "darshan.job" not in data:
-        return None
-    try:
-        found = data.view(PROCESSES).collect()
-    except UsageError:  # the plugin that reads Darshan's logs is not installed or is disabled
-        return None
-    runs = choose_runs(data, None)
-    if len(runs) > 1:
-        logs = runs_of_logs(found.select(origin="log"), pl.DataFrame({"run": runs}))
-        mine = logs.filter(pl.col("run") == run)
-        found = found.join(mine, left_on="log", right_on="origin", how="semi")
-    return found if found.height else None
+    file = ["origin", "record_id"]
+    posix = segments.filter(lower).select(file).unique().collect(engine="streaming").lazy()
+    upper = segments.filter(~lower).join(posix, on=file, how="anti")
+    return pl.concat([segments.filter(lower), upper])
 
 
 def io_sentence(io: RunIo) -> str | None:
@@ -104,28 +89,49 @@ def io_sentence(io: RunIo) -> str | None:
     if io.processes is None:
         return None
     sums = {
-        f"{kind}_{op}": bytes_in_words(int(io.processes[f"{kind}_{op}_bytes"].sum()))
+        f"{kind}_{op}": int(io.processes[f"{kind}_{op}_bytes"].sum())
         for kind in ("counted", "traced")
         for op in OPS
     }
+    words = {name: bytes_in_words(size) for name, size in sums.items()}
     return (
-        f"Its processes read {sums['counted_read']} and wrote {sums['counted_write']}, by "
-        f"Darshan's counters; traced are reads of {sums['traced_read']} and writes of "
-        f"{sums['traced_write']}."
+        f"Its processes read {words['counted_read']} and wrote {words['counted_write']}, by "
+        f"Darshan's counters; traced are reads of {words['traced_read']}"
+        f"{_part(sums['traced_read'], sums['counted_read'])} and writes of "
+        f"{words['traced_write']}{_part(sums['traced_write'], sums['counted_write'])}."
     )
 
 
+def _part(part: int, whole: int) -> str:
+    """What share of all it is; nothing where it is all, or there is nothing."""
+    return f" ({share_in_words(part / whole)})" if 0 < part < whole else ""
+
+
 def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
-    """Processes, traced I/O over time, and traced I/O by kind of task, as far as they are known.
+    """What is known of I/O, its processes, the trace over time, and I/O by kind of task.
 
     tasks: executions; start: of the run, in microseconds of the epoch.
     """
-    sections: list[Section] = [] if io.processes is None else [_by_process(io)]
+    rows = by_kind(io.tied, io.traced, io.untraced, tasks)
+    sections: list[Section] = []
+    if io.processes is not None:
+        sections += [known_table(rows), _by_process(io)]
     if io.segments is None:
-        return [*sections, _no_trace_notes(counted=io.processes is not None)]
-    over_time = io_over_time(io.segments, start)
-    plots: list[Section] = [] if over_time.bins.is_empty() else [io_plot(over_time)]
-    return [*sections, *plots, _by_prefix(io, tasks)]
+        sections.append(_no_trace_notes(counted=io.processes is not None))
+    else:
+        over_time = io_over_time(io.segments, start)
+        if not over_time.bins.is_empty():
+            sections.append(io_plot(over_time, _counted(io)))
+    if io.segments is not None or io.tied.height:
+        sections.append(kinds_table(rows, _why(io, tasks)))
+    return sections
+
+
+def _counted(io: RunIo) -> dict[str, int]:
+    """Bytes by op, as counted; none where that is not known."""
+    if io.processes is None:
+        return {}
+    return {op: int(io.processes[f"counted_{op}_bytes"].sum()) for op in OPS}
 
 
 def _no_trace_notes(*, counted: bool) -> Notes:
@@ -150,7 +156,14 @@ def _by_process(io: RunIo) -> Table:
         )
         for op in OPS
     )
-    active = per_op.filter(pl.any_horizontal(pl.col(kind) != 0 for kind in kinds))
+    spent = io.untraced.group_by("op", log="origin").agg(
+        untraced_s=(pl.col("nanoseconds").sum() / 1e9).round(9)
+    )
+    active = (
+        per_op.filter(pl.any_horizontal(pl.col(kind) != 0 for kind in kinds))
+        .join(spent, on=["log", "op"], how="left")
+        .with_columns(pl.col("untraced_s").fill_null(0))
+    )
     rows = active.join(_workers_of_logs(io), on="log", how="left").with_columns(
         program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)")
     )
@@ -180,6 +193,7 @@ def _by_process(io: RunIo) -> Table:
                 "untraced", unit="bytes",
                 doc="counted - traced; below 0 where operations got less than they asked for",
             ),
+            Column("untraced_s", "untraced", "s", ",.3f", doc="time in operations not traced"),
         ),
         title="I/O of processes",
         group="op",
@@ -200,68 +214,13 @@ def _buffered_bytes(io: RunIo, op: str) -> str:
 
 
 def _workers_of_logs(io: RunIo) -> pl.DataFrame:
-    if "worker" not in io.tied.columns:
-        return pl.DataFrame(schema={"log": pl.String, "worker": pl.String})
     return io.tied.group_by("log").agg(worker=pl.col("worker").unique().sort().str.join(", "))
-
-
-def _by_prefix(io: RunIo, tasks: pl.DataFrame) -> Table:
-    prefixes = tasks.select("key", "prefix").unique("key")
-    found = io.tied.join(prefixes, on="key", how="left").with_columns(
-        kind=pl.when(pl.col("key").is_null()).then(pl.lit(NO_TASK)).otherwise("prefix"),
-        rank=pl.col("key").is_null().cast(pl.Int64),
-    )
-    sums = found.group_by("rank", "kind", "op").agg(
-        pl.col("key").n_unique().cast(pl.Int64).alias("tasks"),
-        pl.col("file").n_unique().cast(pl.Int64).alias("files"),
-        operations=pl.col("count").sum(),
-        bytes=pl.col("bytes").sum(),
-        seconds=pl.col("seconds").sum(),
-    )
-    sums = sums.with_columns(tasks=pl.when(pl.col("rank") == 0).then("tasks"))
-    measures = ("operations", "bytes", "seconds")
-    taken = sums.group_by("op").agg(pl.col(name).sum().alias(f"{name}_taken") for name in measures)
-    others = (
-        io.traced.join(taken, on="op", how="left")
-        .with_columns(
-            [pl.col(name) - pl.col(f"{name}_taken").fill_null(0) for name in measures],
-        )
-        .filter(pl.col("operations") > 0)
-        .select(
-            pl.lit(2, pl.Int64).alias("rank"),
-            pl.lit(OTHER_THREADS).alias("kind"),
-            "op",
-            *(pl.lit(None, pl.Int64).alias(name) for name in ("tasks", "files")),
-            *("operations", "bytes", pl.col("seconds").clip(lower_bound=0)),
-        )
-    )
-    rows = pl.concat([sums, others]).sort(
-        "rank", "bytes", "kind", "op", descending=[False, True, False, False]
-    )
-    return Table(
-        "io-by-prefix",
-        rows.rename({"kind": "prefix"}),
-        (
-            Column("prefix"),
-            Column("op"),
-            Column("tasks"),
-            Column("files"),
-            Column("operations"),
-            Column("bytes", unit="bytes", doc="what the operations asked for"),
-            Column("seconds", "time", "s", ",.4f", doc="of all operations together"),
-        ),
-        title="Traced I/O of tasks",
-        note=f"{_why(io, tasks)}All traced operations of the run; what is counted but not traced "
-        f"is in no row. {NO_TASK}: on a thread that ran tasks, while it ran none that is recorded. "
-        f"{OTHER_THREADS}: on threads and in processes that ran no task, as far as is recorded.",
-    )
 
 
 def _why(io: RunIo, tasks: pl.DataFrame) -> str:
     """Why no operation is tied to a task; nothing where one is."""
-    if io.tied["key"].is_not_null().any():
+    if io.tied["key"].is_not_null().any() or io.segments is None:
         return ""
-    assert io.segments is not None
     none = "No operation is known to be a task's: "
     if not tasks["by_scheduler"].any():
         return (
@@ -277,12 +236,11 @@ def _why(io: RunIo, tasks: pl.DataFrame) -> str:
     return f"{none}none of them is on a thread that the scheduler names for a task. "
 
 
-def traced_by_task(io: RunIo) -> pl.DataFrame | None:
-    """read_bytes and write_bytes by key and worker; None where no operation is tied to a task."""
-    if "key" not in io.tied.columns or not io.tied["key"].is_not_null().any():
+def io_by_task(io: RunIo) -> pl.DataFrame | None:
+    """read_bytes and write_bytes by key and worker; None where nothing is known to be a task's."""
+    known = io.tied.filter(pl.col("key").is_not_null())
+    if known.is_empty():
         return None
-    return (
-        io.tied.filter(pl.col("key").is_not_null())
-        .group_by("key", "worker")
-        .agg(pl.col("bytes").filter(pl.col("op") == op).sum().alias(f"{op}_bytes") for op in OPS)
+    return known.group_by("key", "worker").agg(
+        pl.col("bytes").filter(pl.col("op") == op).sum().alias(f"{op}_bytes") for op in OPS
     )

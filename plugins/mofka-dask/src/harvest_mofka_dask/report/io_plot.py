@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -53,8 +54,11 @@ def io_over_time(segments: pl.LazyFrame, first: int) -> IoOverTime:
     return IoOverTime(bins, width, int(untimed))
 
 
-def io_plot(io: IoOverTime) -> Plot:
-    """Bytes per second that traced operations read and wrote, over time."""
+def io_plot(io: IoOverTime, counted: Mapping[str, int]) -> Plot:
+    """Bytes per second that traced operations read and wrote, over time.
+
+    counted: bytes by op that were moved in all, as far as that is known.
+    """
     bins, width = io.bins, io.width
     ops = sorted(bins["op"].unique())
     totals = {op: int(bins.filter(pl.col("op") == op)["bytes"].sum()) for op in ops}
@@ -76,7 +80,11 @@ def io_plot(io: IoOverTime) -> Plot:
             axes.yaxis.set_major_formatter(lambda v, _: f"{bytes_in_words(v)}/s" if v else "0")
         many[-1].set_xlabel("seconds since the first event of the run")
 
-    sums = ", ".join(f"{op} {bytes_in_words(size)}" for op, size in totals.items())
+    sums = ", ".join(
+        f"{op} {bytes_in_words(size)}"
+        + (f" of {bytes_in_words(counted[op])} that were counted" if op in counted else "")
+        for op, size in totals.items()
+    )
     return Plot(
         "io",
         draw,

@@ -8,16 +8,17 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.report import Column, Notes, Report, Section, Table
-from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
 from ..frames import Frames, known_sum, load
 from ..trace.tasks import place_tasks
 from ..trace.tracks import microseconds_since
 from ..views.executions import EXECUTION_TYPES, executions
+from ..views.pairs import pairs_of
 from ..views.runs import choose_run
-from .io import RunIo, io_sections, io_sentence, run_io, traced_by_task
+from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
 from .stream import occupancy, stream
-from .transfers import matrix, pairs_of, pairs_table
+from .transfers import matrix, pairs_table
 
 __all__ = ["dask_run"]
 
@@ -40,12 +41,13 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
     start = _micros(summary["first_time"])
     found = executions(frames).collect()
     tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
-    kinds = _by_prefix(tasks)
-    pairs = pairs_of(frames["dask.transfer"])
+    kinds = data.view("dask.prefixes", run=name).collect()
+    (judged,) = data.view("dask.indicators", run=name).collect().to_dicts()
+    pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
-        intro=[*_intro(summary, workers, tasks, pairs), *filter(None, [io_sentence(io)])],
+        intro=[*_intro(summary, workers, tasks, judged), *filter(None, [io_sentence(io)])],
         sections=[
             _gaps(summary),
             *_streams(tasks, kinds, workers),
@@ -66,7 +68,7 @@ def _in_run_time(placed: pl.DataFrame, start: int) -> pl.DataFrame:
 
 
 def _intro(
-    summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, pairs: pl.DataFrame
+    summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, judged: dict[str, Any]
 ) -> list[str]:
     hosts = {node["role"]: node["hosts"] for node in summary["nodes"]}
     on = f" on {_count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
@@ -77,7 +79,7 @@ def _intro(
         f"{_count(tasks.height, 'execution')}; {_count(workers.height, 'worker')}{known}{on}, from "
         f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
         f"{summary['wall_s'] or 0:,.1f} s.",
-        f"{_execution_sentence(tasks)} {_transfer_sentence(pairs)}",
+        f"{_execution_sentence(judged)} {_transfer_sentence(judged)}",
     ]
     troubles = [
         _count(summary[what], word)
@@ -93,21 +95,27 @@ def _intro(
     return parts
 
 
-def _execution_sentence(tasks: pl.DataFrame) -> str:
-    if tasks.is_empty():
+def _execution_sentence(judged: dict[str, Any]) -> str:
+    executions, unended = judged["executions"] or 0, judged["unended"] or 0
+    if not executions:
         return "No execution is recorded."
-    unended = int(tasks["seconds"].is_null().sum())
-    if unended == tasks.height:
+    if unended == executions:
         return "No execution was seen to end, so that their durations are not known."
     left_out = f"; {_count(unended, 'execution')} not seen to end left out" if unended else ""
-    return f"Executing took {tasks['seconds'].sum():,.1f} thread-seconds{left_out}."
+    used = ""
+    if judged["used_share"] is not None:
+        used = (
+            f", {share_in_words(judged['used_share'])} of what "
+            f"{_count(judged['threads'], 'thread')} had between the first task and the end of the "
+            "last"
+        )
+    return f"Executing took {judged['busy_s']:,.1f} thread-seconds{used}{left_out}."
 
 
-def _transfer_sentence(pairs: pl.DataFrame) -> str:
-    if pairs.is_empty():
+def _transfer_sentence(judged: dict[str, Any]) -> str:
+    if not judged["movements"]:
         return "No transfer is recorded."
-    moved = int(pairs["bytes"].sum() or 0)
-    return f"{bytes_in_words(moved)} moved between workers and to clients."
+    return f"{bytes_in_words(judged['moved_bytes'])} moved between workers and to clients."
 
 
 def _gaps(summary: dict[str, Any]) -> Notes:
@@ -137,28 +145,10 @@ def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) ->
     ]
 
 
-def _by_prefix(tasks: pl.DataFrame) -> pl.DataFrame:
-    seconds = pl.col("seconds")
-    whole = pl.col("total_s").sum()
-    return (
-        tasks.group_by("prefix")
-        .agg(
-            executions=pl.len().cast(pl.Int64),
-            unended=seconds.is_null().sum().cast(pl.Int64),
-            tasks=pl.col("key").n_unique().cast(pl.Int64),
-            total_s=known_sum("seconds"),
-            mean_s=seconds.mean(),
-            median_s=seconds.median(),
-            max_s=seconds.max(),
-            size_bytes=known_sum("size_bytes"),
-        )
-        .with_columns(share=pl.when(whole > 0).then(pl.col("total_s") / whole))
-        .sort("total_s", "prefix", descending=[True, False], nulls_last=True)
-    )
-
-
 def _prefixes(kinds: pl.DataFrame) -> Table:
     unended = [Column("unended", "not ended", doc="executions not seen to end; in no time here")]
+    failed = [Column("failed", doc="executions that failed, with what most of them raised"),
+              Column("error")]  # fmt: skip
     return Table(
         "prefixes",
         kinds,
@@ -167,6 +157,7 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
             Column("tasks"),
             Column("executions"),
             *(unended if kinds["unended"].sum() else []),
+            *(failed if kinds["failed"].sum() else []),
             Column("total_s", "total", "s"),
             Column("share", "share", None, ".1%", doc="of the time of all executions that ended"),
             Column("mean_s", "mean", "s"),
@@ -285,13 +276,14 @@ def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:
         Column("seconds", "duration", "s"),
         Column("size_bytes", "result", "bytes"),
     ]
-    traced = traced_by_task(io)
-    if traced is not None:
-        slowest = slowest.join(traced, on=["key", "worker"], how="left", maintain_order="left")
+    moved = io_by_task(io)
+    if moved is not None:
+        slowest = slowest.join(moved, on=["key", "worker"], how="left", maintain_order="left")
         columns += [
-            Column("read_bytes", "read, traced", "bytes",
-                   doc="by all executions of the task on that worker"),
-            Column("write_bytes", "written, traced", "bytes"),
+            Column("read_bytes", "read", "bytes",
+                   doc="by all executions of the task on that worker, as far as it is known to be "
+                   "theirs"),
+            Column("write_bytes", "written", "bytes"),
         ]  # fmt: skip
     return Table(
         "slowest",

@@ -10,51 +10,13 @@ import polars as pl
 from harvest.report import Column, Plot, Table
 from harvest.toolkit.amounts import bytes_in_words
 
-from ..frames import moved_bytes
+from ..views.pairs import CLIENT
 from .figures import INK, shades, short
 
-__all__ = ["CLIENT", "matrix", "pairs_of", "pairs_table"]
+__all__ = ["matrix", "pairs_table"]
 
-CLIENT = "a client"
 NUMBERED = 12
 """Workers up to which a matrix bears its numbers."""
-
-
-def pairs_of(transfers: pl.LazyFrame) -> pl.DataFrame:
-    """One row per pair of workers: source, target, movements, bytes, seconds, and who reported.
-
-    A movement is reported by the side that sends and the side that receives, or by one of them: per
-    pair the larger of the two accounts is taken.
-    """
-    pair = ["source", "target"]
-    sides = transfers.select(
-        "direction",
-        "duration_s",
-        source=pl.col("fulfiller").fill_null(CLIENT),
-        target=pl.col("requestor").fill_null(CLIENT),
-        bytes=moved_bytes(),
-    )
-    return (
-        sides.group_by(*pair, "direction")
-        .agg(
-            movements=pl.len().cast(pl.Int64),
-            bytes=pl.col("bytes").sum(),
-            seconds=pl.col("duration_s").sum(),
-        )
-        .group_by(pair)
-        .agg(
-            pl.col("movements").max(),
-            pl.col("bytes").max(),
-            pl.col("seconds").max(),
-            sides=pl.when(pl.len() > 1)
-            .then(pl.lit("both sides"))
-            .when((pl.col("direction") == "outgoing").all())
-            .then(pl.lit("the sender"))
-            .otherwise(pl.lit("the receiver")),
-        )
-        .sort("bytes", *pair, descending=[True, False, False])
-        .collect()
-    )
 
 
 def pairs_table(pairs: pl.DataFrame, top: int) -> Table:

@@ -1,0 +1,187 @@
+"""I/O by kind of task, and how much of all I/O is known to be whose."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from harvest.report import Column, Table
+
+__all__ = ["by_kind", "kinds_table", "known_table"]
+
+NO_TASK: Final = "(in no task)"
+NOT_KNOWN: Final = "(not known)"
+OTHER_THREADS: Final = "(other threads)"
+OTHER_PROCESSES: Final = "(other processes)"
+
+TASK, BESIDE, OUTSIDE, ELSEWHERE = range(4)
+"""Whose I/O a row is: a task's, beside tasks of one kind, of a worker, of anything else."""
+
+SUMS: Final = ("operations", "bytes", "seconds", "counted_operations", "counted_bytes", "counted_s")
+ROWS: Final = pl.Schema(
+    {
+        "rank": pl.Int64(),
+        "prefix": pl.String(),
+        "op": pl.String(),
+        "tasks": pl.Int64(),
+        "files": pl.Int64(),
+        "operations": pl.Int64(),
+        "bytes": pl.Int64(),
+        "seconds": pl.Float64(),
+        "counted_operations": pl.Int64(),
+        "counted_bytes": pl.Int64(),
+        "counted_s": pl.Float64(),
+    }
+)
+
+
+def by_kind(
+    tied: pl.DataFrame, traced: pl.DataFrame, untraced: pl.DataFrame, tasks: pl.DataFrame
+) -> pl.DataFrame:
+    """All I/O of a run, by kind of task and op; what is of no known task is in rows of its own.
+
+    tied: rows of ``dask.task_io``; traced: sums of the trace by op; untraced: what is counted and
+    not traced, of all processes; tasks: executions.
+
+    operations, bytes and seconds are of the trace, and add up to it; those counted are what is not
+    traced, and add up to that.
+    """
+    sums = _of_workers(tied, tasks)
+    rest = (
+        untraced.group_by("op")
+        .agg(
+            counted_operations=pl.col("count").sum(),
+            counted_bytes=pl.col("bytes").sum(),
+            counted_s=pl.col("nanoseconds").sum() / 1e9,
+        )
+        .select("op", "counted_operations", "counted_bytes", "counted_s")
+    )
+    others = pl.concat(
+        [_left_over(traced, sums, OTHER_THREADS), _left_over(rest, sums, OTHER_PROCESSES)]
+    )
+    return pl.concat([sums, others]).sort(
+        "rank",
+        pl.col("bytes") + pl.col("counted_bytes"),
+        *("prefix", "op"),
+        descending=[False, True, False, False],
+    )
+
+
+def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    """The I/O of processes that are workers."""
+    prefixes = tasks.select("key", "prefix").unique("key")
+    counted = pl.col("how") == "counted"
+    of_task = pl.col("key").is_not_null()
+    beside = pl.col("beside").is_not_null()
+    placed = tied.join(prefixes, on="key", how="left").with_columns(
+        rank=pl.when(of_task).then(TASK).when(beside).then(BESIDE).otherwise(OUTSIDE),
+        prefix=pl.when(of_task)
+        .then("prefix")
+        .when(beside)
+        .then(pl.concat_str(pl.lit("(beside "), "beside", pl.lit(")")))
+        .when(counted)
+        .then(pl.lit(NOT_KNOWN))
+        .otherwise(pl.lit(NO_TASK)),
+    )
+    return (
+        placed.group_by(pl.col("rank").cast(pl.Int64), "prefix", "op")
+        .agg(
+            tasks=pl.when(of_task.any()).then(pl.col("key").n_unique().cast(pl.Int64)),
+            files=pl.col("file").n_unique().cast(pl.Int64),
+            operations=pl.col("count").filter(~counted).sum(),
+            bytes=pl.col("bytes").filter(~counted).sum(),
+            seconds=pl.col("seconds").filter(~counted).sum(),
+            counted_operations=pl.col("count").filter(counted).sum(),
+            counted_bytes=pl.col("bytes").filter(counted).sum(),
+            counted_s=pl.col("seconds").filter(counted).sum(),
+        )
+        .cast(ROWS)
+        .select(list(ROWS))
+    )
+
+
+def _left_over(whole: pl.DataFrame, sums: pl.DataFrame, name: str) -> pl.DataFrame:
+    """What is in sums by op, and in no row of workers."""
+    measures = [column for column in SUMS if column in whole.columns]
+    taken = sums.group_by("op").agg(pl.col(m).sum().alias(f"{m}_taken") for m in measures)
+    left = whole.join(taken, on="op", how="left").with_columns(
+        pl.col(m) - pl.col(f"{m}_taken").fill_null(0) for m in measures
+    )
+    operations, size, spent = measures
+    return (
+        left.filter((pl.col(operations) > 0) | (pl.col(size) != 0))
+        .with_columns(pl.col(spent).clip(lower_bound=0))
+        .with_columns(
+            *(pl.lit(0).alias(m) for m in SUMS if m not in measures),
+            rank=pl.lit(ELSEWHERE),
+            prefix=pl.lit(name),
+            tasks=None,
+            files=None,
+        )
+        .select(list(ROWS))
+        .cast(ROWS)
+    )
+
+
+def kinds_table(rows: pl.DataFrame, why: str) -> Table:
+    """I/O by kind of task; why: a sentence on why no operation is a task's, or nothing."""
+    return Table(
+        "io-by-prefix",
+        rows,
+        (
+            Column("prefix"),
+            Column("op"),
+            Column("tasks"),
+            Column("files"),
+            Column("operations", doc="that were traced"),
+            Column("bytes", "traced", "bytes", doc="what traced operations asked for"),
+            Column("seconds", "traced", "s", ",.4f", doc="time of all these operations together"),
+            Column("counted_bytes", "counted only", "bytes", doc="what was not traced"),
+            Column("counted_s", "counted only", "s", ",.4f"),
+        ),
+        title="I/O of tasks",
+        note=f"{why}All I/O of the run. What is counted only is a task's where the process "
+        "executed that task and no other from the first operation on the file to the last; "
+        "(beside ...): while tasks of this kind alone ran in the process, so that they or the "
+        f"process for them did it; {NOT_KNOWN}: in a worker, otherwise. {NO_TASK}: on a thread "
+        f"that ran tasks, while it ran none that is recorded. {OTHER_THREADS}: on threads and in "
+        f"processes that ran no task, as far as is recorded. {OTHER_PROCESSES}: in processes that "
+        "are no known worker.",
+    )
+
+
+def known_table(rows: pl.DataFrame) -> Table:
+    """How much of what was counted is traced, and how much is known to be whose."""
+    parts = (
+        ("traced, in a task", "bytes", "seconds", (TASK,)),
+        ("counted only, in one task", "counted_bytes", "counted_s", (TASK,)),
+        ("counted only, beside tasks of one kind", "counted_bytes", "counted_s", (BESIDE,)),
+        ("traced, in no known task", "bytes", "seconds", (OUTSIDE, ELSEWHERE)),
+        ("counted only, not known", "counted_bytes", "counted_s", (OUTSIDE, ELSEWHERE)),
+    )
+    found = pl.concat(
+        rows.filter(pl.col("rank").is_in(ranks))
+        .group_by("op")
+        .agg(bytes=pl.col(size).sum(), seconds=pl.col(spent).sum())
+        .with_columns(how=pl.lit(name), order=pl.lit(order))
+        for order, (name, size, spent, ranks) in enumerate(parts)
+    )
+    whole = pl.col("bytes").sum().over("op")
+    return Table(
+        "io-known",
+        found.with_columns(share=pl.when(whole > 0).then(pl.col("bytes") / whole))
+        .filter((pl.col("bytes") != 0) | (pl.col("seconds") > 0))
+        .sort("op", "order"),
+        (
+            Column("op"),
+            Column("how", "what is known"),
+            Column("bytes", unit="bytes"),
+            Column("share", "share", None, ".1%"),
+            Column("seconds", "time", "s", ",.3f", doc="of all these operations together"),
+        ),
+        title="What is known of its I/O",
+        group="op",
+        note="Together they are what Darshan's counters have. Traced bytes are those that "
+        "operations asked for; bytes below 0 are what they did not get.",
+    )
