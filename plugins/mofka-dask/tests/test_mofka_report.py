@@ -156,7 +156,7 @@ def test_without_io_it_says_what_would_bring_it(report):
 def test_with_io_its_sums_are_those_of_the_trace(real):
     report = real.report("dask.run")
     found = table(report, "io-by-prefix")
-    tied = real.view("dask.task_io").collect()
+    tied = real.view("dask.task_io").filter(how="traced").collect()
     of_tasks = [row["bytes"] for row in found if row["prefix"] != "(other threads)"]
     assert sum(of_tasks) == tied["bytes"].sum()
     assert (

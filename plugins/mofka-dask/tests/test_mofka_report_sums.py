@@ -237,6 +237,29 @@ def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
             assert (row["total_s"] if "total_s" in row else row["busy_s"]) is None
 
 
+def test_the_indicators_are_the_numbers_of_the_page(views, report):
+    """What rules judge by is what the tables show."""
+    (judged,) = views["dask.indicators"].to_dicts()
+    prefixes, workers = rows(report, "prefixes"), rows(report, "workers")
+
+    assert judged["executions"] == (sum(row["executions"] for row in prefixes) or None)
+    ended = known([row["total_s"] for row in prefixes])
+    assert (judged["busy_s"] or 0) == pytest.approx(sum(ended))
+    assert (judged["moved_bytes"] or 0) == sum(row["bytes"] for row in rows(report, "transfers"))
+    assert (judged["movements"] or 0) == sum(row["movements"] for row in rows(report, "transfers"))
+    assert judged["registered_workers"] == views["dask.workers"]["registered"].sum()
+    busiest = [row["busy_s"] / row["nthreads"] for row in workers if row["nthreads"]]
+    if busiest and judged["busiest_s"]:
+        assert judged["busiest_s"] == pytest.approx(max(known(busiest)))
+    processes = rows(report, "io-processes")
+    if processes:
+        assert judged["counted_bytes"] == sum(row["counted"] for row in processes)
+        kinds = rows(report, "io-by-prefix")
+        of_tasks = [row for row in kinds if not row["prefix"].startswith("(")]
+        whole = sum(row["bytes"] + row["counted_bytes"] for row in of_tasks)
+        assert (judged["task_bytes"] or 0) == whole
+
+
 @pytest.mark.slow
 def test_the_occupancy_that_is_drawn_is_the_time_of_the_trace(views, report, pictures):
     axes = pictures["occupancy"]
@@ -325,6 +348,11 @@ def test_bytes_of_files_are_the_same_wherever_they_are_summed(data, report, pict
         assert sum(row["untraced"] for row in processes) == counted - traced.get(op, 0)
         tasks = [row for row in rows(report, "io-by-prefix") if row["op"] == op]
         assert sum(row["bytes"] for row in tasks) == traced.get(op, 0)
+        assert sum(row["counted_bytes"] for row in tasks) == counted - traced.get(op, 0)
+        parts = [row for row in rows(report, "io-known") if row["op"] == op]
+        assert sum(row["bytes"] for row in parts) == counted
+        untraced_s = sum(row["untraced_s"] for row in processes)
+        assert sum(row["counted_s"] for row in tasks) == pytest.approx(untraced_s, abs=1e-3)
         # and headline and picture say the same
         assert f"{said}{bytes_in_words(counted)}" in " ".join(report.intro)
         assert f"{op}s of {bytes_in_words(traced.get(op, 0))}" in " ".join(report.intro)

@@ -154,10 +154,13 @@ def memory_warnings(run: dict[str, Any], *, warnings: float) -> Finding:
 
 def lost_workers(run: dict[str, Any], *, workers: float) -> Finding:
     """Workers that died while tasks ran."""
-    name = f", one of them {run['lost_worker']}" if run["lost_worker"] else ""
+    lost, name = run["lost_workers"], run["lost_worker"]
+    who = count_in_words(lost, "worker")
+    if name:
+        who = f"Worker {name}" if lost == 1 else f"{who}, {name} among them,"
     text = (
-        f"{count_in_words(run['lost_workers'], 'worker')} died before the last task ended{name}: "
-        "what they had computed was lost, and some of it done again."
+        f"{who} died before the last task ended: the results held there were lost, and what needs "
+        "them is computed again."
     )
     return Finding("high", text)
 
@@ -255,9 +258,11 @@ def untraced_io(run: dict[str, Any], *, share: float, bytes: float) -> Finding: 
         f"{bytes_in_words(run['task_bytes'] or 0)}; "
     )
     if run["beside_bytes"]:
+        of_one = run["beside_bytes"] == run["io_prefix_beside_bytes"]
         text += (
-            f"{bytes_in_words(run['beside_bytes'])} were counted while tasks of one kind alone ran "
-            "in the process; "
+            f"{bytes_in_words(run['beside_bytes'])} were counted while "
+            f"{'only ' + run['io_prefix'] if of_one else 'tasks of one kind alone'} ran in the "
+            "process; "
         )
     text += f"who did {bytes_in_words(run['unknown_bytes'])} is not known."
     return Finding("low", text)

@@ -294,7 +294,7 @@ RULES: Final = (
         "and counted_bytes - coalesce(task_bytes, 0) > {share} * counted_bytes",
         columns=(
             *("counted_bytes", "traced_bytes", "task_bytes", "beside_bytes", "unknown_bytes"),
-            "unknown_share",
+            *("unknown_share", "io_prefix", "io_prefix_beside_bytes"),
         ),
         advice="Look at dask.task_io (how = 'counted') for the files. Buffered I/O (STDIO) is "
         "never traced; where the trace was cut off, give it more memory (DXT's MODMEM).",

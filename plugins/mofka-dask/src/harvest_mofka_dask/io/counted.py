@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .match import Correlation
 
-__all__ = ["COUNTER_TYPES", "counted_io", "untraced"]
+__all__ = ["COUNTER_TYPES", "counted_io", "owners", "untraced"]
 
 JOB: Final = "darshan.job"
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
@@ -217,7 +217,7 @@ def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> p
         .with_columns(pl.col("place").cast(pl.Int64))
     )
     ran = _executed(dataset, processes, run)
-    owned = _owners(mine.select("place", "process", "first", "last"), ran)
+    owned = owners(mine.select("place", "process", "first", "last"), ran)
     moment = pl.from_epoch(pl.col("first", "last"), "us").dt.replace_time_zone("UTC")
     return (
         mine.join(owned, on="place", how="left", maintain_order="left")
@@ -328,7 +328,7 @@ def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.D
     )  # fmt: skip
 
 
-def _owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
+def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
     """Who used the file in an interval: place, key, owner, beside.
 
     key, owner: the task that alone ran in the process throughout, and its worker; beside: the kind

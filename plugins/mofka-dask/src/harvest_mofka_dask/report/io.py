@@ -165,16 +165,19 @@ def _by_process(io: RunIo) -> Table:
         .with_columns(pl.col("untraced_s").fill_null(0))
     )
     rows = active.join(_workers_of_logs(io), on="log", how="left").with_columns(
-        program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)")
+        worker=pl.col("worker").str.replace_all(r"\w+://", ""),
+        program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)"),
     )
     idle = io.processes.height - active["log"].n_unique()
     cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
     known = rows["worker"].is_not_null().any()
+    programs = rows["program"].drop_nulls().unique().to_list()
     notes = [
         "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
         "not count, and of STDIO (buffered I/O), which neither of them sees.",
         f"Of them {_buffered_bytes(io, 'read')} of reads and {_buffered_bytes(io, 'write')} of "
         "writes are buffered, which is never traced.",
+        *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
         *([] if known else ["Which process is which worker is not known."]),
         *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
         *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
@@ -184,7 +187,7 @@ def _by_process(io: RunIo) -> Table:
         rows.sort("op", "counted", "log", descending=[False, True, False]),
         (
             Column("op"),
-            Column("program"),
+            *([Column("program")] if len(programs) > 1 else []),
             Column("pid", "process", None, "d", doc="its id, as the name of its log has it"),
             *([Column("worker", doc="whose tasks its traced threads ran")] if known else []),
             Column("counted", unit="bytes"),
@@ -193,7 +196,7 @@ def _by_process(io: RunIo) -> Table:
                 "untraced", unit="bytes",
                 doc="counted - traced; below 0 where operations got less than they asked for",
             ),
-            Column("untraced_s", "untraced", "s", ",.3f", doc="time in operations not traced"),
+            Column("untraced_s", "their time", "s", ",.3f", doc="in operations not traced"),
         ),
         title="I/O of processes",
         group="op",

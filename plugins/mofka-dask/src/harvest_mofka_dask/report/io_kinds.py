@@ -60,11 +60,16 @@ def by_kind(
     others = pl.concat(
         [_left_over(traced, sums, OTHER_THREADS), _left_over(rest, sums, OTHER_PROCESSES)]
     )
-    return pl.concat([sums, others]).sort(
-        "rank",
-        pl.col("bytes") + pl.col("counted_bytes"),
-        *("prefix", "op"),
-        descending=[False, True, False, False],
+    some = pl.any_horizontal(pl.col("operations", "bytes", "counted_bytes") != 0)
+    return (
+        pl.concat([sums, others])
+        .filter(some)
+        .sort(
+            "rank",
+            pl.col("bytes") + pl.col("counted_bytes"),
+            *("prefix", "op"),
+            descending=[False, True, False, False],
+        )
     )
 
 
@@ -136,13 +141,13 @@ def kinds_table(rows: pl.DataFrame, why: str) -> Table:
             Column("files"),
             Column("operations", doc="that were traced"),
             Column("bytes", "traced", "bytes", doc="what traced operations asked for"),
-            Column("seconds", "traced", "s", ",.4f", doc="time of all these operations together"),
-            Column("counted_bytes", "counted only", "bytes", doc="what was not traced"),
-            Column("counted_s", "counted only", "s", ",.4f"),
+            Column("seconds", "time", "s", ",.3f", doc="of all these operations together"),
+            Column("counted_bytes", "untraced", "bytes", doc="counted only"),
+            Column("counted_s", "their time", "s", ",.3f", doc="in operations not traced"),
         ),
         title="I/O of tasks",
-        note=f"{why}All I/O of the run. What is counted only is a task's where the process "
-        "executed that task and no other from the first operation on the file to the last; "
+        note=f"{why}All I/O of the run that moved bytes. What is untraced is a task's where the "
+        "process executed that task and no other from the first operation on the file to the last; "
         "(beside ...): while tasks of this kind alone ran in the process, so that they or the "
         f"process for them did it; {NOT_KNOWN}: in a worker, otherwise. {NO_TASK}: on a thread "
         f"that ran tasks, while it ran none that is recorded. {OTHER_THREADS}: on threads and in "
@@ -171,7 +176,7 @@ def known_table(rows: pl.DataFrame) -> Table:
     return Table(
         "io-known",
         found.with_columns(share=pl.when(whole > 0).then(pl.col("bytes") / whole))
-        .filter((pl.col("bytes") != 0) | (pl.col("seconds") > 0))
+        .filter(pl.col("bytes") != 0)
         .sort("op", "order"),
         (
             Column("op"),
