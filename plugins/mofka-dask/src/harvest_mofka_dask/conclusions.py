@@ -184,11 +184,11 @@ def silent_workers(run: dict[str, Any], *, workers: float) -> Finding:
 
 def failures(run: dict[str, Any], *, executions: float) -> Finding:
     """Executions that failed, with the kind that did most and the commonest error."""
-    failed, part = run["failed"], run["failed"] / run["executions"]
-    text = (
-        f"{failed:,} of {count_in_words(run['executions'], 'execution')} failed "
-        f"({share_in_words(part)})"
-    )
+    failed = run["failed"]
+    # without the records of workers, executions that failed are in the scheduler's record alone
+    whole = max(run["executions"], failed)
+    part = failed / whole
+    text = f"{failed:,} of {count_in_words(whole, 'execution')} failed ({share_in_words(part)})"
     text += f", {run['failed_prefix_failed']:,} of them of {run['failed_prefix']}"
     if run["failed_error"]:
         text += f", mostly with {_short(run['failed_error'])}"

@@ -6,12 +6,13 @@ import polars as pl
 
 from ..frames import Frames
 from ..io.windows import RUNNING
+from .prefixes import prefix_of
 
 __all__ = ["failed_tasks", "repeated_tasks"]
 
 
 def failed_tasks(frames: Frames) -> pl.LazyFrame:
-    """One row per task of which an execution failed: run, key, failed (how many), error.
+    """One row per task of which an execution failed: run, key, prefix, failed (how many), error.
 
     Each failure counts once, whether the worker recorded it, the scheduler, or both; tasks that
     erred since another did were not executed.  error: what the last one raised, as the scheduler
@@ -31,6 +32,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
         .group_by(one)
         .agg(
             by_scheduler=pl.len().cast(pl.Int64),
+            prefix=pl.col("prefix").drop_nulls().first(),
             exception=pl.col("exception").drop_nulls().last(),
         )
     )
@@ -39,6 +41,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
         .join(_errors_in_logs(frames["dask.log_event"]), on=one, how="left")
         .select(
             *one,
+            pl.coalesce("prefix", prefix_of(pl.col("key"))).alias("prefix"),
             failed=pl.max_horizontal("by_worker", "by_scheduler"),
             error=pl.coalesce("exception", "logged"),
         )

@@ -60,7 +60,8 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     - tasks, executions (see ``executions``); unended: those not seen to end, in no time here;
     - total_s, mean_s, median_s, max_s: of executions; share: of the time of all of the run;
     - size_bytes: of all results together, as the scheduler recorded them;
-    - failed: executions that failed; error: what most of them raised, null where that is not
+    - failed: executions that failed, also those that the scheduler alone recorded, which are not
+      counted as executions; error: what most of them raised, null where that is not
       recorded;
     - repeated: executions beyond the first of a task; repeated_s: the time of all executions but
       the last of these tasks;
@@ -104,10 +105,12 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None) -> pl
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     whole = pl.col("total_s").sum().over("run")
     return (
-        sums.join(_failures(frames, of_key), on=one, how="left")
+        # kinds whose executions are known to have failed alone are here, too
+        sums.join(_failures(frames), on=one, how="full", coalesce=True)
         .join(_repeats(found, of_key), on=one, how="left")
         .join(_io(io, of_key), on=one, how="left")
         .with_columns(
+            pl.col("tasks", "executions", "unended").fill_null(0),
             pl.col("failed", "repeated", "repeated_s").fill_null(0),
             share=pl.when(whole > 0).then(pl.col("total_s") / whole),
         )
@@ -119,9 +122,9 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None) -> pl
     )
 
 
-def _failures(frames: Frames, of_key: pl.DataFrame) -> pl.DataFrame:
+def _failures(frames: Frames) -> pl.DataFrame:
     """run, prefix, failed, error: of kinds that have failures."""
-    failed = failed_tasks(frames).collect().join(of_key, on=["run", "key"])
+    failed = failed_tasks(frames).collect()
     one = ["run", "prefix"]
     commonest = (
         failed.filter(pl.col("error").is_not_null())
