@@ -236,7 +236,7 @@ def test_workers_that_are_lost_or_silent():
 
 def test_failures_and_repeats():
     run = {
-        "executions": 200,
+        "attempts": 200,
         "failed": 12,
         "failed_prefix": "score",
         "failed_prefix_failed": 8,
@@ -249,12 +249,16 @@ def test_failures_and_repeats():
     assert spoken("dask.failures", run) == [
         (
             "medium",
-            "12 of 200 executions failed (6 %), 8 of them of score, mostly with "
+            "12 of 200 executions failed (6 %), 8 of them of kind score, mostly with "
             "ValueError('no data').",
         )
     ]
     assert spoken("dask.failures", run | {"failed": 0}) == []
     assert spoken("dask.failures", run | {"failed": 21})[0][0] == "high"
+    one = {"attempts": 58, "failed": 1, "failed_prefix_failed": 1, "failed_error": "KeyError(1)"}
+    assert spoken("dask.failures", run | one) == [
+        ("medium", "1 of 58 executions failed (1.7 %), of kind score, with KeyError(1).")
+    ]
     ((_, long),) = spoken("dask.failures", run | {"failed_error": "x" * 500})
     assert len(long) < 200
     assert spoken("dask.repeats", run) == [

@@ -184,14 +184,17 @@ def silent_workers(run: dict[str, Any], *, workers: float) -> Finding:
 
 def failures(run: dict[str, Any], *, executions: float) -> Finding:
     """Executions that failed, with the kind that did most and the commonest error."""
-    failed = run["failed"]
-    # without the records of workers, executions that failed are in the scheduler's record alone
-    whole = max(run["executions"], failed)
-    part = failed / whole
-    text = f"{failed:,} of {count_in_words(whole, 'execution')} failed ({share_in_words(part)})"
-    text += f", {run['failed_prefix_failed']:,} of them of {run['failed_prefix']}"
+    failed, of_kind = run["failed"], run["failed_prefix_failed"]
+    part = failed / run["attempts"]
+    text = (
+        f"{failed:,} of {count_in_words(run['attempts'], 'execution')} failed "
+        f"({share_in_words(part)}), "
+    )
+    if failed > 1:
+        text += "all " if of_kind == failed else f"{of_kind:,} of them "
+    text += f"of kind {run['failed_prefix']}"
     if run["failed_error"]:
-        text += f", mostly with {_short(run['failed_error'])}"
+        text += f", {'mostly ' if of_kind > 1 else ''}with {_short(run['failed_error'])}"
     return Finding("high" if part > 0.1 else "medium", f"{text}.")
 
 

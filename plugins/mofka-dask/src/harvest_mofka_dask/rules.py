@@ -226,7 +226,7 @@ RULES: Final = (
         conclusions.failures,
         doc="Executions that failed: errors of the program, or of what it reads.",
         where="failed >= {executions}",
-        columns=("failed", "executions", "failed_prefix", "failed_prefix_failed", "failed_error"),
+        columns=("failed", "attempts", "failed_prefix", "failed_prefix_failed", "failed_error"),
         advice="Look at dask.prefixes for the kinds that failed, and at dask.tasks for one of "
         "them; retries hide errors that always come back.",
         reference="a task that succeeds does not fail; a tenth of all is taken to be much",

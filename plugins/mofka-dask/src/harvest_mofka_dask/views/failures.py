@@ -12,7 +12,9 @@ __all__ = ["failed_tasks", "repeated_tasks"]
 
 
 def failed_tasks(frames: Frames) -> pl.LazyFrame:
-    """One row per task of which an execution failed: run, key, prefix, failed (how many), error.
+    """One row per task of which an execution failed: run, key, prefix, failed, unseen, error.
+
+    failed: how many; unseen: of these, in the scheduler's record alone, and so no executions.
 
     Each failure counts once, whether the worker recorded it, the scheduler, or both; tasks that
     erred since another did were not executed.  error: what the last one raised, as the scheduler
@@ -43,6 +45,9 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
             *one,
             pl.coalesce("prefix", prefix_of(pl.col("key"))).alias("prefix"),
             failed=pl.max_horizontal("by_worker", "by_scheduler"),
+            unseen=(pl.col("by_scheduler").fill_null(0) - pl.col("by_worker").fill_null(0)).clip(
+                lower_bound=0
+            ),
             error=pl.coalesce("exception", "logged"),
         )
     )

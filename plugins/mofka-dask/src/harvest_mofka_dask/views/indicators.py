@@ -62,6 +62,7 @@ INDICATORS: dict[str, pl.DataType] = {
     "commonest_prefix": pl.String(),
     "commonest_executions": pl.Int64(),
     "commonest_median_s": pl.Float64(),
+    "attempts": pl.Int64(),
     "failed": pl.Int64(),
     "failed_prefix": pl.String(),
     "failed_prefix_failed": pl.Int64(),
@@ -136,7 +137,8 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
       stops, before the last execution ended, and the first that is named;
     - executions, unended, median_s; commonest_prefix, commonest_executions, commonest_median_s:
       of the kind with most executions;
-    - failed: executions that failed; failed_prefix, failed_prefix_failed, failed_error: of the kind
+    - attempts: executions, and failures that the scheduler alone recorded; failed: how many of them
+      failed; failed_prefix, failed_prefix_failed, failed_error: of the kind
       with most of them; repeated, repeated_s: executions of tasks beyond the first, and the time
       of all but the last;
     - movements, moved_bytes, moving_s: between workers and to clients; largest_source,
@@ -267,6 +269,7 @@ def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
         commonest_prefix=pl.col("prefix").first(),
         commonest_executions=pl.col("executions").first(),
         commonest_median_s=pl.col("median_s").first(),
+        attempts=pl.col("attempts").sum(),
         failed=pl.col("failed").sum(),
         repeated=pl.col("repeated").sum(),
         repeated_s=pl.col("repeated_s").sum(),

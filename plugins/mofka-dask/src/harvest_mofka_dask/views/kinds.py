@@ -34,6 +34,7 @@ PREFIXES: dict[str, pl.DataType] = {
     "median_s": pl.Float64(),
     "max_s": pl.Float64(),
     "size_bytes": pl.Int64(),
+    "attempts": pl.Int64(),
     "failed": pl.Int64(),
     "error": pl.String(),
     "repeated": pl.Int64(),
@@ -60,8 +61,8 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     - tasks, executions (see ``executions``); unended: those not seen to end, in no time here;
     - total_s, mean_s, median_s, max_s: of executions; share: of the time of all of the run;
     - size_bytes: of all results together, as the scheduler recorded them;
-    - failed: executions that failed, also those that the scheduler alone recorded, which are not
-      counted as executions; error: what most of them raised, null where that is not
+    - attempts: executions, and failures that the scheduler alone recorded; failed: how many of them
+      failed; error: what most of them raised, null where that is not
       recorded;
     - repeated: executions beyond the first of a task; repeated_s: the time of all executions but
       the last of these tasks;
@@ -112,6 +113,7 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None) -> pl
         .with_columns(
             pl.col("tasks", "executions", "unended").fill_null(0),
             pl.col("failed", "repeated", "repeated_s").fill_null(0),
+            attempts=pl.col("executions").fill_null(0) + pl.col("unseen").fill_null(0),
             share=pl.when(whole > 0).then(pl.col("total_s") / whole),
         )
         .with_columns(
@@ -123,7 +125,7 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None) -> pl
 
 
 def _failures(frames: Frames) -> pl.DataFrame:
-    """run, prefix, failed, error: of kinds that have failures."""
+    """run, prefix, failed, unseen, error: of kinds that have failures."""
     failed = failed_tasks(frames).collect()
     one = ["run", "prefix"]
     commonest = (
@@ -134,7 +136,8 @@ def _failures(frames: Frames) -> pl.DataFrame:
         .group_by(one, maintain_order=True)
         .agg(pl.col("error").first())
     )
-    return failed.group_by(one).agg(pl.col("failed").sum()).join(commonest, on=one, how="left")
+    sums = failed.group_by(one).agg(pl.col("failed", "unseen").sum())
+    return sums.join(commonest, on=one, how="left")
 
 
 def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
