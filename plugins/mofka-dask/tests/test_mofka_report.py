@@ -283,4 +283,5 @@ def test_a_browser_opens_the_page_without_complaint(which, request, tmp_path):
     page = Page(done.stdout)
     assert page.ids >= SECTIONS
     assert page.tags["svg"] == len(report.plots)
-    assert page.tags["table"] == len(report.tables)
+    # below each finding stands a table of its evidence
+    assert page.tags["table"] == len(report.tables) + len(report.verdict.found)

@@ -189,6 +189,7 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         row = row.join(piece, on="run", how="left")
     return (
         row.with_columns(
+            pl.col("executions", "unended", "registered_workers", "silent_workers").fill_null(0),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
             unknown_bytes=pl.col("counted_bytes")
             - pl.col("task_bytes").fill_null(0)
