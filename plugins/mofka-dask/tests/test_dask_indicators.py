@@ -165,6 +165,12 @@ def test_its_kinds_of_tasks_have_their_failures(faulty):
     assert [round(k["share"] * 51.5, 6) for k in kinds] == [40.0, 10.0, 1.5]
 
 
+def test_its_page_has_a_table_of_failures(faulty):
+    (table,) = faulty.report("dask.run").only("failures").tables
+
+    assert table.data.rows() == [("score", 3, 3, "ValueError('no data')", 0, 0.0)]
+
+
 def test_its_page_begins_with_what_is_wrong(faulty):
     found = faulty.report("dask.run").verdict.found
 

@@ -17,6 +17,7 @@ from harvest_mofka_dask.api.memory import MemoryReader
 from harvest_mofka_dask.io.counted import owners, untraced
 from harvest_mofka_dask.io.ties import TRACE
 from harvest_mofka_dask.io.views import task_io
+from harvest_mofka_dask.live.records import Process
 from harvest_mofka_dask.views.kinds import prefixes
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
@@ -195,6 +196,27 @@ def test_without_a_time_or_with_several_ranks_nobody_is_named():
     # what several processes share is of no process, and so in no row
     assert found.select("key", "beside", "bytes", "first_time").rows() == [(None, None, 5, None)]
     assert untraced(data)["bytes"].sum() == 5 + 7
+
+
+def test_a_captured_worker_is_known_by_its_process_id_without_any_trace():
+    """As with stock Darshan, or a process that used STDIO alone."""
+    process = Process(
+        role="worker", process="p", address=A, name="w", host="node1.cluster", pid=101,
+        python="3.11", nthreads=1, memory_limit_bytes=1, start_time=T0, end_time=at(9),
+        last_time=at(9), reason="closed", clock_offset_s=0.0, clock_round_trip_s=0.0,
+        scheduler="s", local_directory="/tmp", resources=None, capture="c", frames=1, cut_bytes=0,
+        script=None, script_sha256=None, script_size_bytes=None, script_arguments=None,
+        notebook=None,
+    )  # fmt: skip
+    stdio = [counted("STDIO", 1, 2, 70), counted("STDIO", 5, 6, 9, record_id=4)]
+    data = Reader([process, *executed(X, 0, 4)], [], stdio=stdio)
+
+    found = task_io(data).collect()
+
+    assert sorted(found.select("key", "worker", "bytes").rows(), key=str) == [
+        (X, A, 70),
+        (None, A, 9),
+    ]
 
 
 SPANS = st.tuples(st.integers(0, 12), st.integers(0, 6)).map(lambda s: (s[0], s[0] + s[1]))

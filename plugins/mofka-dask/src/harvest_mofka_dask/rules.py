@@ -97,7 +97,7 @@ RULES: Final = (
         columns=("gaps_s", "longest_gap_s", "longest_gap_start", *_TIME),
         advice="Send work in one graph instead of several, or send the next one before the result "
         "of the last is there (client.compute, as_completed).",
-        reference=f"{_BEST} (call compute once on many results)",
+        reference=f"{_BEST} (avoid calling compute repeatedly)",
         thresholds={
             "share": Threshold(0.1, "of the time between the first task and the end of the last"),
             "seconds": Threshold(1, _SPAN),

@@ -52,6 +52,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
             _gaps(summary),
             *_streams(tasks, kinds, workers),
             _prefixes(kinds),
+            *_failures(kinds),
             _workers(workers, tasks, summary, moved=pairs.height > 0),
             _states(frames),
             *([matrix(pairs), pairs_table(pairs, listed)] if pairs.height else [_no_transfers()]),
@@ -147,8 +148,6 @@ def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) ->
 
 def _prefixes(kinds: pl.DataFrame) -> Table:
     unended = [Column("unended", "not ended", doc="executions not seen to end; in no time here")]
-    failed = [Column("failed", doc="executions that failed, with what most of them raised"),
-              Column("error")]  # fmt: skip
     return Table(
         "prefixes",
         kinds,
@@ -157,7 +156,6 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
             Column("tasks"),
             Column("executions"),
             *(unended if kinds["unended"].sum() else []),
-            *(failed if kinds["failed"].sum() else []),
             Column("total_s", "total", "s"),
             Column("share", "share", None, ".1%", doc="of the time of all executions that ended"),
             Column("mean_s", "mean", "s"),
@@ -172,6 +170,25 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
         ),
         title="Kinds of tasks",
     )
+
+
+def _failures(kinds: pl.DataFrame) -> list[Section]:
+    """Kinds of tasks whose executions failed or were repeated; nothing where there is none."""
+    rows = kinds.filter((pl.col("failed") > 0) | (pl.col("repeated") > 0))
+    table = Table(
+        "failures",
+        rows.sort("failed", "repeated", "prefix", descending=[True, True, False]),
+        (
+            Column("prefix"),
+            Column("attempts", "executions", doc="with those that only the scheduler saw fail"),
+            Column("failed"),
+            Column("error", "mostly with", doc="what most of them raised"),
+            Column("repeated", doc="executions beyond the first of a task"),
+            Column("repeated_s", "their time", "s", doc="of all but the last of these tasks"),
+        ),
+        title="Failures and repeats",
+    )
+    return [table] if rows.height else []
 
 
 def _workers(
