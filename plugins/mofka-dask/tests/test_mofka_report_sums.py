@@ -238,9 +238,10 @@ def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
 
 
 def test_the_indicators_are_the_numbers_of_the_page(views, report):
-    """What rules judge by is what the tables show."""
+    """What rules judge by is what the tables show, and so is the view of kinds of tasks."""
     (judged,) = views["dask.indicators"].to_dicts()
     prefixes, workers = rows(report, "prefixes"), rows(report, "workers")
+    assert views["dask.prefixes"].to_dicts() == prefixes
 
     assert judged["executions"] == sum(row["executions"] for row in prefixes)
     ended = known([row["total_s"] for row in prefixes])

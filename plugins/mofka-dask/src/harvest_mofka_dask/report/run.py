@@ -14,6 +14,7 @@ from ..frames import Frames, known_sum, load
 from ..trace.tasks import place_tasks
 from ..trace.tracks import microseconds_since
 from ..views.executions import EXECUTION_TYPES, executions
+from ..views.kinds import kinds_of
 from ..views.pairs import pairs_of
 from ..views.runs import choose_run
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
@@ -22,7 +23,7 @@ from .transfers import matrix, pairs_table
 
 __all__ = ["dask_run"]
 
-TYPES = (*EXECUTION_TYPES, "dask.transfer")
+TYPES = (*EXECUTION_TYPES, "dask.transfer", "dask.log_event")
 
 
 def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -> Report:
@@ -41,10 +42,10 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
     start = _micros(summary["first_time"])
     found = executions(frames).collect()
     tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
-    kinds = data.view("dask.prefixes", run=name).collect()
     (judged,) = data.view("dask.indicators", run=name).collect().to_dicts()
     pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
+    kinds = kinds_of(found, frames, io.tied if io.tied.height else None)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
         intro=[*_intro(summary, workers, tasks, judged), *filter(None, [io_sentence(io)])],

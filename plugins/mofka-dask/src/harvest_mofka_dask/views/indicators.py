@@ -167,7 +167,7 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     found = executions(frames).collect()
     io = io_by_task(dataset, run)
     kinds = kinds_of(found, frames, io)
-    workers = _with_threads(worker_frame(frames)).collect()
+    workers = _with_threads(worker_frame(frames, found.lazy())).collect()
     spans = at_once(found.lazy(), _threads(workers).lazy()).collect()
     pieces = [
         _threads(workers),

@@ -49,12 +49,13 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     return worker_frame(load(dataset, DASK_TYPES, run=run))
 
 
-def worker_frame(frames: Frames) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``."""
+def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFrame:
+    """The view, from frames that carry the column ``run``; found: their executions, if at hand."""
+    ran = executions(frames) if found is None else found
     return (
         _names(frames)
         .join(_membership(frames), on=ONE, how="left")
-        .join(_executions(executions(frames)), on=ONE, how="left")
+        .join(_executions(ran), on=ONE, how="left")
         .join(_scheduled_runs(frames["dask.task_transition"]), on="run", how="left")
         .join(_threads_in_logs(frames["dask.log_event"]), on="run", how="left")
         .join(_transition_reports(frames["dask.worker_transition"]), on=ONE, how="left")
