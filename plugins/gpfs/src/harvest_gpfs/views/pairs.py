@@ -15,6 +15,7 @@ import polars as pl
 
 from harvest import HarvestError
 
+from ..aggregation.choose import available_memory
 from ..aggregation.groupings import GROUPINGS, Setting
 from ..aggregation.links import passes_for
 from ..aggregation.listing import BUDGET
@@ -39,7 +40,7 @@ _FLOWS: Final = (
 LEAST_ROWS = 1_000_000
 """Rows of both scans that are compared at once, at least."""
 
-_BYTES_PER_ROW = 600
+_BYTES_PER_ROW = 900
 
 
 def flows(
@@ -52,18 +53,17 @@ def flows(
     """
     known = _known(old) & _known(new)
     identity = _KEY if "generation" in known else _KEY[:1]
-    shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
-    found = [
-        _flows(
-            _share(old, share, shares, keys, setting),
-            _share(new, share, shares, keys, setting),
-            identity,
-            keys,
-            known,
-        )
-        for share in range(shares)
-    ]
-    return pl.concat(found).group_by(_flow_keys(keys)).agg(pl.col(name).sum() for name in _FLOWS)
+    # each pass reads all rows: with more memory there are fewer
+    budget = max(BUDGET * 2, available_memory() // 8)
+    shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
+    found: list[pl.DataFrame] = []
+    for share in range(shares):
+        sides = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
+        found.append(_flows(sides[0], sides[1], identity, keys, known))
+        # combined at once: of many directories each pass leaves a row
+        sums = (pl.col(name).sum() for name in _FLOWS)
+        found = [pl.concat(found).group_by(_flow_keys(keys)).agg(sums)]
+    return found[0]
 
 
 def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
