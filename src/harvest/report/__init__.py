@@ -14,7 +14,8 @@ Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra
 
 from __future__ import annotations
 
+from .draw import COLOURS
 from .model import Column, Notes, Plot, Section, Table
 from .report import Report
 
-__all__ = ["Column", "Notes", "Plot", "Report", "Section", "Table"]
+__all__ = ["COLOURS", "Column", "Notes", "Plot", "Report", "Section", "Table"]

@@ -1,7 +1,8 @@
-"""The commands ``harvest mofka-dask ...``: ``capture`` and ``trace``."""
+"""The commands ``harvest mofka-dask ...``: ``capture``, ``trace`` and ``timeline``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -20,19 +21,21 @@ NAMES = {
 }
 
 
+DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="NAME", help="The run: its directory, or the directory's name."),
+]
+
+
 @app.command()
 def trace(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    dataset: DatasetArgument,
     output: Annotated[
         Path,
         typer.Option("-o", "--output", metavar="FILE", help="Output: .json or .json.gz."),
     ] = Path("trace.json"),
-    run: Annotated[
-        str | None,
-        typer.Option(
-            "--run", metavar="NAME", help="The run: its directory, or the directory's name."
-        ),
-    ] = None,
+    run: RunOption = None,
 ) -> None:
     """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.
 
@@ -42,6 +45,28 @@ def trace(
     # only when the command runs: ``--help`` needs no polars
     from .trace import write_trace
 
-    counts = write_trace(harvest.open(dataset), output, run=run)
+    _report(write_trace(harvest.open(dataset), output, run=run), output)
+
+
+@app.command()
+def timeline(
+    dataset: DatasetArgument,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="Output: a page, .html."),
+    ] = Path("timeline.html"),
+    run: RunOption = None,
+) -> None:
+    """Write a run as a page that zooms from the whole run to single events.
+
+    It shows the same events as ``trace``, in one file that opens without a
+    network. Pointing at an event shows what is known of it.
+    """
+    from .timeline import write_timeline
+
+    _report(write_timeline(harvest.open(dataset), output, run=run), output)
+
+
+def _report(counts: Mapping[str, int], output: Path) -> None:
     parts = [f"{counts[cat]:,} {names[counts[cat] != 1]}" for cat, names in NAMES.items()]
     typer.echo(f"{', '.join(parts)} written to {output}")

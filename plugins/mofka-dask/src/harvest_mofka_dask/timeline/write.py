@@ -1,0 +1,156 @@
+"""Writing the timeline of a run as one HTML page: nothing is fetched, data never becomes code."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from harvest import UsageError
+from harvest.report import COLOURS
+from harvest.toolkit.amounts import count_in_words, seconds_in_words
+from harvest.toolkit.files import write_atomically
+from harvest.toolkit.texts import printable_line
+
+from ..trace.view import RunTrace
+from ..views.runs import choose_run
+from .blocks import ALONE, MERGED, Block, blocks
+from .figure import figure_item, library, need, rows_of
+from .kinds import kinds_of
+from .levels import levels
+from .slices import CATEGORIES, Slices, collect, count_categories
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = ["SUFFIX", "write_timeline"]
+
+SUFFIX: Final = ".html"
+TEMPLATE: Final = Path(__file__).with_name("page.html.j2")
+SCRIPT: Final = Path(__file__).with_name("page.js")
+PALETTE: Final = {**COLOURS, "transfer": ("#7f8a9a", "#8a95a6"), "write": ("#a8321f", "#ff9b85")}
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def write_timeline(
+    dataset: DatasetReader, path: str | Path, *, run: str | None = None
+) -> Counter[str]:
+    """Write one run's timeline as a page; gives the number of slices by category.
+
+    path: ends with .html; it is replaced when all is written.
+    run: the run's directory, or its last part; needed where the dataset holds several.
+
+    Raises UsageError for another ending, or when a run is to be chosen; HarvestError where the
+    extra ``timeline`` is not installed.
+    """
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise UsageError(
+            "a timeline is a page", where=str(path), remedy=f"end the name with {SUFFIX}"
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    need("bokeh")
+    slices = collect(RunTrace(dataset, choose_run(dataset, run, "--run")))
+    write_atomically(path, to_page(slices).encode())
+    return count_categories(slices)
+
+
+def to_page(slices: Slices) -> str:
+    """The page."""
+    kinds, kind_of_name = kinds_of(slices)
+    labels, row_of_lane = rows_of(slices.lanes)
+    layers = [kinds[kind].layer for kind in kind_of_name]
+    found = levels(slices.rows, layers, slices.span)
+    made: list[Block] = []
+    for number, level in enumerate(found):
+        made += blocks(number, "alone", level.alone)
+        made += blocks(number, "merged", level.merged)
+    index = {
+        "start": slices.start,
+        "span": slices.span,
+        "events": slices.rows.height,
+        "lanes": [[lane.process, lane.label, lane.thread] for lane in slices.lanes],
+        "rows": row_of_lane,
+        "height": max(len(labels), 1),
+        "names": slices.names.rows(),
+        "kinds": [[kind.label, kind.colour, kind.layer] for kind in kinds],
+        "kind_of_name": kind_of_name,
+        "widths": [level.width for level in found],
+        "columns": {"alone": ALONE, "merged": MERGED},
+        "blocks": [block.head() for block in made],
+        "figure": figure_item(labels, row_of_lane, kinds, slices.span / 1e6),
+    }
+    scripts = [_inline(library()), _inline(SCRIPT.read_text("utf-8"))]
+    return _render(slices, index, made, scripts)
+
+
+def _render(
+    slices: Slices, index: dict[str, Any], made: Iterable[Block], scripts: list[str]
+) -> str:
+    jinja2 = need("jinja2")
+    markup = need("markupsafe").Markup
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["line"] = printable_line
+    start = EPOCH + timedelta(microseconds=slices.start)
+    page: str = environment.from_string(TEMPLATE.read_text("utf-8")).render(
+        title=f"Timeline of {slices.run.rpartition('/')[2]}",
+        start=start.isoformat(timespec="microseconds"),
+        took=seconds_in_words(slices.span / 1e6),
+        notes=_notes(slices),
+        colours=PALETTE,
+        # JSON in which nothing ends or begins an element
+        index=markup(orjson.dumps(index).decode().replace("<", "\\u003c")),
+        blocks=made,
+        scripts=[markup(script) for script in scripts],
+        hashes=[markup(_hash(script)) for script in scripts],
+    )
+    return page + "\n"
+
+
+def _notes(slices: Slices) -> list[str]:
+    """What is drawn, and what is not."""
+    events = slices.events
+    arrows, names = events["s"] + events["f"], events["M"]
+    notes = [
+        "Where events of a lane are closer than a pixel, they are drawn as one mark: as high as "
+        "the share of its time in which something went on, in the colour of what took most of it.",
+        f"Of the {count_in_words(events.total(), 'row')} that the view dask.trace has for this "
+        f"run, {events['X']:,} are events and are all here: {_shown(slices)}. {arrows:,} are ends "
+        f"of arrows between the two sides of a transfer, which are not drawn; {names:,} name "
+        "lanes.",
+    ]
+    if slices.left_out:
+        left_out = (f"{count:,} {what}" for what, count in slices.left_out.items())
+        notes.append(f"In no picture: {', '.join(left_out)}.")
+    return notes
+
+
+def _shown(slices: Slices) -> str:
+    """How many events of each category there are."""
+    counts = count_categories(slices)
+    return ", ".join(
+        count_in_words(counts[category], *words)
+        for category, words in CATEGORIES.items()
+        if counts[category]
+    ) or "none"
+
+
+def _inline(script: str) -> str:
+    """A script as it can stand in a page; raises ValueError where it would end its element."""
+    if "</script" in script.lower() or "<!--" in script or "\r" in script:
+        raise ValueError("a script that cannot stand in a page")
+    return script
+
+
+def _hash(script: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
