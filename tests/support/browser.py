@@ -23,11 +23,11 @@ from typing import Any
 
 __all__ = ["Browser"]
 
-SECONDS = 120
+SECONDS = 60
 COMMAND = (
-    *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--hide-scrollbars", "--remote-debugging-pipe"),
+    *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
+    *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe"),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import itertools
 import json
 import re
 import struct
@@ -263,7 +264,7 @@ def test_slices_closer_than_a_bin_are_one_mark_and_others_are_not():
 def test_bins_are_fine_enough_for_the_whole_run_and_never_cross(span):
     found = widths(span)
     assert found[-1] == 1
-    assert all(wide == 4 * narrow for wide, narrow in zip(found, found[1:], strict=False))
+    assert all(wide == 4 * narrow for wide, narrow in itertools.pairwise(found))
     assert found[0] == 1 or span / found[0] >= 1024
 
 

@@ -117,7 +117,8 @@ def _io_views() -> list[View]:
         View(
             name="dask.trace",
             doc="Executions, transfers and traced I/O as events in Chrome's Trace Event Format; "
-            "`harvest mofka-dask trace` writes them as a file for Perfetto.",
+            "`harvest mofka-dask trace` writes them as a file for Perfetto, `harvest mofka-dask "
+            "timeline` as a page.",
             build="harvest_mofka_dask.trace.view:trace",
             requires=(*RECORDED, *TRACED),
             settings={"run": RUN_SETTING},
@@ -160,7 +161,7 @@ def harvest_commands() -> list[CommandGroup]:
         CommandGroup(
             name="mofka-dask",
             doc="Dask runs recorded through Mofka: compile their tasks from bare CSVs, or write "
-            "a run as a trace for Perfetto.",
+            "a run as a page that zooms or as a trace for Perfetto.",
             app="harvest_mofka_dask.commands:app",
         )
     ]

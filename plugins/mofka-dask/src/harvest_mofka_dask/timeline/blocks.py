@@ -1,7 +1,7 @@
 """Columns as blocks of bytes that a browser reads as typed arrays.
 
 A block holds its columns one after the other, little-endian, those of eight bytes first so that
-all are aligned; or texts as UTF-8, one on each line.  It is compressed (gzip) and written in base64.
+all are aligned; or texts as UTF-8, one on each line.  It is compressed by gzip, and in base64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BLOCK_ROWS: Final = 16_384
 COMPRESSION: Final = 6
 
 ALONE: Final = {"start": "<f8", "dur": "<f8", "lane": "<u4", "name": "<u4"}
-"""Columns of a block of slices; their ``args``, which only who points at one wants, are in the next.
+"""Columns of a block of slices.  Their ``args``, of which a reader sees few, are in the next block.
 
 Whole microseconds are exact in eight bytes up to 2**53, 285 years."""
 MERGED: Final = {"start": "<f8", "dur": "<f8", "busy": "<f8", "lane": "<u4", "name": "<u4",

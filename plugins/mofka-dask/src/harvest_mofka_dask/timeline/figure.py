@@ -20,6 +20,7 @@ __all__ = ["figure_item", "library", "need", "rows_of"]
 
 LABEL: Final = 44
 """Characters of a lane's name that are shown beside it."""
+SIDES: Final = ("left", "right", "top", "bottom")
 FINEST: Final = 20e-6
 """Seconds that are visible at the closest zoom."""
 
@@ -99,8 +100,8 @@ def figure_item(
     figure.hstrip(y0=bands, y1=[row + 1 for row in bands], name="bands", line_color=None)
     for number in sorted(range(len(kinds)), key=lambda i: kinds[i].layer):
         figure.quad(
-            left="left", right="right", top="top", bottom="bottom", name=f"kind-{number}",
-            source=models.ColumnDataSource({side: [] for side in ("left", "right", "top", "bottom")}),
+            **{side: side for side in SIDES}, name=f"kind-{number}",
+            source=models.ColumnDataSource({side: [] for side in SIDES}),
             line_color=None, fill_alpha=kinds[number].alpha,
         )  # fmt: skip
     return need("bokeh.embed").json_item(figure, "plot")

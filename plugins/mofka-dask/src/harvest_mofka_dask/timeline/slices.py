@@ -79,9 +79,7 @@ def collect(made: RunTrace) -> Slices:
     names = slices.select("cat", "name").unique().sort("cat", "name")
     rows = (
         slices.join(order, on="tid", how="left", maintain_order="left")
-        .join(
-            names.with_row_index("kind"), on=["cat", "name"], how="left", maintain_order="left"
-        )
+        .join(names.with_row_index("kind"), on=["cat", "name"], how="left", maintain_order="left")
         .select("lane", pl.col("kind").alias("name"), start="ts", dur="dur", args="args")
         .sort("start", "dur", "lane", descending=[False, True, False], maintain_order=True)
     )

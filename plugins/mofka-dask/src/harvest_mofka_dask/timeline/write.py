@@ -137,11 +137,14 @@ def _notes(slices: Slices) -> list[str]:
 def _shown(slices: Slices) -> str:
     """How many events of each category there are."""
     counts = count_categories(slices)
-    return ", ".join(
-        count_in_words(counts[category], *words)
-        for category, words in CATEGORIES.items()
-        if counts[category]
-    ) or "none"
+    return (
+        ", ".join(
+            count_in_words(counts[category], *words)
+            for category, words in CATEGORIES.items()
+            if counts[category]
+        )
+        or "none"
+    )
 
 
 def _inline(script: str) -> str:
