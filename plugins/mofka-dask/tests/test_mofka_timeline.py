@@ -24,7 +24,11 @@ from harvest import HarvestError, UsageError
 from harvest.cli import main
 from harvest_mofka_dask.timeline import write_timeline
 from harvest_mofka_dask.timeline.blocks import blocks
+from harvest_mofka_dask.timeline.kinds import LAYERS
 from harvest_mofka_dask.timeline.levels import MARK, levels, widths
+from harvest_mofka_dask.timeline.slices import collect
+from harvest_mofka_dask.timeline.write import to_page
+from harvest_mofka_dask.trace.tracks import EVENT, Tracks, event_rows
 
 pytest.importorskip("bokeh", reason="bokeh, of the extra 'timeline', is not installed")
 
@@ -137,7 +141,13 @@ def test_the_page_holds_every_slice_of_the_view(dataset, page):
         for pid, tid, *rest in slices.iter_rows()
     )
 
-    # when the page's blocks are unpacked
+    # then the page has the same, each once
+    assert page_events(page) == wanted
+    assert page.index["events"] == wanted.total()
+
+
+def page_events(page):
+    """What the page's blocks hold: process, thread, category, name, start, duration, args."""
     index, found = page.index, Counter()
     for number, head in enumerate(index["blocks"]):
         if head["kind"] == "alone":
@@ -146,10 +156,7 @@ def test_the_page_holds_every_slice_of_the_view(dataset, page):
             for lane, name, start, dur, args in zip(*columns, strict=True):
                 process, _, thread = index["lanes"][lane]
                 found[process, thread, *index["names"][name], start, dur, args] += 1
-
-    # then they are the same, each once
-    assert found == wanted
-    assert index["events"] == found.total()
+    return found
 
 
 def test_the_words_of_the_page_account_for_every_row_of_the_view(dataset, page):
@@ -179,6 +186,78 @@ def test_every_level_shows_every_event_once(page):
         assert alone + merged == index["events"]
 
 
+class Trace:
+    """What the page needs of a run's trace: its events, in batches of any size."""
+
+    run, start = "runs/drawn", 1_700_000_000_000_000
+
+    def __init__(self, slices, batch):
+        self.left_out = Counter({"executions without time": 2, "transfers without time": 0})
+        self.tracks = Tracks(self.run)
+        self.rows, self.batch = [], batch
+        for process, thread, category, name, ts, dur, args in slices:
+            pid = self.tracks.process((process,), f"worker {process}", -process)
+            tid = self.tracks.thread(pid, (thread,), f"thread {thread}", -thread)
+            self.rows.append({"name": name, "cat": category, "ph": "X", "ts": ts, "dur": dur,
+                              "pid": pid, "tid": tid, "args": args})  # fmt: skip
+
+    def events(self):
+        schema = {key: kind for key, kind in EVENT.items() if key not in ("run", "id", "bp")}
+        for i in range(0, len(self.rows), self.batch):
+            part = self.rows[i : i + self.batch]
+            yield event_rows(pl.DataFrame(part, schema=schema), self.run)
+        yield self.tracks.news()
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+ARGS = TEXTS.map(lambda text: json.dumps({"key": text}, ensure_ascii=False))
+EVENTS = st.tuples(
+    st.integers(0, 2), st.integers(0, 2), st.sampled_from([*LAYERS]), TEXTS,
+    st.integers(0, 50) | st.integers(0, 10**9), st.integers(0, 9) | st.integers(0, 10**9), ARGS,
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(EVENTS, max_size=40), st.integers(1, 50))
+def test_a_page_holds_any_trace(drawn, batch):
+    page = Page(to_page(collect(Trace(drawn, batch))))
+    index = page.index
+    # lanes are in the order that the trace wants: here the last worker and thread first
+    used = sorted({(-process, -thread) for process, thread, *_ in drawn})
+    assert index["lanes"] == [[f"worker {-p}", "", f"thread {-t}"] for p, t in used]
+    assert page_events(page) == Counter(
+        (f"worker {process}", f"thread {thread}", *rest) for process, thread, *rest in drawn
+    )
+    assert "In no picture: 2 executions without time." in page.words
+
+
+def test_a_run_without_events_is_a_page_too():
+    page = Page(to_page(collect(Trace([], 1))))
+    assert page.index["events"] == 0
+    assert "0 are events and are all here: none." in page.words
+
+
+def test_the_prefixes_with_the_most_time_have_a_colour_of_their_own():
+    # given 13 prefixes of 1 to 13 µs, and I/O
+    slices = [(0, 0, "task", f"p{i:02d}", 100 * i, i, '{"key":"k"}') for i in range(1, 14)]
+    slices.append((0, 0, "io", "read", 0, 1, "{}"))
+    index = Page(to_page(collect(Trace(slices, 5)))).index
+    # then as in the report dask.run eleven have their own, from the longest
+    labels = [label for label, _, _ in index["kinds"]]
+    assert labels == [f"p{i:02d}" for i in range(13, 2, -1)] + [
+        "2 other kinds of tasks",
+        "I/O: read",
+    ]
+    kind_of = {
+        name: labels[kind]
+        for (_, name), kind in zip(index["names"], index["kind_of_name"], strict=True)
+    }
+    assert kind_of["p13"] == "p13"
+    assert kind_of["p01"] == kind_of["p02"] == "2 other kinds of tasks"
+    assert kind_of["read"] == "I/O: read"
+
+
 # levels, against a plain computation
 
 
@@ -191,7 +270,7 @@ SLICES = st.lists(
     ),
     max_size=60,
 )
-LAYERS = [0, 0, 1, 2]  # of the names
+LAYER_OF_NAME = [0, 0, 1, 2]
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -209,7 +288,7 @@ def expected(drawn, width):
         if width == 0 or dur >= width:
             alone[lane, name, start, dur] += 1
         else:
-            cells[lane, LAYERS[name], start // width].append((lane, name, start, dur))
+            cells[lane, LAYER_OF_NAME[name], start // width].append((lane, name, start, dur))
     marks = Counter()
     for (lane, _, _), crowd in cells.items():
         if len(crowd) == 1:
@@ -231,7 +310,7 @@ def expected(drawn, width):
 @given(SLICES)
 def test_levels_are_what_counting_gives(drawn):
     span = max((s + d for _, _, s, d in drawn), default=1)
-    found = levels(frame(drawn), LAYERS, max(span, 1))
+    found = levels(frame(drawn), LAYER_OF_NAME, max(span, 1))
     shown = Counter()
     for level in found:
         shown += Counter(level.alone.select("lane", "name", "start", "dur").iter_rows())
@@ -268,14 +347,9 @@ def test_bins_are_fine_enough_for_the_whole_run_and_never_cross(span):
     assert found[0] == 1 or span / found[0] >= 1024
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(
-    lambda text: json.dumps({"key": text}, ensure_ascii=False)
-)
-
-
 @pytest.mark.slow
 @patient
-@given(st.lists(st.tuples(st.integers(0, 2**53), st.integers(0, 2**52), TEXTS), min_size=1))
+@given(st.lists(st.tuples(st.integers(0, 2**53), st.integers(0, 2**52), ARGS), min_size=1))
 def test_a_block_keeps_every_microsecond_and_character(drawn):
     rows = pl.DataFrame(
         [(start, dur, 7, 2**32 - 1, args) for start, dur, args in drawn],
