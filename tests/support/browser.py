@@ -102,7 +102,8 @@ class Browser:
             if answer.get("id") == self._number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")
-                return answer["result"]
+                result: dict[str, Any] = answer["result"]
+                return result
 
     def open(self, address: str) -> None:
         """Open a page, and wait until it is loaded."""
