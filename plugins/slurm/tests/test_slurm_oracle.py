@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import sacct_records
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacct_records import Record
 
@@ -93,6 +93,7 @@ def rejects_of_all_other_lines(
     st.booleans(),
     st.integers(1, 400),
 )
+@example(HEADERS[2], [(";\nb;a", "")], ";", True, True, 400)
 def test_what_sacct_writes_is_read_or_refused(
     header: list[str],
     made: list[tuple[str, str]],
@@ -121,7 +122,8 @@ def test_what_sacct_writes_is_read_or_refused(
         for position, fields in rows.items():
             # a name in the last column ends before a line that holds a delimiter: a reject
             after = position + 1 + "".join(fields).count("\n")
-            cut = expected[position][-1].startswith(fields[-1] + "\n") and after in rejected
+            whole, own = (mark.join(each) + end for each in (expected[position], fields))
+            cut = whole.startswith(own + "\n") and after in rejected
             assert fields == expected[position] or (cut and header[-1] == "JobName")
 
 
