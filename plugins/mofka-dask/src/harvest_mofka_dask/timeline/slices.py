@@ -47,7 +47,7 @@ class Slices:
     names: ``cat`` and ``name`` of each kind of slice.
     start: of the run, in microseconds of the epoch.
     events: the rows of ``dask.trace`` by their ``ph``.
-    left_out: what has no time, and is no slice for that.
+    left_out: how many executions, transfers and segments have no time, and are left out.
     """
 
     run: str
