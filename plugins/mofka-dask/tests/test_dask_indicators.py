@@ -85,11 +85,13 @@ def faulty(tmp_path_factory):
     """Two workers with four threads each, of which the first does all the work.
 
     40 loads of 1 s, four at a time; then a sum of 10 s alone, beside which three scores fail after
-    0.5 s each, on after the other.  The second worker is nearly full and moves results to disk.
+    0.5 s each, one after the other.  The second worker is nearly full and moves results to disk.
     """
     tasks = [executed(f"load-{n}", T + n // 4, 1.0, n % 4) for n in range(40)]
     tasks += [executed("sum-1", T + 10, 10.0, 0)]
     tasks += [executed(f"score-{n}", T + 12 + n, 0.5, 1, "erred") for n in range(3)]
+    # what needs a failed task errs, too, but was never executed
+    spared = {"time": T + 15, "key": "report-1", "start_state": "waiting", "finish_state": "erred"}
     came = [
         {"time": T - 1, "worker": w, "action": "add", "nthreads": 4, "memory_limit": 1_000_000}
         for w in (A, B)
@@ -110,7 +112,7 @@ def faulty(tmp_path_factory):
             "s": [
                 captures.start("scheduler"),
                 captures.rows("worker_event", came),
-                captures.rows("scheduler_transition", [task[0] for task in tasks]),
+                captures.rows("scheduler_transition", [*(task[0] for task in tasks), spared]),
                 captures.END,
             ],
             "a": [

@@ -319,30 +319,33 @@ def test_tasks_that_wait_for_files():
     assert "(99 bytes by counters alone, while only such tasks ran in the process)" in text
 
 
-def test_bytes_of_no_known_task():
+def test_bytes_that_are_counted_and_not_traced():
+    """3,400 of 3,500 MB are 97 %; of these 75 and 3,300 MB are known to be whose."""
     run = {
         "counted_bytes": 3_500_000_000,
-        "traced_bytes": 82_800_000,
-        "task_bytes": 75_000_000,
-        "beside_bytes": 3_400_000_000,
+        "traced_bytes": 100_000_000,
+        "untraced_bytes": 3_400_000_000,
+        "untraced_task_bytes": 75_000_000,
+        "beside_bytes": 3_300_000_000,
         "unknown_bytes": 25_000_000,
-        "io_prefix": "read",
-        "io_prefix_beside_bytes": 3_400_000_000,
+        "io_prefix": "load",
+        "io_prefix_beside_bytes": 3_300_000_000,
     }
 
     assert spoken("dask.untraced_io", run) == [
         (
             "low",
-            "Of 3.50 GB that its processes read and wrote, 82.8 MB are traced. Known tasks did "
-            "75.0 MB; 3.40 GB were counted while only read ran in the process; who did 25.0 MB is "
-            "not known.",
+            "Of 3.50 GB that its processes read and wrote, 3.40 GB (97 %) are counted and not "
+            "traced. Of these, 75.0 MB are of known tasks; 3.30 GB were moved while only load ran "
+            "in the process; who moved 25.0 MB is not known.",
         )
     ]
-    known = {"task_bytes": 2_800_000_000, "beside_bytes": 0, "unknown_bytes": 700_000_000}
-    assert spoken("dask.untraced_io", run | known) == []
-    # without any task that is known, nothing else is
-    none = {"task_bytes": None, "beside_bytes": None, "unknown_bytes": 3_500_000_000}
-    assert spoken("dask.untraced_io", run | none)[0][1].endswith("who did 3.50 GB is not known.")
+    assert spoken("dask.untraced_io", run | {"untraced_bytes": 700_000_000}) == []
+    assert spoken("dask.untraced_io", run, bytes=3.5e9) == []
+    # where no process is known to be a worker, nothing else is
+    none = {"untraced_task_bytes": None, "beside_bytes": None, "unknown_bytes": 3_400_000_000}
+    ((_, text),) = spoken("dask.untraced_io", run | none)
+    assert text.endswith("not traced. Of these, who moved 3.40 GB is not known.")
 
 
 def test_of_several_runs_each_is_named():

@@ -254,18 +254,21 @@ def tasks_waiting_for_files(run: dict[str, Any], *, share: float, of_run: float)
 
 
 def untraced_io(run: dict[str, Any], *, share: float, bytes: float) -> Finding:  # noqa: A002
-    """Bytes of which it is not known which task moved them."""
+    """Bytes that Darshan counted and did not trace, and what is known of them all the same."""
+    whole, untraced = run["counted_bytes"], run["untraced_bytes"]
     text = (
-        f"Of {bytes_in_words(run['counted_bytes'])} that its processes read and wrote, "
-        f"{bytes_in_words(run['traced_bytes'])} are traced. Known tasks did "
-        f"{bytes_in_words(run['task_bytes'] or 0)}; "
+        f"Of {bytes_in_words(whole)} that its processes read and wrote, "
+        f"{bytes_in_words(untraced)} ({share_in_words(untraced / whole)}) are counted and not "
+        "traced. Of these, "
     )
+    if run["untraced_task_bytes"]:
+        text += f"{bytes_in_words(run['untraced_task_bytes'])} are of known tasks; "
     if run["beside_bytes"]:
         of_one = run["beside_bytes"] == run["io_prefix_beside_bytes"]
         text += (
-            f"{bytes_in_words(run['beside_bytes'])} were counted while "
+            f"{bytes_in_words(run['beside_bytes'])} were moved while "
             f"{'only ' + run['io_prefix'] if of_one else 'tasks of one kind alone'} ran in the "
             "process; "
         )
-    text += f"who did {bytes_in_words(run['unknown_bytes'])} is not known."
+    text += f"who moved {bytes_in_words(run['unknown_bytes'])} is not known."
     return Finding("low", text)

@@ -290,11 +290,10 @@ RULES: Final = (
         "untraced_io",
         conclusions.untraced_io,
         doc="I/O of which Darshan kept counts alone, so that the task that did it is not certain.",
-        where="counted_bytes > {bytes} "
-        "and counted_bytes - coalesce(task_bytes, 0) > {share} * counted_bytes",
+        where="counted_bytes > {bytes} and untraced_bytes > {share} * counted_bytes",
         columns=(
-            *("counted_bytes", "traced_bytes", "task_bytes", "beside_bytes", "unknown_bytes"),
-            *("unknown_share", "io_prefix", "io_prefix_beside_bytes"),
+            *("counted_bytes", "traced_bytes", "untraced_bytes", "untraced_task_bytes"),
+            *("beside_bytes", "unknown_bytes", "io_prefix", "io_prefix_beside_bytes"),
         ),
         advice="Look at dask.task_io (how = 'counted') for the files. Buffered I/O (STDIO) is "
         "never traced; where the trace was cut off, give it more memory (DXT's MODMEM).",

@@ -94,9 +94,10 @@ INDICATORS: dict[str, pl.DataType] = {
     "counted_bytes": pl.Int64(),
     "traced_bytes": pl.Int64(),
     "task_bytes": pl.Int64(),
+    "untraced_bytes": pl.Int64(),
+    "untraced_task_bytes": pl.Int64(),
     "beside_bytes": pl.Int64(),
     "unknown_bytes": pl.Int64(),
-    "unknown_share": pl.Float64(),
     "io_s": pl.Float64(),
     "io_prefix": pl.String(),
     "io_prefix_bytes": pl.Int64(),
@@ -151,9 +152,9 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
       time in them; loop_warnings, loop_s, loop_worst_s: spells in which an event loop did not
       respond;
     - counted_bytes, traced_bytes: read and written by all processes, by Darshan's counters, and
-      asked for in traced operations; task_bytes: in known tasks; beside_bytes: in no known task,
-      but while tasks of one kind alone ran in the process; unknown_bytes: the rest of what is
-      counted; unknown_share: of all that is;
+      asked for in traced operations; task_bytes: in known tasks; untraced_bytes: counted - traced;
+      of these untraced_task_bytes are in known tasks, beside_bytes in no known task, but while
+      tasks of one kind alone ran in the process, and of unknown_bytes it is not known who did them;
     - io_s: time in I/O of tasks, and beside tasks of one kind; io_prefix, io_prefix_s,
       io_prefix_bytes: the kind with most of it, and what it read and wrote; io_prefix_beside_bytes:
       how much of that is beside them; io_prefix_busy_s: the time of its executions;
@@ -191,15 +192,12 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         row.with_columns(
             pl.col("executions", "unended", "registered_workers", "silent_workers").fill_null(0),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
-            unknown_bytes=pl.col("counted_bytes")
-            - pl.col("task_bytes").fill_null(0)
-            - pl.col("beside_bytes").fill_null(0),
+            untraced_bytes=pl.col("counted_bytes") - pl.col("traced_bytes"),
             used_share=pl.when(pl.col("thread_s") > 0).then(pl.col("busy_s") / pl.col("thread_s")),
         )
         .with_columns(
-            unknown_share=pl.when(pl.col("counted_bytes") > 0).then(
-                pl.col("unknown_bytes") / pl.col("counted_bytes")
-            )
+            unknown_bytes=pl.col("untraced_bytes")
+            - pl.sum_horizontal("untraced_task_bytes", "beside_bytes")
         )
         .sort("run")
         .select(list(INDICATORS))
@@ -366,9 +364,12 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
             .alias(f"{what}_bytes")
             for what in ("counted", "traced")
         )
-    of_tasks = pl.DataFrame(schema={"run": pl.String, "task_bytes": pl.Int64})
+    known = {"run": pl.String, "task_bytes": pl.Int64, "untraced_task_bytes": pl.Int64}
+    of_tasks = pl.DataFrame(schema=known)
     if io is not None:
+        mine, counted_only = pl.col("key").is_not_null(), pl.col("how") == "counted"
         of_tasks = io.group_by("run").agg(
-            task_bytes=pl.col("bytes").filter(pl.col("key").is_not_null()).sum()
+            task_bytes=pl.col("bytes").filter(mine).sum(),
+            untraced_task_bytes=pl.col("bytes").filter(mine & counted_only).sum(),
         )
     return of_processes.join(of_tasks, on="run", how="full", coalesce=True)
