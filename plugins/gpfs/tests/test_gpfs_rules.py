@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scan_rows import NOW, harvested, row
 
+from harvest import UsageError
 from harvest.testing import judge
 from harvest_gpfs.rules import RULES
 
@@ -71,7 +72,7 @@ def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
 def test_one_owner_of_more_than_all_others_together_is_named():
     rows = {
         "uid": [1, 2],
-        "user": ["ada", "bob"],
+        "user": ["LabAda", "bob"],
         "share": [0.51, 0.49],
         "size_bytes": [51 * GIB, 49 * GIB],
         "inodes": [1, 2000],
@@ -79,7 +80,7 @@ def test_one_owner_of_more_than_all_others_together_is_named():
     }
 
     assert spoken("gpfs.one_owner", rows) == [
-        ("low", "User ada has 51 % of all bytes: 51.0 GiB of 100 GiB, in 1 object.")
+        ("low", "User LabAda has 51 % of all bytes: 51.0 GiB of 100 GiB, in 1 object.")
     ]
     assert spoken("gpfs.one_owner", rows, share=0.51) == []
     assert len(spoken("gpfs.one_owner", rows, share=0.3)) == 2
@@ -265,6 +266,20 @@ def test_pages_begin_with_the_findings_on_what_they_show(data, passwd):
         "gpfs.cold_data", "gpfs.unknown_owners", "gpfs.owners_grew", "gpfs.directories_grew",
     }  # fmt: skip
     assert rules(summary) == {"gpfs.cold_data", "gpfs.unknown_owners"}
+
+
+def test_parts_of_a_scan_that_say_no_time_are_judged_together(tmp_path):
+    parts = [
+        [row(f"/fs/{name}", n, 5, uid=n, scan_time=None, origin=f"/lists/{name}.list")]
+        for n, name in enumerate("ab", 1)
+    ]
+    data = harvested(tmp_path, *parts)
+
+    with pytest.raises(UsageError, match="scan=all takes them for parts of one scan"):
+        data.findings()
+    verdict = data.findings([rule.name for rule in RULES], scan="all")
+
+    assert len(verdict.passed) == len(RULES)
 
 
 def test_one_scan_alone_can_be_judged_by_what_it_holds(tmp_path):

@@ -123,7 +123,7 @@ def test_a_policy_frees_what_is_older_by_access_by_modification_or_both(tmp_path
         (30, "access", 1, 20, 1), (30, "modify", 3, 110, 0), (30, "both", 2, 100, 0),
         (99, "access", 1, 20, 1), (99, "modify", 3, 110, 0), (99, "both", 2, 100, 0),
     ]  # fmt: skip
-    assert found[1]["freed_share"] == 110 / 150
+    assert found[1]["freed_share"] == pytest.approx(110 / 150)
     assert {(r["inodes"], r["size_bytes"]) for r in found} == {(4, 150)}
 
 

@@ -76,9 +76,10 @@ def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Findi
     if total < 2:
         return
     for row in rows.iter_rows(named=True):
+        name = _owner(row)
         yield Finding(
             "low",
-            f"{_owner(row).capitalize()} has {share_in_words(row['share'])} of all bytes: "
+            f"{name[0].upper()}{name[1:]} has {share_in_words(row['share'])} of all bytes: "
             f"{_bytes(row['size_bytes'])} of {_bytes(row['all_bytes'])}, in "
             f"{count_in_words(row['inodes'], 'object')}.",
             {"uid": row["uid"]},

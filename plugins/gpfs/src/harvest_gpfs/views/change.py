@@ -56,7 +56,7 @@ def change(
 
     from (a word of Python, hence in ``more``), to: as a scan is named; the earliest and the latest
     unless given.  over: instead of from, the scan nearest to so long before the later one.
-    Directories do not count.  No rows where the dataset has one scan and none is named.
+    Directories do not count.  No rows where none is named and not two say when they were made.
     """
     names = _groups(by)
     setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
@@ -65,7 +65,8 @@ def change(
     schema = {**dict.fromkeys(names, _TEXT), **_GROWTH, **rest, **scans}
 
     found = list_scans(rows_of(dataset))
-    if to is None and over is None and not more and len(found) < 2:
+    timed = [scan for scan in found if scan.time is not None]
+    if to is None and over is None and not more and len(timed) < 2:
         return pl.LazyFrame(schema=schema)
     before, after = span(found, more.get("from"), to, over)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -60,31 +61,29 @@ def policy(
 
     def compute() -> pl.DataFrame:
         table = found.aggregate([*names, *_AGES], _SUMS, setting, directories=False)
-        table = _in_days(table, setting)
-        untimed = pl.col("inodes").filter(pl.col("freed").is_null()).sum().alias("untimed")
-        tables = [
-            flagged(
-                table.with_columns(freed.alias("freed")), "freed", "freed", names, _SUMS, untimed
-            ).with_columns(pl.lit(days).alias("days"), pl.lit(time).alias("time"))
-            for days in bins.edges
-            for time, freed in _tests(days).items()
-        ]
         share = pl.when(pl.col("size_bytes") > 0).then(
             pl.col("freed_size_bytes") / pl.col("size_bytes")
         )
-        every = pl.concat(
-            [pl.DataFrame(schema=schema).select(tables[0].columns), *tables], how="vertical_relaxed"
+        every = _freed(_in_days(table, setting), names, bins.edges).with_columns(
+            share.alias("freed_share"),
+            pl.lit(reference).alias("now"),
+            pl.lit(found.scan.label).alias("scan"),
         )
-        return typed(
-            every.with_columns(
-                share.alias("freed_share"),
-                pl.lit(reference).alias("now"),
-                pl.lit(found.scan.label).alias("scan"),
-            ),
-            schema,
-        )
+        return typed(every, schema)
 
     return deferred(compute, schema)
+
+
+def _freed(table: pl.DataFrame, names: Sequence[str], limits: Sequence[int]) -> pl.DataFrame:
+    """What each limit of days would free, by each measure."""
+    untimed = pl.col("inodes").filter(pl.col("freed").is_null()).sum().alias("untimed")
+    tables = []
+    for days in limits:
+        for time, freed in _tests(days).items():
+            tested = table.with_columns(freed.alias("freed"))
+            sums = flagged(tested, "freed", "freed", names, _SUMS, untimed)
+            tables.append(sums.with_columns(days=pl.lit(days, _INT), time=pl.lit(time)))
+    return pl.concat(tables)
 
 
 def _in_days(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
