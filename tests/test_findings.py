@@ -15,7 +15,7 @@ import pytest
 import harvest
 from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
 from harvest.errors import PluginError
-from harvest.findings import Verdict
+from harvest.findings import Verdict, evaluate
 from harvest.plugins.registry import PluginManager
 from harvest.report import Notes, Report
 from harvest.testing import judge
@@ -29,6 +29,13 @@ WASTED = pl.DataFrame(
         "wasted": [7.5, 3.0, 9.0, 0.5],
     }
 )
+
+
+def ambiguous(dataset, *, day=None):
+    """A view that cannot choose by itself."""
+    if day is None:
+        raise UsageError("two days", remedy="choose one with day=")
+    return wasted(dataset, day=day)
 
 
 def wasted(dataset, *, day=None):
@@ -71,7 +78,11 @@ BLIND = Rule(
 
 @hookimpl
 def harvest_views():
-    return [View(name="test.wasted", doc="Waste.", build=wasted, settings={"day": "of the week"})]
+    return [
+        View(name="test.wasted", doc="Waste.", build=wasted, settings={"day": "of the week"}),
+        View(name="test.ambiguous", doc="-", build=ambiguous, settings={"day": "of the week"}),
+        View(name="test.elsewhere", doc="-", build=wasted, requires=("nobody.writes_this",)),
+    ]
 
 
 @hookimpl
@@ -230,6 +241,7 @@ def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
 
     assert {"name", "doc", "view", "where", "thresholds"} <= set(listed[0])
     judged = {f["rule"] for f in verdict["findings"]} | set(verdict["passed"])
+    judged |= set(verdict["elsewhere"])
     assert judged | {r["rule"] for r in verdict["unjudged"]} == {r["name"] for r in listed}
     assert (unknown.returncode, unknown.stdout) == (2, "")
     for found in verdict["findings"]:  # what is printed as evidence can be run
@@ -271,3 +283,22 @@ def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
         (("--sort", "state down"), "'state down' is not an order"),
     ):
         assert message in shown(*options).stderr
+
+
+def test_rules_on_what_was_never_harvested_are_only_counted(dataset):
+    away = harvest_evolved(name="test.away", view="test.elsewhere")
+
+    verdict = evaluate(dataset, dataset.plugins, rules=[away])
+
+    assert (verdict.found, verdict.unjudged, verdict.elsewhere) == ((), (), ("test.away",))
+    assert verdict.summary() == ("No finding; 1 rule is about what the dataset does not hold.")
+
+
+def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(dataset):
+    rule = harvest_evolved(name="test.choosy", view="test.ambiguous")
+
+    nothing = evaluate(dataset, dataset.plugins, rules=[rule])
+    monday = evaluate(dataset, dataset.plugins, rules=[rule], settings={"day": "mon"})
+
+    assert nothing.unjudged == (("test.choosy", "two days; choose one with day="),)
+    assert len(monday.found) == 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from harvest.api.rule import SEVERITIES, Rule
-from harvest.api.view import DatasetReader, View
+from harvest.api.view import DatasetReader
 from harvest.errors import PluginError, UsageError, suggestion
 from harvest.plugins.registry import PluginManager, resolve
 from harvest.toolkit.frames import condition
@@ -44,20 +44,29 @@ def evaluate(
     thresholds: by rule and name, in place of the declared ones; numbers, or text that is one.
     settings: of views, as ``run``; each is passed to the views that have it.
 
-    Raises UsageError for a threshold of no rule, or one that is not a number.
+    A view that wants a setting to choose by, and was given none, leaves its rules unjudged.
+    Raises UsageError for a threshold of no rule, or one that is not a number, and for settings
+    that a view does not take.
     """
     chosen = list(plugins.rules.values() if rules is None else rules)
     given = thresholds or {}
     for name in given:
         plugins.rule(name)
     unjudged: list[tuple[str, str]] = []
+    elsewhere: list[str] = []
     looked: dict[tuple[str, tuple[tuple[str, Any], ...]], list[_Looked]] = {}
     for rule in chosen:
         numbers = thresholds_of(rule, given.get(rule.name, {}))
         view = plugins.views.get(rule.view)
-        reason = _reason(dataset, rule, view, plugins)
-        if reason is not None or view is None:
-            unjudged.append((rule.name, reason or ""))
+        if view is None:
+            unjudged.append((rule.name, f"no installed plugin has the view {rule.view}"))
+            continue
+        if view.requires and not any(kind in dataset for kind in view.requires):
+            elsewhere.append(rule.name)
+            continue
+        absent = [kind for kind in rule.requires if kind not in dataset]
+        if absent:
+            unjudged.append((rule.name, f"the dataset holds no {', '.join(absent)}"))
             continue
         common = {k: v for k, v in (settings or {}).items() if k in view.settings}
         own = {**common, **rule.settings}
@@ -66,12 +75,21 @@ def evaluate(
     found: list[Found] = []
     passed: list[str] = []
     for (name, _), group in looked.items():
-        for (rule, _, _), some in zip(group, _ask(dataset, name, group), strict=True):
+        try:
+            answers = _ask(dataset, name, group)
+        except UsageError as error:
+            if settings:  # the user's own, which do not fit
+                raise
+            unjudged += [(rule.name, str(error)) for rule, _, _ in group]
+            continue
+        for (rule, _, _), some in zip(group, answers, strict=True):
             found += some
             if not some:
                 passed.append(rule.name)
     found.sort(key=lambda f: (SEVERITIES.index(f.finding.severity), f.rule.name))
-    return Verdict(tuple(found), tuple(sorted(passed)), tuple(sorted(unjudged)))
+    return Verdict(
+        tuple(found), tuple(sorted(passed)), tuple(sorted(unjudged)), tuple(sorted(elsewhere))
+    )
 
 
 def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
@@ -104,20 +122,6 @@ def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
     numbers = thresholds_of(rule, thresholds)
     chosen = rows.filter(condition(rule.condition(numbers), rows)).select(rule.columns)
     return _judged(rule, chosen, rows.height, numbers, dict(rule.settings))
-
-
-def _reason(
-    dataset: DatasetReader, rule: Rule, view: View | None, plugins: PluginManager
-) -> str | None:
-    """Why a rule cannot look at a dataset; None where it can."""
-    if view is None:
-        return f"no installed plugin has the view {rule.view}"
-    absent = [kind for kind in rule.requires if kind not in dataset]
-    if absent:
-        return f"the dataset holds no {', '.join(absent)}"
-    if view.requires and not any(kind in dataset for kind in view.requires):
-        return f"the dataset holds no {' or '.join(view.requires)}"
-    return None
 
 
 def _ask(dataset: DatasetReader, view: str, group: list[_Looked]) -> list[list[Found]]:

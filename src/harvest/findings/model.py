@@ -67,12 +67,14 @@ class Verdict:
 
     found: the worst first.
     passed: names of rules that looked and found nothing.
-    unjudged: names of rules that could not look, each with the reason.
+    unjudged: names of rules that lack a part of what they need, each with the reason.
+    elsewhere: names of rules on what the dataset does not hold at all.
     """
 
     found: tuple[Found, ...] = ()
     passed: tuple[str, ...] = ()
     unjudged: tuple[tuple[str, str], ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """One sentence: ``3 findings: 1 high, 2 medium; 12 rules found nothing.``"""
@@ -85,6 +87,10 @@ class Verdict:
             said += f"; {count_in_words(len(self.passed), 'rule')} found nothing"
         if self.unjudged:
             said += f"; {count_in_words(len(self.unjudged), 'rule')} could not judge"
+        if self.elsewhere:
+            rules = count_in_words(len(self.elsewhere), "rule")
+            be = "is" if len(self.elsewhere) == 1 else "are"
+            said += f"; {rules} {be} about what the dataset does not hold"
         return said + "."
 
     def gaps(self) -> list[str]:
@@ -100,6 +106,7 @@ class Verdict:
             "findings": [found.to_dict() for found in self.found],
             "passed": list(self.passed),
             "unjudged": [{"rule": name, "reason": reason} for name, reason in self.unjudged],
+            "elsewhere": list(self.elsewhere),
         }
 
 

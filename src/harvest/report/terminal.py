@@ -60,7 +60,9 @@ def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool
 
     fold: break commands too, which are then no longer ready to be copied.
     """
-    console.print(Text(verdict.summary(), style="bold"))
+    summary = _filled(verdict.summary(), "", console)
+    summary.stylize("bold")
+    console.print(summary)
     for found in verdict.found:
         console.print()
         severity = found.finding.severity.upper()
