@@ -221,6 +221,24 @@ def _drawn(plot: Any) -> Any:
     return figure
 
 
+def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dxt):
+    # given 2 ranks that write a second each through MPI-IO, of which POSIX has 0.1 s
+    upper = b"".join(make_dxt("<", X, [(0, 100, 1.0, 2.0)], rank=rank) for rank in (0, 1))
+    below = b"".join(make_dxt("<", X, [(0, 100, 1.9, 2.0)], rank=rank) for rank in (0, 1))
+    modules = {"DXT_POSIX": (1, below), "DXT_MPIIO": (2, upper)}
+    report = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules)).report("darshan.io")
+
+    plots = {plot.name: plot for plot in report.plots}
+    assert plots["traced"].alt.startswith("2 operations on 2 lines")
+    assert plots["traced-mpiio"].alt.startswith("2 operations on 2 lines")
+    cells = {
+        name: (_drawn(plots[name]).axes[0].images[0].get_array()[..., 3] > 0).sum(axis=1).tolist()
+        for name in ("traced", "traced-mpiio")
+    }
+    # of 600 columns in 10 s, a second covers 60, and a tenth 6
+    assert cells == {"traced": [6, 6], "traced-mpiio": [60, 60]}
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

@@ -19,7 +19,7 @@ from .operations import order_table, use_table
 from .over_time import heat_map
 from .sizes import sizes_sections
 from .tables import files_table, gaps_notes, jobs_table, layers_table, logs_table, reading_notes
-from .traced import traced_plot
+from .traced import traced_plots
 
 __all__ = ["io_report"]
 
@@ -68,7 +68,7 @@ def io_report(
         *sizes_sections(chosen),
         order_table(chosen),
         heat_map(narrow, of_job, which),
-        traced_plot(narrow, of_job, which),
+        *traced_plots(narrow, of_job, which),
         *([logs_table(per_log, listed)] if per_log.height > 1 else []),
         gaps_notes(per_log),
         reading_notes(),

@@ -31,8 +31,10 @@ class Window:
 
 def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
     """From the first start of the logs to their last end, or to the last I/O if that is later."""
-    start = int(logs.select(pl.col("start_time").dt.epoch("us").min()).item())
-    end = logs.select(pl.col("end_time").dt.epoch("us").max()).item()
+    begin = pl.col("start_time").dt.epoch("us")
+    # logs without fractions of seconds count their last second in
+    ran = (pl.col("run_time_s") * 1_000_000).round(0).cast(pl.Int64)
+    start, end = logs.select(start=begin.min(), end=(begin + ran).max()).row(0)
     last = max(start + 1, end or 0, last_us or 0)
     return Window(start, last - start, columns)
 

@@ -27,6 +27,9 @@ __all__ = [
 ]
 
 LAYERS: Final = {"posix": "POSIX", "mpiio": "MPI-IO", "stdio": "STDIO"}
+LONGEST: Final = 64
+"""Characters of a path that are shown."""
+
 TIMES: Final = ("read_s", "write_s", "meta_s")
 _AMOUNTS: Final = (
     Column("read_bytes", "read", "bytes"),
@@ -164,25 +167,35 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
     return Table(
         "files",
         shown.with_columns(
+            file=_end_of(pl.col("file")),
+            used_by=pl.format("{} / {}", _or_unknown("readers"), _or_unknown("writers")),
             read_mb=pl.col("read_bytes") / 1e6,
             write_mb=pl.col("write_bytes") / 1e6,
             moving_s=pl.sum_horizontal("read_s", "write_s"),
         ),
         (
-            Column("file"),
-            Column("readers", doc="processes; no value where a record of all ranks hides them"),
-            Column("writers"),
+            Column("file", doc="the end of its path; `io.files` has all of it"),
+            Column("used_by", "used by",
+                   doc="processes that read it / wrote it; ? where a record of all ranks hides it"),
             Column("operations", "requests"),
             Column("read_mb", "read", "MB", ",.2f"),
             Column("write_mb", "written", "MB", ",.2f"),
             Column("moving_s", "moving", "s", ",.3f", doc="in reads and writes"),
             Column("meta_s", "metadata", "s", ",.3f"),
-            Column("sequential_share", "in order", None, ".0%",
-                   doc="requests at or behind the end of the one before"),
         ),
         title=f"Files by {by}",
         note=f"{_some(rows.height, top, 'files')}{held}. `io.files` has all of them.",
     )  # fmt: skip
+
+
+def _end_of(path: pl.Expr) -> pl.Expr:
+    """A path, or its last characters where it is long."""
+    shortened = pl.format("…{}", path.str.tail(LONGEST - 1))
+    return pl.when(path.str.len_chars() > LONGEST).then(shortened).otherwise(path)
+
+
+def _or_unknown(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.String).fill_null("?")
 
 
 def logs_table(logs: pl.DataFrame, top: int) -> Table:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from harvest import DatasetReader
 
-__all__ = ["traced_plot"]
+__all__ = ["traced_plots"]
 
 COLUMNS: Final = 600
 LINES: Final = 60
@@ -26,19 +26,35 @@ TITLE: Final = "Traced operations"
 COLOURS: Final = {"read": "#0072b2", "write": "#d55e00"}
 
 
-def traced_plot(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
+def traced_plots(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> list[Plot | Notes]:
     """When each process and thread was reading or writing, as DXT traced it.
+
+    What goes through MPI-IO is shown twice where both layers were traced: above as it reached the
+    file, below with the time that a rank waited for it.
 
     logs: of one job; which: says of which, for the title.
     """
-    trace = _trace(dataset)
-    totals, last = pl.collect_all([_lines(trace), trace.select(pl.col("end").max())])
-    if totals.is_empty():
+    segments = dataset[SEGMENTS]
+    plot = _plot("traced", f"{TITLE}{which}", _trace(traced_once(segments)), logs)
+    if plot is None:
         text = (
             "The logs hold no trace. Darshan records one when a program runs with "
             "DXT_ENABLE_IO_TRACE=1."
         )
-        return Notes("traced", [text], title=f"{TITLE}{which}")
+        return [Notes("traced", [text], title=f"{TITLE}{which}")]
+    modules = segments.select(pl.col("module").unique()).collect()["module"]
+    if set(modules) != {"DXT_POSIX", "DXT_MPIIO"}:
+        return [plot]
+    upper = _trace(segments.filter(pl.col("module") == "DXT_MPIIO"))
+    below = _plot("traced-mpiio", f"{TITLE} of MPI-IO{which}", upper, logs)
+    return [plot] if below is None else [plot, below]
+
+
+def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plot | None:
+    """A line per process and thread; None where no operation has a time."""
+    totals, last = pl.collect_all([_lines(trace), trace.select(pl.col("end").max())])
+    if totals.is_empty():
+        return None
     extent = window(logs, last.item(), COLUMNS)
     one = ["origin", "rank", "thread"]
     # ranks in their order; the processes of several logs as they began, with their threads
@@ -61,9 +77,9 @@ def traced_plot(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot 
         else ""
     )
     return Plot(
-        "traced",
+        name,
         draw,
-        f"{TITLE}{which}",
+        title,
         f"{count_in_words(operations, 'operation')} on {count_in_words(totals.height, 'line')}, "
         "one for each process, or thread where threads are recorded; a cell has the colour of "
         f"what it did longest there, the fuller the longer.{limited}",
@@ -71,16 +87,12 @@ def traced_plot(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot 
     )
 
 
-def _trace(dataset: DatasetReader) -> pl.LazyFrame:
+def _trace(segments: pl.LazyFrame) -> pl.LazyFrame:
     """Operations with a time, in microseconds of the epoch."""
-    return (
-        traced_once(dataset[SEGMENTS])
-        .filter(pl.col("start_time").is_not_null())
-        .select(
-            *("origin", "rank", "thread", "pid", "op"),
-            start=pl.col("start_time").dt.epoch("us"),
-            end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
-        )
+    return segments.filter(pl.col("start_time").is_not_null()).select(
+        *("origin", "rank", "thread", "pid", "op"),
+        start=pl.col("start_time").dt.epoch("us"),
+        end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
     )
 
 
@@ -120,14 +132,19 @@ def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataF
     """Microseconds of each line and op in each column of the picture."""
     width = max(extent.span_us / extent.columns, 1.0)
     relative = pl.col("start", "end") - extent.start_us
-    place = (pl.col("start", "end") / width).floor().cast(pl.Int64).clip(0, extent.columns - 1)
+    # an operation does not reach into the column that begins at its end
+    last = pl.max_horizontal("start", pl.col("end") - 1)
+    first, last = (
+        # in whole numbers: a quotient of floats may fall just below a border
+        (at * extent.columns).floordiv(extent.span_us).clip(0, extent.columns - 1)
+        for at in (pl.col("start"), last)
+    )
     begin = pl.max_horizontal("start", pl.col("column") * width)
     end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
     return (
         trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
         .select("line", "op", relative)
-        .with_columns(place.name.suffix("_column"))
-        .with_columns(column=pl.int_ranges("start_column", pl.col("end_column") + 1))
+        .with_columns(column=pl.int_ranges(first, last + 1))
         .select("line", "op", "start", "end", "column")
         .explode("column")
         .group_by("line", "op", "column")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
-
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, share_in_words
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from harvest.api.rule import Severity
 
 __all__ = [
@@ -74,8 +74,10 @@ def about_jobs(
     share: the column with the share of the processes' time that it concerns.
     most: the severity of what takes most of the time.
     """
-    dear = pl.when(pl.col(share) >= HIGH).then(2).when(pl.col(share) < MEDIUM).then(0).otherwise(1)
-    worst = rows.sort(dear, measure, descending=True, maintain_order=True).row(0, named=True)
+    weights = {"low": 0, "medium": 1, "high": 2}
+    worst = max(
+        rows.iter_rows(named=True), key=lambda row: (weights[cost(row[share])], row[measure])
+    )
     text = named_first(job_name(worst), sentence(worst), rows.height, jobs, "job")
     yield Finding(cost(worst[share], most), text, where or {})
 
