@@ -33,7 +33,7 @@ WASTED = pl.DataFrame(
 
 def ambiguous(dataset, *, day=None):
     """A view that cannot choose by itself."""
-    if day is None:
+    if day not in ("mon", "tue"):
         raise UsageError("two days", remedy="choose one with day=")
     return wasted(dataset, day=day)
 
@@ -87,7 +87,7 @@ def harvest_views():
 
 @hookimpl
 def harvest_rules():
-    return [RULE, BLIND]
+    return [RULE, BLIND, harvest_evolved(name="test.choosy", view="test.ambiguous", reports=())]
 
 
 @hookimpl
@@ -295,10 +295,10 @@ def test_rules_on_what_was_never_harvested_are_only_counted(dataset):
 
 
 def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(dataset):
-    rule = harvest_evolved(name="test.choosy", view="test.ambiguous")
-
-    nothing = evaluate(dataset, dataset.plugins, rules=[rule])
-    monday = evaluate(dataset, dataset.plugins, rules=[rule], settings={"day": "mon"})
+    nothing = dataset.findings(["test.choosy"])
+    monday = dataset.findings(["test.choosy"], day="mon")
 
     assert nothing.unjudged == (("test.choosy", "two days; choose one with day="),)
     assert len(monday.found) == 2
+    with pytest.raises(UsageError, match="day: two days; choose one with day="):
+        dataset.findings(["test.choosy"], day="never")

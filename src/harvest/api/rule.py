@@ -60,7 +60,7 @@ class Rule:
     view: the view that it looks at; with ``settings``, where that view takes some.
     where: an SQL condition over the view's columns that chooses the rows to judge.  A threshold
         stands in braces: ``requests >= {requests} and small > {share} * requests``.
-    columns: of the view: what ``judge`` reads and the evidence shows, the most telling first.
+    columns: of the view: what ``judge`` reads and the evidence shows, the most important first.
     judge: callable, or ``module:function`` imported on first use.  It takes a polars frame of the
         chosen rows with these columns (at least one row), the number of all rows of the view, and
         the thresholds by name, and gives findings.

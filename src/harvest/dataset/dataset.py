@@ -182,7 +182,8 @@ class Dataset:
         thresholds: by rule and name, in place of the declared ones.
         settings: of views, such as ``run``; each is passed to the views that have it.
 
-        Raises UsageError for an unknown rule or threshold, or a setting that no view has.
+        Raises UsageError for an unknown rule or threshold, a setting that no view has, or
+        settings with which no rule can judge.
         """
         chosen = [self.plugins.rule(name) for name in rules or self.plugins.rules]
         views = [self.plugins.views[r.view] for r in chosen if r.view in self.plugins.views]
@@ -192,7 +193,12 @@ class Dataset:
                     f"no view that these rules look at has a setting {key!r}",
                     remedy=suggestion(key, {name for view in views for name in view.settings}),
                 )
-        return evaluate(self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings)
+        verdict = evaluate(
+            self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings
+        )
+        if settings and verdict.unjudged and not (verdict.found or verdict.passed):
+            raise UsageError(verdict.unjudged[0][1], where=", ".join(settings))
+        return verdict
 
     def sql(
         self, query: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None

@@ -121,7 +121,7 @@ def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
 
 
 def _add(crate: Any, entity: str, kind: str, **properties: Any) -> Any:
-    """An entity that is no file, once for each identifier."""
+    """An entity other than a file, once for each identifier."""
     known = crate.get(entity)
     if known is not None:
         return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -52,16 +52,7 @@ def query(
                 remedy="ask each query in a command of its own",
             )
         connection.execute("SET TimeZone = 'UTC'")
-        names = _tables_in(dataset, text)
-        for name in settings or {}:
-            dataset.plugins.view(name)
-            if name not in names:
-                raise UsageError(
-                    f"settings for {name}, which the query does not name",
-                    remedy="take them away, or ask this view",
-                )
-        for name in names:
-            _register(connection, dataset, name, (settings or {}).get(name, {}))
+        _register_all(connection, dataset, _tables_in(dataset, text), settings or {})
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -111,6 +102,23 @@ def _undeclared_types(dataset: Dataset, text: str) -> list[str]:
     plain = text.replace('"', "").lower()
     known = dataset.plugins.record_types()
     return [name for name in dataset if name not in known and name.lower() in plain]
+
+
+def _register_all(
+    connection: Any,
+    dataset: Dataset,
+    names: Sequence[str],
+    settings: Mapping[str, Mapping[str, Any]],
+) -> None:
+    for name in settings:
+        dataset.plugins.view(name)
+        if name not in names:
+            raise UsageError(
+                f"settings for {name}, which the query does not name",
+                remedy="take them away, or ask this view",
+            )
+    for name in names:
+        _register(connection, dataset, name, settings.get(name, {}))
 
 
 def _register(connection: Any, dataset: Dataset, name: str, settings: Mapping[str, Any]) -> None:

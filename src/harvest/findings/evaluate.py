@@ -44,48 +44,39 @@ def evaluate(
     thresholds: by rule and name, in place of the declared ones; numbers, or text that is one.
     settings: of views, as ``run``; each is passed to the views that have it.
 
-    A view that wants a setting to choose by, and was given none, leaves its rules unjudged.
-    Raises UsageError for a threshold of no rule, or one that is not a number, and for settings
-    that a view does not take.
+    A rule whose view does not take the settings, or wants one to choose by, is left unjudged.
+    Raises UsageError for a threshold of no rule, or one that is not a number.
     """
-    chosen = list(plugins.rules.values() if rules is None else rules)
     given = thresholds or {}
     for name in given:
         plugins.rule(name)
     unjudged: list[tuple[str, str]] = []
     elsewhere: list[str] = []
     looked: dict[tuple[str, tuple[tuple[str, Any], ...]], list[_Looked]] = {}
-    for rule in chosen:
+    for rule in plugins.rules.values() if rules is None else rules:
         numbers = thresholds_of(rule, given.get(rule.name, {}))
         view = plugins.views.get(rule.view)
         if view is None:
             unjudged.append((rule.name, f"no installed plugin has the view {rule.view}"))
-            continue
-        if view.requires and not any(kind in dataset for kind in view.requires):
+        elif view.requires and not any(kind in dataset for kind in view.requires):
             elsewhere.append(rule.name)
-            continue
-        absent = [kind for kind in rule.requires if kind not in dataset]
-        if absent:
+        elif absent := [kind for kind in rule.requires if kind not in dataset]:
             unjudged.append((rule.name, f"the dataset holds no {', '.join(absent)}"))
-            continue
-        common = {k: v for k, v in (settings or {}).items() if k in view.settings}
-        own = {**common, **rule.settings}
-        key = (rule.view, tuple(sorted(own.items())))
-        looked.setdefault(key, []).append((rule, numbers, own))
+        else:
+            common = {k: v for k, v in (settings or {}).items() if k in view.settings}
+            own = {**common, **rule.settings}
+            key = (rule.view, tuple(sorted(own.items())))
+            looked.setdefault(key, []).append((rule, numbers, own))
     found: list[Found] = []
     passed: list[str] = []
     for (name, _), group in looked.items():
         try:
             answers = _ask(dataset, name, group)
         except UsageError as error:
-            if settings:  # the user's own, which do not fit
-                raise
             unjudged += [(rule.name, str(error)) for rule, _, _ in group]
             continue
-        for (rule, _, _), some in zip(group, answers, strict=True):
-            found += some
-            if not some:
-                passed.append(rule.name)
+        found += [each for some in answers for each in some]
+        passed += [rule.name for (rule, _, _), some in zip(group, answers, strict=True) if not some]
     found.sort(key=lambda f: (SEVERITIES.index(f.finding.severity), f.rule.name))
     return Verdict(
         tuple(found), tuple(sorted(passed)), tuple(sorted(unjudged)), tuple(sorted(elsewhere))

@@ -44,50 +44,58 @@ def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
         pl.col("kind") == "h5", pl.col("distiller_id") > 0
     )
     started = rows(dataset, "distiller.job", _DISTILLER)
-    ids = started.select("scan_id", known=pl.lit(value=True)).unique()
+    jobs = _jobs_of(started, rows(dataset, "slurm.job", _JOB))
+    yield _scans(files, started)
     yield links(
-        files.select("scan_number", scan_id="distiller_id")
-        .unique()
-        .join(ids, on="scan_id", how="left")
-        .sort("scan_number", "scan_id"),
-        "scan to Distiller",
-        how="both ids in a processed file's name",
-        sure=CERTAIN,
-        found=pl.col("known").fill_null(value=False),
-    )
-    jobs = (
-        rows(dataset, "slurm.job", _JOB)
-        .group_by("cluster", job_id="job_id_raw")
-        .agg(pl.col("start_time").min(), pl.col("end_time").max())
-    )
-    submitted = started.drop_nulls().rename({"slurm_id": "job_id"}).unique()
-    named = (
-        submitted.join(jobs, on="job_id", how="left")
-        .with_columns(candidates=pl.len().over("scan_id", "job_id").cast(pl.Int64))
-        .sort("scan_id", "job_id", "cluster")
-    )
-    yield links(
-        named,
+        jobs,
         "Distiller to job",
         how="Slurm id in Distiller",
         sure=by_candidates(CERTAIN),
         candidates=pl.col("candidates"),
         found=pl.col("start_time").is_not_null(),
     )
-    written = (
+    yield _written(files, jobs)
+
+
+def _scans(files: pl.LazyFrame, started: pl.LazyFrame) -> pl.LazyFrame:
+    ids = started.select("scan_id", known=pl.lit(value=True)).unique()
+    named = files.select("scan_number", scan_id="distiller_id").unique()
+    return links(
+        named.join(ids, on="scan_id", how="left").sort("scan_number", "scan_id"),
+        "scan to Distiller",
+        how="both ids in a processed file's name",
+        sure=CERTAIN,
+        found=pl.col("known").fill_null(value=False),
+    )
+
+
+def _jobs_of(started: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
+    """The Slurm jobs that Distiller names, once for each cluster that has the id."""
+    whole = jobs.group_by("cluster", job_id="job_id_raw").agg(
+        pl.col("start_time").min(), pl.col("end_time").max()
+    )
+    submitted = started.drop_nulls().rename({"slurm_id": "job_id"}).unique()
+    return (
+        submitted.join(whole, on="job_id", how="left")
+        .with_columns(candidates=pl.len().over("scan_id", "job_id").cast(pl.Int64))
+        .sort("scan_id", "job_id", "cluster")
+    )
+
+
+def _written(files: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
+    ran = jobs.drop("candidates").drop_nulls(["start_time", "end_time"])
+    during = (
         files.rename({"distiller_id": "scan_id"})
-        .join(named.drop("candidates").drop_nulls(["start_time", "end_time"]), on="scan_id")
+        .join(ran, on="scan_id")
         .filter(
             pl.col("modify_time") >= pl.col("start_time"),
             pl.col("modify_time") <= pl.col("end_time") + _LATE,
         )
-        .with_columns(
-            candidates=pl.len().over("scan_id", "scan_number", "path", "modify_time").cast(pl.Int64)
-        )
-        .sort("scan_id", "job_id", "cluster", "path", "modify_time")
     )
-    yield links(
-        written,
+    several = pl.len().over("scan_id", "scan_number", "path", "modify_time").cast(pl.Int64)
+    order = ("scan_id", "job_id", "cluster", "path", "modify_time")
+    return links(
+        during.with_columns(candidates=several).sort(*order),
         "job to file",
         how="scan, and written while the job ran",
         sure=by_candidates(LIKELY),

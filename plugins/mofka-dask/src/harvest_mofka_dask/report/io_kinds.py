@@ -152,7 +152,7 @@ def kinds_table(rows: pl.DataFrame, why: str) -> Table:
         f"process for them did it; {NOT_KNOWN}: in a worker, otherwise. {NO_TASK}: on a thread "
         f"that ran tasks, while it ran none that is recorded. {OTHER_THREADS}: on threads and in "
         f"processes that ran no task, as far as is recorded. {OTHER_PROCESSES}: in processes that "
-        "are no known worker.",
+        "are not known to be workers.",
     )
 
 
