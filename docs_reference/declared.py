@@ -130,12 +130,14 @@ def rules() -> str:
         "",
     ]
     for name, rule in sorted(manager().rules.items()):
+        given = ", ".join(f"{key}={value}" for key, value in rule.settings.items())
         lines += [
             f"## {name}",
             "",
             " ".join(rule.doc.split()),
             "",
-            f"Looks at `{rule.view}` where `{' '.join(rule.where.split())}`.",
+            f"Looks at `{rule.view}`{f' ({given})' if given else ''} where "
+            f"`{' '.join(rule.where.split())}`.",
             "",
             *table(
                 ("threshold", "default", "meaning"),
