@@ -228,7 +228,7 @@ def _overview(table: pl.DataFrame) -> Plot:
         axes.set_ylim(bottom=0)
         axes.set_xlabel("scan size (positions)")
         axes.set_ylabel("duration per scan (s)")
-        axes.legend(loc="upper left")
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
     said = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
     return Plot(

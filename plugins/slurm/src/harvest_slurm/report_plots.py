@@ -60,8 +60,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
         axes.yaxis.get_major_locator().set_params(integer=True)
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.grid(visible=False, axis="x")
-        axes.margins(y=0.15)
-        axes.legend(loc="upper right")
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
     return Plot(
         "histogram",
