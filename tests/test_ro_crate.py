@@ -162,3 +162,15 @@ def test_the_profile_s_own_checker_finds_nothing_to_object_to(dataset, tmp_path)
     *issues, checks = done.stdout.splitlines()
     assert set(issues) <= LEFT_OPEN
     assert int(checks.removesuffix(" checks")) > 50
+
+
+def test_a_crate_that_cannot_be_written_leaves_nothing(dataset, tmp_path, monkeypatch):
+    def full(crate, place):
+        place.mkdir()
+        (place / "half").write_text("")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rocrate.rocrate.ROCrate.write", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_crate(harvest.open(dataset), tmp_path / "crate", CrateInfo(license="MIT"))
+    assert list(tmp_path.iterdir()) == []

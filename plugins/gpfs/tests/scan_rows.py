@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import EntryPoint
@@ -136,3 +137,12 @@ def harvested(folder: Path, *parts: Sequence[Mapping[str, Any]]) -> harvest.Data
 def files(folder: Path) -> list[Path]:
     """The Parquet files of a dataset."""
     return sorted((folder / KIND.name).glob("*.parquet"))
+
+
+def objects(rows):
+    """(inode, generation) -> the rows of its paths, the first one first."""
+    found = defaultdict(list)
+    for r in sorted(rows, key=lambda r: r["path"]):
+        if r["kind"] != "directory":
+            found[r["inode"], r["generation"]].append(r)
+    return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scan_rows import NOW, dataset, row
+from scan_rows import NOW, dataset, objects, row
 
 from harvest import UsageError
 
@@ -169,15 +169,6 @@ ROWS = st.lists(
     max_size=9,
     unique_by=lambda r: r["path"],
 )
-
-
-def objects(rows):
-    """(inode, generation) -> the rows of its paths, the first one first."""
-    found = defaultdict(list)
-    for r in sorted(rows, key=lambda r: r["path"]):
-        if r["kind"] != "directory":
-            found[r["inode"], r["generation"]].append(r)
-    return found
 
 
 def differ(name, old, new):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, metadata
@@ -84,8 +85,12 @@ def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
     people = _add_people(crate, info)
     _add_runs(crate, dataset, list(kinds.values()), people)
     incomplete = target.with_name(target.name + ".incomplete")
-    crate.write(incomplete)
-    incomplete.rename(target)
+    try:
+        crate.write(incomplete)
+        incomplete.rename(target)
+    except BaseException:
+        shutil.rmtree(incomplete, ignore_errors=True)
+        raise
     return sorted(path for path in target.rglob("*") if path.is_file())
 
 

@@ -1,4 +1,4 @@
-"""Frames of polars: types of columns that become tables, and conditions written in SQL."""
+"""Frames of polars: types of columns that become tables, conditions in SQL, paths in columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import polars as pl
 
 from harvest.errors import UsageError, suggestion
 
-__all__ = ["TEXT_MAP", "condition"]
+__all__ = ["TEXT_MAP", "condition", "directory_of"]
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 """How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""
@@ -35,3 +35,9 @@ def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
     if kind != [pl.Boolean]:
         raise UsageError("this is not a condition", where=sql, remedy="compare something")
     return expression
+
+
+def directory_of(path: pl.Expr) -> pl.Expr:
+    """The directory of a path or URI; ``.`` where it has none."""
+    directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
+    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from harvest.toolkit.frames import directory_of
+
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
@@ -42,6 +44,10 @@ DASK_TYPES = (
 JOB_TYPES = ("run.node", "run.directive")
 
 
+run_of = directory_of
+"""The run of an input: its directory, which the inputs of one run share."""
+
+
 def load(
     dataset: DatasetReader, names: tuple[str, ...] = DASK_TYPES, *, run: str | None = None
 ) -> Frames:
@@ -59,12 +65,6 @@ def load(
             )
         found[name] = frame
     return found
-
-
-def run_of(origin: pl.Expr) -> pl.Expr:
-    """The directory of a path or URI; ``.`` where it has none."""
-    directory = origin.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
-    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
 
 
 def host_of(address: pl.Expr) -> pl.Expr:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from harvest.toolkit.frames import directory_of
+
 from .hosts import expand, short
-from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, directory_of, links, rows
+from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, links, rows
 
 if TYPE_CHECKING:
     from harvest.api.view import DatasetReader

@@ -17,7 +17,6 @@ __all__ = [
     "POSSIBLE",
     "SURE",
     "by_candidates",
-    "directory_of",
     "links",
     "nearest_above",
     "rows",
@@ -104,12 +103,6 @@ def rows(dataset: DatasetReader, record_type: str, columns: dict[str, Any]) -> p
 def typed(frame: pl.LazyFrame, columns: dict[str, Any]) -> pl.LazyFrame:
     """Some columns of a frame, with these types."""
     return frame.select(pl.col(name).cast(kind) for name, kind in columns.items())
-
-
-def directory_of(path: pl.Expr) -> pl.Expr:
-    """The directory of a path or URI; ``.`` where it has none."""
-    directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
-    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
 
 
 def nearest_above(directories: pl.Series, known: Iterable[str]) -> pl.DataFrame:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
+from harvest.toolkit.frames import directory_of
+
 from .hosts import short
-from .links import CERTAIN, LIKELY, POSSIBLE, directory_of, links, nearest_above, rows, typed
+from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, typed
 
 if TYPE_CHECKING:
     from harvest.api.view import DatasetReader

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.toolkit.frames import directory_of
+
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
@@ -14,11 +16,8 @@ __all__ = ["SEGMENTS", "TIME", "of_run", "run_of", "segments", "traced_once"]
 SEGMENTS = "darshan.dxt_segment"
 TIME = pl.Datetime("us", "UTC")
 
-
-def run_of(origin: pl.Expr) -> pl.Expr:
-    """The directory of a log, which the logs of one run share, and those of others do not."""
-    directory = origin.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
-    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
+run_of = directory_of
+"""The run of a log: its directory, which the logs of one run share."""
 
 
 def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
