@@ -52,7 +52,8 @@ def page() -> str:
     for name in MODULES:
         module = importlib.import_module(name)
         lines += [f"## {name}", "", paragraph(module), ""]
-        known = set(module.__all__) & set(harvest.__all__) if module is not harvest else set()
+        shared = set(module.__all__) & set(harvest.__all__) if module is not harvest else set()
+        known = {word for word in shared if getattr(module, word) is getattr(harvest, word)}
         if known:
             same = ", ".join(f"`{word}`" for word in sorted(known, key=_order))
             lines += [f"As in `harvest`: {same}.", ""]

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .api.column import Column
     from .api.context import ReadContext, Reject
     from .api.directory_sink import DirectorySink
     from .api.rule import Finding, Rule, Threshold
@@ -76,6 +77,7 @@ _HOMES = {
         "record_type",
     ),
     ".model.arrow": ("conform",),
+    ".api.column": ("Column",),
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
     ".api.rule": ("Finding", "Rule", "Threshold"),
@@ -101,6 +103,7 @@ __all__ = [
     "API_VERSION",
     "BatchError",
     "Collected",
+    "Column",
     "CommandGroup",
     "ConfigError",
     "Dataset",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from .column import Column
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -50,6 +52,11 @@ class View:
         that it does not take.
     requires: record types it reads; it can be asked for where a dataset holds at least one.
     settings: names it accepts, with what each means.
+    columns: what its columns mean, the most important first: those that stay where a terminal is
+        narrow; or ``module:NAME`` of them, imported when first used.  A column that says nothing
+        here, or has no ``doc``, takes its meaning and unit from the column of the same name of a
+        record type that the view requires.  A setting may add or remove columns: all that can
+        be are listed.
     text: callable or ``module:function`` that takes the collected frame and gives readable text,
         one string per row; for ``-o FILE.txt``.
     """
@@ -59,4 +66,5 @@ class View:
     build: Callable[..., pl.LazyFrame] | str
     requires: tuple[str, ...] = ()
     settings: Mapping[str, str] = attrs.field(factory=dict)
+    columns: tuple[Column, ...] | str = ()
     text: Callable[..., Any] | str | None = None

@@ -198,15 +198,15 @@ class PluginManager:
 
     def source(self, name: str) -> type[Source]:
         """The source class of this name; raises UsageError or PluginError."""
-        return self._load(self._by_name("source", self.sources, name))  # type: ignore[no-any-return]
+        return self.load(self._by_name("source", self.sources, name))  # type: ignore[no-any-return]
 
     def sink(self, name: str) -> type[Sink]:
         """The sink class of this name; raises UsageError or PluginError."""
-        return self._load(self._by_name("sink", self.sinks, name))  # type: ignore[no-any-return]
+        return self.load(self._by_name("sink", self.sinks, name))  # type: ignore[no-any-return]
 
     def engine(self, name: str) -> Any:
         """The engine class of this name; raises UsageError or PluginError."""
-        return self._load(self._by_name("engine", self.engines, name))
+        return self.load(self._by_name("engine", self.engines, name))
 
     def view(self, name: str) -> View:
         """The view of this name; raises UsageError or PluginError."""
@@ -233,7 +233,7 @@ class PluginManager:
         types: dict[str, RecordType] = {}
         for spec in self.sources.values():
             try:
-                source = self._load(spec)
+                source = self.load(spec)
             except PluginError as error:
                 self._note_broken(spec, error)
                 continue
@@ -267,30 +267,26 @@ class PluginManager:
             )
         raise UsageError(f"there is no {kind} {name!r}", remedy=suggestion(name, known))
 
-    def _load(self, spec: Any) -> Any:
-        try:
-            return resolve(spec.factory)
-        except Exception as error:
-            plugin = self.owner(spec)
-            raise PluginError(
-                f"{spec.name!r} of plugin {plugin.name!r} cannot be imported: "
-                f"{type(error).__name__}: {error}",
-                remedy=f"reinstall or update {plugin.distribution}, with the extras it needs",
-            ) from error
-
     def load(self, spec: Any) -> Any:
         """The class that a declaration names; raises PluginError when it cannot be imported."""
-        return self._load(spec)
+        return self.load_part(spec, spec.factory, repr(spec.name))
 
     def load_app(self, name: str) -> Any:
         """The commands behind a declared group; raises PluginError when they cannot be imported."""
         spec = self.commands[name]
+        return self.load_part(spec, spec.app, "the commands")
+
+    def load_part(self, spec: Any, target: Any, what: str) -> Any:
+        """What a declaration names by ``module:attribute``, or gives itself.
+
+        Raises PluginError, which names the part by ``what``, when it cannot be imported.
+        """
         try:
-            return resolve(spec.app)
+            return resolve(target)
         except Exception as error:
             plugin = self.owner(spec)
             raise PluginError(
-                f"the commands of plugin {plugin.name!r} cannot be imported: "
+                f"{what} of plugin {plugin.name!r} cannot be imported: "
                 f"{type(error).__name__}: {error}",
                 remedy=f"reinstall or update {plugin.distribution}, with the extras it needs",
             ) from error

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from harvest.api.column import Column
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -30,33 +32,6 @@ def texts(values: Iterable[str]) -> tuple[str, ...]:
 
 def _columns(values: Iterable[Column]) -> tuple[Column, ...]:
     return tuple(values)
-
-
-@attrs.frozen
-class Column:
-    """A column of a table.
-
-    name: in the rows, in CSV and in JSON.
-    label: for people; the name unless given.
-    unit: shown beside the label: ``s``, ``GB``.
-    format: a Python format specification (``,.2f``, ``.1%``, ``%Y-%m-%d``), or ``duration`` for
-        seconds shown as days-hours:minutes:seconds; by the type of the column unless given.
-    doc: what it means, where the label does not say it; listed below the table.
-    scale: what values are divided by to be shown in their unit (``2**30`` for bytes in GiB).  CSV
-        and JSON hold the values themselves.
-    """
-
-    name: str
-    label: str = attrs.field(default=attrs.Factory(lambda self: self.name, takes_self=True))
-    unit: str | None = None
-    format: str | None = None
-    doc: str | None = None
-    scale: int = 1
-
-    @property
-    def heading(self) -> str:
-        """Label and unit: ``mean (s)``."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 @attrs.frozen(eq=False)
