@@ -3,8 +3,8 @@
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
 of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance`` and
 ``SinkConformance`` are tests of all that plugins promise, to be inherited.  ``check_golden``
-compares what a source gave with a file; ``judge`` applies a rule to rows of its view.  None of it
-needs pytest, which finds fixtures for the same things in ``harvest.testing.pytest_plugin``.
+compares what a source gave with a file; ``check_view`` builds a view and wants a meaning for each
+of its columns; ``judge`` applies a rule to rows of its view.  None of it needs pytest, which finds fixtures for the same things in ``harvest.testing.pytest_plugin``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .sink import SinkConformance
     from .sink.driver import SinkDriver
     from .source import SourceConformance
+    from .views import check_view
 
 _HOMES = {
     "BrokenPromise": ".promise",
@@ -30,6 +31,7 @@ _HOMES = {
     "SourceConformance": ".source",
     "check_golden": ".golden",
     "check_schemas": ".golden",
+    "check_view": ".views",
     "collect": "harvest.pipeline.collect",
     "collect_partition": "harvest.pipeline.collect",
     "judge": "harvest.findings",
@@ -43,6 +45,7 @@ __all__ = [
     "SourceConformance",
     "check_golden",
     "check_schemas",
+    "check_view",
     "collect",
     "collect_partition",
     "judge",
