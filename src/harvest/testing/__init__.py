@@ -4,7 +4,8 @@
 of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance`` and
 ``SinkConformance`` are tests of all that plugins promise, to be inherited.  ``check_golden``
 compares what a source gave with a file; ``check_view`` builds a view and wants a meaning for each
-of its columns; ``judge`` applies a rule to rows of its view.  None of it needs pytest, which finds fixtures for the same things in ``harvest.testing.pytest_plugin``.
+of its columns; ``judge`` applies a rule to rows of its view.  None of it needs pytest, which finds
+fixtures for the same things in ``harvest.testing.pytest_plugin``.
 """
 
 from __future__ import annotations
