@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import attrs
 import polars as pl
 import pytest
 
@@ -29,6 +30,8 @@ WASTED = pl.DataFrame(
         "wasted": [7.5, 3.0, 9.0, 0.5],
     }
 )
+
+HOURS = {"user": pl.String, "wasted": pl.Float64}
 
 
 def ambiguous(dataset, *, day=None):
@@ -292,6 +295,50 @@ def test_rules_on_what_was_never_harvested_are_only_counted(dataset):
 
     assert (verdict.found, verdict.unjudged, verdict.elsewhere) == ((), (), ("test.away",))
     assert verdict.summary() == ("No finding; 1 rule is about what the dataset does not hold.")
+
+
+class OneView:
+    """A dataset whose every view has these rows."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def view(self, name, /, **settings):
+        return self.rows.lazy()
+
+
+@pytest.mark.parametrize(
+    ("hours", "unjudged"),
+    [
+        ([None, None, None], ["test.waste", "test.wasted has no wasted in its 3 rows"]),
+        ([None, 0.5, None], []),  # one row can be judged, and is below the threshold
+        ([], []),  # nobody wasted anything
+    ],
+)
+def test_a_rule_judges_only_where_a_row_has_what_it_chooses_by(dataset, hours, unjudged):
+    # given
+    rows = pl.DataFrame({"user": ["ada"] * len(hours), "wasted": hours}, schema_overrides=HOURS)
+
+    # when
+    verdict = evaluate(OneView(rows), dataset.plugins, rules=[RULE])
+
+    # then
+    assert verdict.found == ()
+    assert [text for pair in verdict.unjudged for text in pair] == unjudged
+    assert verdict.passed == (() if unjudged else ("test.waste",))
+
+
+def test_of_several_values_those_that_no_row_has_are_named(dataset):
+    # given rows of which one lacks the user, the other the hours
+    rows = pl.DataFrame({"user": ["ada", None], "wasted": [None, 2.0]}, schema_overrides=HOURS)
+    together = attrs.evolve(RULE, where="wasted > {hours} and \"user\" <> 'tim'")
+
+    # when
+    [[rule, why]] = evaluate(OneView(rows), dataset.plugins, rules=[together]).unjudged
+
+    # then
+    assert rule == "test.waste"
+    assert why == "test.wasted has user and wasted in none of its 2 rows together"
 
 
 def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(dataset):

@@ -7,27 +7,36 @@ conditions choose their rows in one query, so that memory holds the chosen rows 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import attrs
 import polars as pl
 
 from harvest.api.rule import SEVERITIES, Rule
 from harvest.api.view import DatasetReader
 from harvest.errors import PluginError, UsageError, suggestion
 from harvest.plugins.registry import PluginManager, resolve
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.frames import condition
 
 from .model import Evidence, Found, Verdict
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    _Looked: TypeAlias = "tuple[Rule, dict[str, float], dict[str, Any]]"
 
 __all__ = ["evaluate", "judge", "thresholds_of"]
 
 EVIDENCE_ROWS = 10
 """Rows of evidence that are kept with a finding."""
+
+
+@attrs.frozen
+class _Question:
+    """A rule with the thresholds and the settings of its view that it is asked with."""
+
+    rule: Rule
+    thresholds: dict[str, float]
+    settings: dict[str, Any]
+
+    def condition(self, frame: pl.LazyFrame) -> pl.Expr:
+        return condition(self.rule.condition(self.thresholds), frame)
 
 
 def evaluate(
@@ -44,7 +53,8 @@ def evaluate(
     thresholds: by rule and name, in place of the declared ones; numbers, or text that is one.
     settings: of views, as ``run``; each is passed to the views that have it.
 
-    A rule whose view does not take the settings, or wants one to choose by, is left unjudged.
+    A rule whose view does not take the settings, wants one to choose by, or has no value of
+    those that the rule chooses by, is left unjudged.
     Raises UsageError for a threshold of no rule, or one that is not a number.
     """
     given = thresholds or {}
@@ -52,7 +62,7 @@ def evaluate(
         plugins.rule(name)
     unjudged: list[tuple[str, str]] = []
     elsewhere: list[str] = []
-    looked: dict[tuple[str, tuple[tuple[str, Any], ...]], list[_Looked]] = {}
+    groups: dict[tuple[str, tuple[tuple[str, Any], ...]], list[_Question]] = {}
     for rule in plugins.rules.values() if rules is None else rules:
         numbers = thresholds_of(rule, given.get(rule.name, {}))
         view = plugins.views.get(rule.view)
@@ -66,17 +76,8 @@ def evaluate(
             common = {k: v for k, v in (settings or {}).items() if k in view.settings}
             own = {**common, **rule.settings}
             key = (rule.view, tuple(sorted(own.items())))
-            looked.setdefault(key, []).append((rule, numbers, own))
-    found: list[Found] = []
-    passed: list[str] = []
-    for (name, _), group in looked.items():
-        try:
-            answers = _ask(dataset, name, group)
-        except UsageError as error:
-            unjudged += [(rule.name, str(error)) for rule, _, _ in group]
-            continue
-        found += [each for some in answers for each in some]
-        passed += [rule.name for (rule, _, _), some in zip(group, answers, strict=True) if not some]
+            groups.setdefault(key, []).append(_Question(rule, numbers, own))
+    found, passed = _answers(dataset, groups.values(), unjudged)
     found.sort(key=lambda f: (SEVERITIES.index(f.finding.severity), f.rule.name))
     return Verdict(
         tuple(found), tuple(sorted(passed)), tuple(sorted(unjudged)), tuple(sorted(elsewhere))
@@ -115,18 +116,71 @@ def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
     return _judged(rule, chosen, rows.height, numbers, dict(rule.settings))
 
 
-def _ask(dataset: DatasetReader, view: str, group: list[_Looked]) -> list[list[Found]]:
-    """The findings of rules that look at one view with the same settings, rule by rule."""
-    frame = dataset.view(view, **group[0][2])
-    queries = [frame.select(pl.len())]
-    for rule, numbers, _ in group:
-        chosen = frame.filter(condition(rule.condition(numbers), frame))
-        queries.append(chosen.select(rule.columns))
-    total, *chosen_rows = pl.collect_all(queries)
-    return [
-        _judged(rule, rows, int(total.item()), numbers, own)
-        for (rule, numbers, own), rows in zip(group, chosen_rows, strict=True)
+def _answers(
+    dataset: DatasetReader,
+    groups: Iterable[list[_Question]],
+    unjudged: list[tuple[str, str]],
+) -> tuple[list[Found], list[str]]:
+    """What rules found, and the names of those that found nothing; others go to ``unjudged``."""
+    found: list[Found] = []
+    passed: list[str] = []
+    for group in groups:
+        try:
+            total, chosen, unknown = _ask(dataset, group)
+        except UsageError as error:
+            unjudged += [(question.rule.name, str(error)) for question in group]
+            continue
+        for question, rows, gap in zip(group, chosen, unknown, strict=True):
+            rule = question.rule
+            if gap is not None:
+                unjudged.append((rule.name, gap))
+                continue
+            some = _judged(rule, rows, total, question.thresholds, question.settings)
+            found += some
+            passed += [] if some else [rule.name]
+    return found, passed
+
+
+def _ask(
+    dataset: DatasetReader, group: list[_Question]
+) -> tuple[int, list[pl.DataFrame], list[str | None]]:
+    """The rows of a view, those that each rule chooses, and why a rule can choose none.
+
+    The rules look at one view with the same settings.  One that chooses by values that no row of
+    the view has cannot judge.
+    """
+    view = group[0].rule.view
+    frame = dataset.view(view, **group[0].settings)
+    conditions = [question.condition(frame) for question in group]
+    used = sorted({name for c in conditions for name in c.meta.root_names()})
+    chosen = [
+        frame.filter(c).select(question.rule.columns)
+        for c, question in zip(conditions, group, strict=True)
     ]
+    counts, judged, known, *rows = pl.collect_all(
+        [
+            frame.select(pl.len()),
+            frame.select(c.is_not_null().any().alias(str(n)) for n, c in enumerate(conditions)),
+            frame.select(pl.col(used).is_not_null().any()),
+            *chosen,
+        ]
+    )
+    total = int(counts.item())
+    unknown = {n for row in known.iter_rows(named=True) for n, some in row.items() if not some}
+    gaps = [
+        None if total == 0 or yes else _gap(view, set(c.meta.root_names()), unknown, total)
+        for c, yes in zip(conditions, judged.row(0), strict=True)
+    ]
+    return total, rows, gaps
+
+
+def _gap(view: str, used: set[str], unknown: set[str], rows: int) -> str:
+    """Why a condition holds or fails for no row."""
+    names = sorted(used & unknown)
+    if names:
+        return f"{view} has no {' or '.join(names)} in its {count_in_words(rows, 'row')}"
+    names = sorted(used)
+    return f"{view} has {' and '.join(names)} in none of its {count_in_words(rows, 'row')} together"
 
 
 def _judged(
