@@ -130,6 +130,7 @@ def make_plan(
     frozen: for each sink, the columns that record types are brought to; none where not given.
     Raises SourceError when a partition is listed twice.
     """
+    columns = tuple(frozen) or ({},) * len(sinks)
     staged = [{} if force else staged_parts(sink.state) for sink in sinks]
     is_there = lru_cache(maxsize=8)(_is_there)  # all parts of a bundle name the same file
     planned: list[Planned] = []
@@ -139,10 +140,10 @@ def make_plan(
         place = (use.source.name, seen[key])
         if only is None or key in only or place in cut_anew:
             part = _describe(use, partition, run=run, limit=limit)
-            columns = frozen or [{}] * len(sinks)
+            earlier = [each.get(part.stem) for each in staged]
             usable = [
-                each.get(part.stem) if _usable(each.get(part.stem), kept, is_there) else None
-                for each, kept in zip(staged, columns, strict=True)
+                each if _usable(each, kept, is_there) else None
+                for each, kept in zip(earlier, columns, strict=True)
             ]
             planned.append(_decide(use, partition, part, manifests, usable, force=force))
     planned.sort(key=lambda p: p.part.order)
@@ -155,10 +156,7 @@ def make_plan(
             for manifest, others in zip(manifests, replaced, strict=True)
         ]
     return Plan(
-        partitions=tuple(planned),
-        replaced=tuple(replaced),
-        dropped=tuple(dropped),
-        frozen=tuple(frozen) or ({},) * len(sinks),
+        partitions=tuple(planned), replaced=tuple(replaced), dropped=tuple(dropped), frozen=columns
     )
 
 

@@ -126,17 +126,7 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.D
         .group_by("run", "origin", "rank", "thread", maintain_order=True)
         .first()
         .select(
-            *(
-                "run",
-                "origin",
-                "rank",
-                "thread",
-                "hostname",
-                "pid",
-                "worker",
-                "candidates",
-                "by_pid",
-            )
+            "run", "origin", "rank", "thread", "hostname", "pid", "worker", "candidates", "by_pid"
         )
         .sort("run", "worker", "thread", "hostname", "pid", "origin", "rank", nulls_last=True)
     )

@@ -168,20 +168,8 @@ def _by_process(io: RunIo) -> Table:
         worker=pl.col("worker").str.replace_all(r"\w+://", ""),
         program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)"),
     )
-    idle = io.processes.height - active["log"].n_unique()
-    cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
     known = rows["worker"].is_not_null().any()
     programs = rows["program"].drop_nulls().unique().to_list()
-    notes = [
-        "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
-        "not count, and of STDIO (buffered I/O), which neither of them sees.",
-        f"Of them {_buffered_bytes(io, 'read')} of reads and {_buffered_bytes(io, 'write')} of "
-        "writes are buffered, which is never traced.",
-        *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
-        *([] if known else ["Which process is which worker is not known."]),
-        *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
-        *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
-    ]
     return Table(
         "io-processes",
         rows.sort("op", "counted", "log", descending=[False, True, False]),
@@ -200,8 +188,27 @@ def _by_process(io: RunIo) -> Table:
         ),
         title="I/O of processes",
         group="op",
-        note=" ".join(notes),
+        note=" ".join(_notes_on_processes(io, active, programs, known=known)),
     )  # fmt: skip
+
+
+def _notes_on_processes(
+    io: RunIo, active: pl.DataFrame, programs: list[str], *, known: bool
+) -> list[str]:
+    """What the table of processes cannot say in its rows; active: those with I/O."""
+    assert io.processes is not None
+    idle = io.processes.height - active["log"].n_unique()
+    cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
+    return [
+        "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
+        "not count, and of STDIO (buffered I/O), which neither of them sees.",
+        f"Of them {_buffered_bytes(io, 'read')} of reads and {_buffered_bytes(io, 'write')} of "
+        "writes are buffered, which is never traced.",
+        *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
+        *([] if known else ["Which process is which worker is not known."]),
+        *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
+        *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
+    ]
 
 
 def _cut_modules(cut: pl.DataFrame) -> str:

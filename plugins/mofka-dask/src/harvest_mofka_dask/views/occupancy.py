@@ -24,23 +24,7 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     with an execution, but few; tail_s: from the last moment with more until the end; gaps_s: time
     without any; longest_gap_s, longest_gap_start.
     """
-    ended = found.filter(pl.col("start").is_not_null(), pl.col("end").is_not_null())
-    turns = pl.concat(
-        [
-            ended.select("run", at="start", more=pl.lit(1, pl.Int64)),
-            ended.select("run", at="end", more=pl.lit(-1, pl.Int64)),
-        ]
-    )
-    few = pl.max_horizontal((pl.col("threads") * FEW).floor().cast(pl.Int64), 1)
-    steps = (
-        turns.sort("run", "at", "more")
-        .with_columns(
-            running=pl.col("more").cum_sum().over("run"), until=pl.col("at").shift(-1).over("run")
-        )
-        .with_columns(spent=(pl.col("until") - pl.col("at")).dt.total_microseconds())
-        .filter(pl.col("spent") > 0)
-        .join(threads.select("run", few_threads=few.fill_null(1)), on="run", how="left")
-    )
+    steps = _steps(found, threads)
     running, spent = pl.col("running"), pl.col("spent")
     most_few = pl.col("few_threads")
     last = pl.col("until").max()
@@ -70,4 +54,25 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
             longest_gap_s=microseconds(pl.col("longest_gap").fill_null(0)),
         )
         .drop("serial", "tail", "gaps", "longest_gap")
+    )
+
+
+def _steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
+    """Times between two changes of the number of executions that run: run, at, until, running."""
+    ended = found.filter(pl.col("start").is_not_null(), pl.col("end").is_not_null())
+    turns = pl.concat(
+        [
+            ended.select("run", at="start", more=pl.lit(1, pl.Int64)),
+            ended.select("run", at="end", more=pl.lit(-1, pl.Int64)),
+        ]
+    )
+    few = pl.max_horizontal((pl.col("threads") * FEW).floor().cast(pl.Int64), 1)
+    return (
+        turns.sort("run", "at", "more")
+        .with_columns(
+            running=pl.col("more").cum_sum().over("run"), until=pl.col("at").shift(-1).over("run")
+        )
+        .with_columns(spent=(pl.col("until") - pl.col("at")).dt.total_microseconds())
+        .filter(pl.col("spent") > 0)
+        .join(threads.select("run", few_threads=few.fill_null(1)), on="run", how="left")
     )
