@@ -43,6 +43,7 @@ def harvest_views() -> Iterable[View]:
                 *("darshan.stdio", "darshan.mpiio"),
             ),
             settings={"run": RUN_SETTING},
+            columns="harvest_darshan.columns.files:FILES",
         ),
         View(
             name="io.processes",
@@ -54,6 +55,7 @@ def harvest_views() -> Iterable[View]:
                 *("darshan.stdio", "darshan.mpiio"),
             ),
             settings={"run": RUN_SETTING},
+            columns="harvest_darshan.columns.files:PROCESSES",
         ),
         View(
             name="io.timeline",
@@ -61,6 +63,7 @@ def harvest_views() -> Iterable[View]:
             build="harvest_darshan.views:timeline",
             requires=("darshan.dxt_segment",),
             settings={"run": RUN_SETTING, "bin": "seconds of an interval"},
+            columns="harvest_darshan.columns.files:TIMELINE",
         ),
         View(
             name="io.jobs",
@@ -69,6 +72,7 @@ def harvest_views() -> Iterable[View]:
             build="harvest_darshan.views:jobs",
             requires=("darshan.job",),
             settings={**_OF_JOB, **_PER},
+            columns="harvest_darshan.columns.jobs:JOBS",
         ),
         View(
             name="io.requests",
@@ -77,6 +81,7 @@ def harvest_views() -> Iterable[View]:
             build="harvest_darshan.views:requests",
             requires=("darshan.posix", "darshan.mpiio"),
             settings={**_OF_JOB, **_PER},
+            columns="harvest_darshan.columns.jobs:REQUESTS",
         ),
         View(
             name="io.posix_files",
@@ -85,6 +90,7 @@ def harvest_views() -> Iterable[View]:
             build="harvest_darshan.views:posix_files",
             requires=("darshan.posix",),
             settings=_OF_JOB,
+            columns="harvest_darshan.columns.jobs:POSIX_FILES",
         ),
         View(
             name="io.ranks",
@@ -93,6 +99,7 @@ def harvest_views() -> Iterable[View]:
             build="harvest_darshan.views:ranks",
             requires=("darshan.dxt_segment",),
             settings=_OF_JOB,
+            columns="harvest_darshan.columns.jobs:RANKS",
         ),
     ]
 

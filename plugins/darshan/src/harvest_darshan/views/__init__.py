@@ -1,4 +1,7 @@
-"""Views of I/O: files, processes, jobs, bytes over time.  Lazy frames over a dataset's rows."""
+"""Views of I/O: files, processes, jobs, bytes over time.  Lazy frames over a dataset's rows.
+
+``harvest_darshan.columns`` has what their columns mean.
+"""
 
 from __future__ import annotations
 

@@ -53,24 +53,6 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
     count the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
     counters come on top.
-
-    Columns:
-
-    - run (directory of the logs), file, record_id;
-    - basis: the modules that the figures come from, in all logs together;
-    - readers, writers: processes that did; null where a counter that processes share does not
-      say;
-    - read_bytes, write_bytes, reads, writes, operations;
-    - untraced_operations: how many more POSIX counted than DXT_POSIX traced, where it did;
-      more than 0 where tracing ended early;
-    - read_s, write_s: time spent in them, summed over the processes; meta_s: in metadata
-      operations (open, stat, seek, ...), which counters alone have; null without them;
-    - tasks: Dask tasks that used it (``dask.task_io``); null without a Dask run or a trace;
-    - sizes: number of reads and writes in each of Darshan's size bins (``1K_10K``: up to
-      10,240 bytes); null where only STDIO counts it;
-    - sequential_share: share of operations at an offset at or behind the end of the one before,
-      among those of the same process and kind; the first of each counts as not so.  Counters
-      give it as POSIX_SEQ_READS and POSIX_SEQ_WRITES; null for other counters.
     """
     return deferred(lambda: _files(dataset, run), FILES)
 

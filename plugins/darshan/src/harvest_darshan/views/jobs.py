@@ -79,26 +79,6 @@ def jobs(
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
     per: job (default) or log: what a row stands for.
-
-    Columns:
-
-    - run, job (the job id of its first log), began (start of that log), log (null with per=job);
-    - program and exe of the first log, uid, logs, processes, largest_log: processes of the log
-      with the most, above 1 for an MPI program;
-    - wall_s: from the first start to the last end; process_s: time that the processes ran,
-      together; null where a log has no end;
-    - io_s: time in reads, writes and metadata operations of all processes and threads: of POSIX
-      and STDIO, and of MPI-IO what it took beyond POSIX for the same file; time_share: io_s of
-      process_s;
-    - meta_s, meta_share: the part of it in metadata operations (open, stat, seek, ...);
-    - bytes: moved, each byte once; files: with POSIX counters;
-    - reads, writes, read_bytes, write_bytes, misaligned_memory, misaligned_file: of POSIX;
-    - slowest_meta_s, slowest_meta_file: the record of POSIX with the most time in metadata;
-    - uses_mpiio, mpiio_bytes: of all files; stdio_bytes, stdio_requests, stdio_s, stdio_share
-      (of process_s): buffered I/O;
-    - partial_modules: whose records are incomplete: their numbers are lower bounds;
-      unread_modules: that could not be read; gaps: both in words, null where there are none;
-      missing_counters: whether any of them is more than a trace (DXT).
     """
     number, alone = as_job(job), per_log(per)
 

@@ -60,23 +60,6 @@ def posix_files(
 
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
-
-    Columns:
-
-    - run, job, began: as in ``io.jobs``; program, file, record_id;
-    - processes: those with a record of their own; shared: whether a record of all ranks is there;
-    - reads, writes, read_bytes, write_bytes, read_s, write_s, meta_s (open, stat, seek, ...):
-      sums over all processes; small_reads, small_writes: those below 1 MiB;
-    - read_extent, write_extent: the highest offset read or written, plus 1;
-    - slowest_meta_s: meta_s of the record with the most;
-    - time_share: read_s, write_s and meta_s of the time that the job's processes ran, together;
-    - byte_imbalance, time_imbalance: of a record of all ranks, the distance of the slowest and
-      the fastest rank in bytes moved and in time, each of the sum of all ranks; null without one;
-    - late_s: by how much the slowest rank takes longer than the fastest; late_share: late_s of
-      the time that a process ran, on average; fastest_rank, slowest_rank: of the same record, the
-      one with the greatest late_s;
-    - read_spread, write_spread: among processes with a record of their own, the most bytes minus
-      the fewest, of the most; null where none moved any.
     """
     number = as_job(job)
 

@@ -39,20 +39,6 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
     A log is that of one process, or of all processes of an MPI program (``nprocs``).
 
     run: keeps one run (the directory of its logs, or the directory's name).
-
-    Columns:
-
-    - run (directory of the log), log, host, pid, exe, nprocs: as the log's job record has them;
-    - traced_read_bytes, traced_write_bytes: bytes asked for in the operations that DXT traced;
-      what is traced in both DXT_MPIIO and DXT_POSIX counts once, as the latter;
-    - counted_read_bytes, counted_write_bytes: bytes moved, by the counters of POSIX, of MPI-IO
-      for files that POSIX does not count (else both speak of the same bytes), and of STDIO, which
-      neither of them sees;
-    - untraced_read_bytes, untraced_write_bytes: counted - traced.  Less than 0 where operations
-      asked for more than they got;
-    - stdio_read_bytes, stdio_write_bytes: the part of the counted that is buffered I/O, which DXT
-      never traces;
-    - partial_modules: modules with incomplete records; such counters are lower bounds.
     """
     return deferred(lambda: _processes(dataset, run), PROCESSES)
 

@@ -46,15 +46,6 @@ def ranks(
     job: keeps one job.
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
-
-    Columns:
-
-    - run, job, began: as in ``io.jobs``; log, program, nprocs (of the log), rank, host, pid;
-    - threads: that did I/O; null in stock Darshan, which does not record them;
-    - operations, bytes (asked for), seconds (of all threads together);
-    - median_s: the median of seconds over the log's ranks; ranks without operations are in none;
-    - time_share: seconds of the time that the log's processes ran, each;
-    - first_time, last_time: start of the first operation, end of the last.
     """
     number = as_job(job)
 

@@ -64,20 +64,6 @@ def requests(
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
     per: job (default) or log: what a pair of rows stands for.
-
-    Columns:
-
-    - run, job, began, log (null with per=job), program: as in ``io.jobs``; op: read or write;
-    - requests, bytes, seconds: as POSIX counts them, MPI-IO's own requests to POSIX included;
-    - time_share: seconds of the time that the job's processes ran, together;
-    - small: requests below 1 MiB; small_file: the file with the most, small_in_file: how many;
-    - random: requests at an offset before the end of the one before, the first of each file
-      included; random_file: the file with the most;
-    - shared, shared_small: those in records of files that all ranks share;
-    - redundant_bytes: by how much the bytes of a file exceed its highest offset, summed over
-      files: at least so much was read, or written, again; redundant_file: the file with the most;
-    - independent, collective, split, nonblocking: requests to MPI-IO; mpiio_s, mpiio_share: their
-      time, and its share; null without MPI-IO.
     """
     number, alone = as_job(job), per_log(per)
 

@@ -66,10 +66,6 @@ def timeline(
     in whole bytes, rounded down up to each border between intervals, so that they add up exactly.
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
 
-    Columns: run (directory of the logs), host, op (read or write), time (start of the interval;
-    null for operations without a time), bin_s, bytes, bytes_per_s, operations (that began in it),
-    uid and began (the session: its user, and the start of its first log).
-
     Raises UsageError for a bin that is not a positive number, or too small for a session.
     """
     micros = None if bin is None else _micros(bin)

@@ -1,0 +1,116 @@
+"""Columns of ``io.files``, ``io.processes`` and ``io.timeline``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column
+
+from .common import LOG, OP, PARTIAL_MODULES, RECORD_ID, RUN, number, path, seconds, share, size
+
+__all__ = ["FILES", "PROCESSES", "TIMELINE"]
+
+_BYTES: Final = "asked for in traced operations, moved by counters (see basis)"
+_PROCESSES: Final = (
+    "processes (log and rank) that {did} it; null where a record that all ranks share counts {op}s"
+)
+
+FILES: Final = (
+    path("file", doc="Name of the file, mostly a path; null where the logs do not name it."),
+    RUN,
+    size("read_bytes", doc=f"Bytes read: {_BYTES}."),
+    size("write_bytes", doc=f"Bytes written: {_BYTES}."),
+    Column("reads", doc="Number of read operations."),
+    Column("writes", doc="Number of write operations."),
+    seconds("read_s", doc="Time in reads, summed over processes and threads."),
+    seconds("write_s", doc="Time in writes, summed over processes and threads."),
+    seconds(
+        "meta_s",
+        doc="Time in metadata operations (open, stat, seek, ...), which counters alone have, "
+        "summed over processes; null where no counters have the file.",
+    ),
+    Column(
+        "tasks",
+        doc="Dask tasks that read or wrote the file by dask.task_io; null without a trace, or "
+        "where the logs do not lie in a Dask run.",
+    ),
+    share(
+        "sequential_share",
+        doc="Share of the operations that begin at or behind the end of the one before of the "
+        "same process and kind; the first of each is not sequential. By counters it is "
+        "POSIX_SEQ_READS and POSIX_SEQ_WRITES. Operations whose order is not known (STDIO, "
+        "MPI-IO's counters, a trace without offsets) are left out; null where all are.",
+    ),
+    Column("readers", doc=f"Number of {_PROCESSES.format(did='read', op='read')}."),
+    Column("writers", doc=f"Number of {_PROCESSES.format(did='wrote', op='write')}."),
+    Column("operations", doc="Reads and writes together."),
+    Column(
+        "untraced_operations",
+        doc="How many more operations POSIX counted than DXT_POSIX traced, where a log has both: "
+        "above 0 where the trace ended early. No other column is corrected by it. Null where no "
+        "log has both.",
+    ),
+    Column(
+        "basis",
+        doc="Modules that the figures come from, in all logs together: for each log the first of "
+        "DXT_POSIX, DXT_MPIIO, POSIX and MPI-IO that has the file, and STDIO on top.",
+    ),
+    Column(
+        "sizes",
+        doc="Number of reads and of writes in each of Darshan's ten bins of sizes (1K_10K: from "
+        "1,025 to 10,240 bytes); STDIO's are in none. Null where STDIO alone has the file.",
+    ),
+    RECORD_ID,
+)
+
+_COUNTED: Final = (
+    "by the counters of POSIX, of MPI-IO for files that POSIX does not count, and of STDIO"
+)
+_ONCE: Final = "what is traced in both DXT_MPIIO and DXT_POSIX counts once, as the latter"
+
+PROCESSES: Final = (
+    number("pid", doc="Process id of rank 0, from the log's file name; null where it has none."),
+    Column("host", doc="Host of the processes; null where the log names none, or several."),
+    RUN,
+    size("counted_read_bytes", doc=f"Bytes read {_COUNTED}."),
+    size("counted_write_bytes", doc=f"Bytes written {_COUNTED}."),
+    size(
+        "untraced_read_bytes",
+        doc="counted_read_bytes - traced_read_bytes; below 0 where traced reads asked for more "
+        "than they got.",
+    ),
+    size("untraced_write_bytes", doc="counted_write_bytes - traced_write_bytes."),
+    Column("nprocs"),
+    Column("exe", doc="Command line, cut by Darshan to what fits; null where the log has none."),
+    LOG,
+    size("traced_read_bytes", doc=f"Bytes asked for in the reads that DXT traced; {_ONCE}."),
+    size("traced_write_bytes", doc=f"Bytes of the writes that DXT traced; {_ONCE}."),
+    size(
+        "stdio_read_bytes",
+        doc="The part of counted_read_bytes that is buffered I/O (STDIO), which DXT never traces.",
+    ),
+    size("stdio_write_bytes", doc="The part of counted_write_bytes that is buffered I/O (STDIO)."),
+    PARTIAL_MODULES,
+)
+
+TIMELINE: Final = (
+    Column("time", doc="Start of the interval; null for operations without a time."),
+    Column("host", doc="Host of the processes, as DXT names it; null where it does not."),
+    OP,
+    size(
+        "bytes",
+        doc="Bytes of traced operations in the interval: those of an operation are spread evenly "
+        "over its time. What a log traces in both DXT_MPIIO and DXT_POSIX counts once, as the "
+        "latter.",
+    ),
+    Column("bytes_per_s", unit="B/s", format="bytes", doc="bytes / bin_s."),
+    Column("operations", doc="Traced operations that began in the interval."),
+    seconds("bin_s", doc="Length of the interval; the same throughout a session."),
+    RUN,
+    Column(
+        "began",
+        doc="Start of the session: logs of one directory and user whose times overlap, directly "
+        "or through others.",
+    ),
+    number("uid", doc="Numeric id of the session's user."),
+)

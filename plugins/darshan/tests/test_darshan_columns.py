@@ -1,0 +1,175 @@
+"""The columns of the views are what their declarations say, over written and real logs."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from view_columns import faults_of_columns
+
+import harvest
+from harvest.plugins.registry import manager
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+RUN = "D2024-05-06_07:08:09_R1_W4"
+REAL = ("mofka-dask/D2024-04-19_19:01:00_R1_W8", "darshan")
+
+PER = ({}, {"per": "log"})
+WAYS = {
+    "io.files": ({},),
+    "io.processes": ({},),
+    "io.timeline": ({}, {"bin": 0.5}),
+    "io.jobs": PER,
+    "io.requests": PER,
+    "io.posix_files": ({},),
+    "io.ranks": ({},),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=["made", *(pytest.param(place, marks=pytest.mark.slow) for place in REAL)],
+)
+def dataset(request, tmp_path_factory):
+    """A Dask run with a log per worker; real logs with MPI-IO, records of all ranks, and no end."""
+    folder = tmp_path_factory.mktemp("columns")
+    if request.param == "made":
+        for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", folder / RUN)):
+            command = [sys.executable, "-B", EXAMPLES / script, where]
+            subprocess.run(command, check=True, capture_output=True)
+        place = folder / RUN
+    else:
+        place = request.getfixturevalue("shared_data") / request.param
+    sources = [f"darshan:{place}"]
+    if "mofka-dask" in manager().sources and "D2024" in place.name:
+        sources.append(f"mofka-dask:{place}")
+    harvest.run(sources, f"parquet:{folder / 'out'}", workers=1)
+    return harvest.open(folder / "out")
+
+
+def rows(dataset: Any, view: str, **settings: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = dataset.view(view, **settings).collect().to_dicts()
+    return found
+
+
+def test_every_view_of_the_plugin_is_looked_at():
+    assert WAYS.keys() == {name for name in manager().views if name.startswith("io.")}
+
+
+@pytest.mark.parametrize("view", WAYS)
+def test_columns_are_as_declared(dataset, view):
+    assert faults_of_columns(dataset, view, WAYS[view]) == []
+
+
+# ---- what the meanings of columns claim ----------------------------------------------------------
+
+
+def test_of_files_operations_are_reads_and_writes(dataset):
+    for row in rows(dataset, "io.files"):
+        assert row["operations"] == row["reads"] + row["writes"]
+        sized = sum(size["reads"] + size["writes"] for size in row["sizes"] or ())
+        assert sized == row["operations"] or "STDIO" in row["basis"]
+        assert (row["sizes"] is None) == (row["basis"] == ["STDIO"])
+        assert row["sequential_share"] is None or 0 <= row["sequential_share"] <= 1
+
+
+def test_of_processes_untraced_is_counted_less_traced(dataset):
+    for row in rows(dataset, "io.processes"):
+        for op in ("read", "write"):
+            counted, traced = row[f"counted_{op}_bytes"], row[f"traced_{op}_bytes"]
+            assert row[f"untraced_{op}_bytes"] == counted - traced
+            assert 0 <= row[f"stdio_{op}_bytes"] <= counted
+
+
+def test_the_timeline_has_what_processes_traced(dataset):
+    moved: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for row in rows(dataset, "io.timeline"):
+        assert row["bytes_per_s"] == pytest.approx(row["bytes"] / row["bin_s"])
+        moved[row["run"], row["op"]] += row["bytes"]
+    for row in rows(dataset, "io.processes"):
+        for op in ("read", "write"):
+            moved[row["run"], op] -= row[f"traced_{op}_bytes"]
+    assert not any(moved.values())
+
+
+@pytest.mark.parametrize("per", ["job", "log"])
+def test_shares_of_jobs_and_requests_are_of_the_time_of_all_processes(dataset, per):
+    jobs = {
+        (r["run"], r["job"], r["began"], r["log"]): r for r in rows(dataset, "io.jobs", per=per)
+    }
+    for row in jobs.values():
+        assert row["meta_s"] <= row["io_s"] + 1e-9
+        for part, share in (("io", "time"), ("meta", "meta"), ("stdio", "stdio")):
+            check_share(row[f"{share}_share"], row[f"{part}_s"], row["process_s"])
+    for row in rows(dataset, "io.requests", per=per):
+        job = jobs[row["run"], row["job"], row["began"], row["log"]]
+        assert row["requests"] == job[f"{row['op']}s"]
+        assert row["bytes"] == job[f"{row['op']}_bytes"]
+        assert max(row["small"], row["random"], row["shared"]) <= row["requests"]
+        assert row["shared_small"] <= min(row["shared"], row["small"])
+        check_share(row["time_share"], row["seconds"], job["process_s"])
+        check_share(row["mpiio_share"], row["mpiio_s"], job["process_s"])
+
+
+def check_share(share: float | None, part: float | None, whole: float | None) -> None:
+    """The share is the part of the whole; null where one is not known or the whole is 0."""
+    if share is None:
+        assert part is None or not whole
+    else:
+        assert whole
+        assert share == pytest.approx(part / whole)
+
+
+def test_figures_of_posix_files_add_up_to_those_of_their_job(dataset):
+    sums: defaultdict[tuple[Any, ...], defaultdict[str, float]] = defaultdict(
+        lambda: defaultdict(float)
+    )
+    names = ("reads", "writes", "read_bytes", "write_bytes")
+    jobs = {(r["run"], r["job"], r["began"]): r for r in rows(dataset, "io.jobs")}
+    for row in rows(dataset, "io.posix_files"):
+        one = row["run"], row["job"], row["began"]
+        for name in names:
+            sums[one][name] += row[name]
+        sums[one]["files"] += 1
+        spent = row["read_s"] + row["write_s"] + row["meta_s"]
+        check_share(row["time_share"], spent, jobs[one]["process_s"])
+        for op in ("read", "write"):
+            assert row[f"small_{op}s"] <= row[f"{op}s"]
+            assert row[f"{op}_spread"] is None or 0 <= row[f"{op}_spread"] <= 1
+            if not row[f"{op}s"]:
+                assert row[f"{op}_extent"] in (0, 1)
+        if not row["shared"]:
+            late = ("late_s", "late_share", "byte_imbalance", "time_imbalance", "slowest_rank")
+            assert {row[name] for name in late} == {None}
+    for one, job in jobs.items():
+        assert {name: job[name] for name in (*names, "files")} == {
+            name: sums[one][name] for name in (*names, "files")
+        }
+
+
+def test_ranks_have_the_median_of_their_log_and_the_bytes_of_its_trace(dataset):
+    by_log: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows(dataset, "io.ranks"):
+        by_log[row["log"]].append(row)
+    for row in rows(dataset, "io.processes"):
+        traced = row["traced_read_bytes"] + row["traced_write_bytes"]
+        ranks = by_log.pop(row["log"], [])
+        assert sum(rank["bytes"] for rank in ranks) == traced
+        if ranks:
+            (median,) = {rank["median_s"] for rank in ranks}
+            assert median == pytest.approx(statistics.median(rank["seconds"] for rank in ranks))
+    assert not by_log
+
+
+def test_without_a_log_s_end_its_shares_are_not_known(dataset):
+    jobs = dataset.view("io.jobs", per="log").collect()
+    endless = dataset["darshan.job"].filter(pl.col("end_time").is_null()).collect()
+    found = jobs.filter(pl.col("wall_s").is_null())
+    assert found["log"].sort().to_list() == endless["origin"].cast(pl.String).sort().to_list()
+    assert found["time_share"].null_count() == found.height
