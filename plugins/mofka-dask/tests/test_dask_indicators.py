@@ -156,6 +156,20 @@ def test_the_indicators_of_a_run_with_known_faults(faulty):
     assert (row["silent_workers"], row["lost_workers"]) == (0, 0)
 
 
+def test_where_no_limit_is_known_no_worker_comes_closest_to_it(tmp_path):
+    # given a worker that was sampled, and of which nobody recorded how much memory it may use
+    sampled = captures.rows("sample", [{"time": T, "memory_bytes": 300_000}])
+    captures.write(
+        tmp_path / "R1", {"a": [captures.start("worker", address=A), sampled, captures.END]}
+    )
+    harvest.run([f"dask:{tmp_path / 'R1'}"], f"parquet:{tmp_path / 'out'}", workers=1)
+
+    (row,) = harvest.open(tmp_path / "out").view("dask.indicators").collect().to_dicts()
+
+    assert (row["memory_peak_share"], row["memory_peak_worker"]) == (None, None)
+    assert (row["spilled_bytes"], row["spilling_workers"]) == (0, 0)
+
+
 def test_its_kinds_of_tasks_have_their_failures(faulty):
     kinds = faulty.view("dask.prefixes").collect().to_dicts()
 

@@ -44,6 +44,6 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
             spilled_bytes=pl.col("spilled").sum(),
             spilling_workers=(pl.col("spilled") > 0).sum().cast(pl.Int64),
             memory_peak_share=pl.col("share").first(),
-            memory_peak_worker=pl.col("worker").first(),
+            memory_peak_worker=pl.col("worker").filter(pl.col("share").is_not_null()).first(),
         )
     )
