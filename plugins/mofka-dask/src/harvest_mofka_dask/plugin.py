@@ -53,6 +53,7 @@ def _run_views() -> list[View]:
             build="harvest_mofka_dask.views.tasks:tasks",
             requires=RECORDED,
             settings={"run": RUN_SETTING, "key": "keep one task: its key"},
+            columns="harvest_mofka_dask.columns.tasks:TASKS",
             text="harvest_mofka_dask.api.objects:tasks_text",
         ),
         View(
@@ -62,6 +63,7 @@ def _run_views() -> list[View]:
             build="harvest_mofka_dask.views.workers:workers",
             requires=joined,
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.runs:WORKERS",
         ),
         View(
             name="dask.prefixes",
@@ -69,6 +71,7 @@ def _run_views() -> list[View]:
             build="harvest_mofka_dask.views.kinds:prefixes",
             requires=("dask.task_transition", "dask.worker_transition"),
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.tasks:PREFIXES",
         ),
         View(
             name="dask.indicators",
@@ -77,6 +80,7 @@ def _run_views() -> list[View]:
             build="harvest_mofka_dask.views.indicators:indicators",
             requires=joined,
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.indicators:INDICATORS",
         ),
         View(
             name="dask.run_summary",
@@ -84,6 +88,7 @@ def _run_views() -> list[View]:
             build="harvest_mofka_dask.views.summary:run_summary",
             requires=joined,
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.runs:RUN_SUMMARY",
         ),
     ]
 
@@ -97,6 +102,7 @@ def _io_views() -> list[View]:
             build="harvest_mofka_dask.io.views:task_io",
             requires=(*TRACED, *COUNTED),
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.io:TASK_IO",
         ),
         View(
             name="dask.task_io_coverage",
@@ -105,6 +111,7 @@ def _io_views() -> list[View]:
             build="harvest_mofka_dask.io.views:task_io_coverage",
             requires=TRACED,
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.io:COVERAGE",
         ),
         View(
             name="dask.workers_processes",
@@ -113,6 +120,7 @@ def _io_views() -> list[View]:
             build="harvest_mofka_dask.io.views:workers_processes",
             requires=TRACED,
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.io:WORKERS_PROCESSES",
         ),
         View(
             name="dask.trace",
@@ -122,6 +130,7 @@ def _io_views() -> list[View]:
             build="harvest_mofka_dask.trace.view:trace",
             requires=(*RECORDED, *TRACED),
             settings={"run": RUN_SETTING},
+            columns="harvest_mofka_dask.columns.io:TRACE",
         ),
     ]
 

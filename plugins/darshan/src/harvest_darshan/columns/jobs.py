@@ -23,7 +23,8 @@ JOBS: Final = (
     seconds(
         "io_s",
         doc="Time in reads, writes and metadata operations, summed over processes and threads: "
-        "that of POSIX and STDIO, and of MPI-IO what it took beyond POSIX for the same file.",
+        "that of POSIX and STDIO, and of MPI-IO what it took beyond POSIX for the same file, which "
+        "is mostly waiting for other ranks.",
     ),
     share(
         "time_share",

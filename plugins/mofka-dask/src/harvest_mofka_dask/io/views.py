@@ -90,26 +90,6 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     Darshan's counters, is in the rows that are counted; see ``io.counted``.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run, key: the task; key is null for operations on a task's thread at a time at which no
-      window of the worker is known, and for what is counted where not one task alone ran in the
-      process from the first operation on the file to the last;
-    - worker, thread, pid, host: where it ran; host as Darshan names it; thread is null for what is
-      counted;
-    - file, module (DXT_POSIX or DXT_MPIIO; an MPI-IO operation is often traced in both; POSIX,
-      MPI-IO or STDIO of what is counted), op (read or write);
-    - count, bytes, seconds: number of operations, their bytes, and the time spent in them, summed
-      over the operations; of what is counted, that which is not traced: bytes are below 0 where
-      traced operations asked for more than they got;
-    - first_time, last_time: start of the first and end of the last;
-    - by_elimination: how many of them were found among tasks whose thread is not known;
-    - record_id: Darshan's id of the file; log: the log that holds the trace;
-    - how: traced or counted;
-    - beside: of what is counted where the task is not known: the kind of the only tasks that ran in
-      the process from the first operation on the file to the last.  Either they did it, or the
-      process before or after them.
     """
 
     def compute() -> pl.DataFrame:
@@ -167,16 +147,6 @@ def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.La
     """How much of the traced I/O is tied to tasks: one row per process (log and rank).
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run, host, pid; worker: the worker it is, several joined by commas, null for none;
-    - segments, task_segments, window_segments: traced operations; those on threads that ran
-      tasks; and those of them within a task's window;
-    - share: window_segments / task_segments, null where there are none;
-    - bytes, task_bytes, window_bytes, bytes_share: likewise;
-    - by_elimination: how many were found among tasks whose thread is not known;
-    - rank, log.
     """
     return deferred(lambda: _coverage(correlate(dataset, run)), COVERAGE)
 
@@ -212,16 +182,6 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
     A worker that is tied to no process has one row with nulls.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run, worker; address_host: the host in its address;
-    - host, pid, log: of the process, as Darshan names them;
-    - threads: its threads that ran tasks and did traced I/O;
-    - tied_by: ``process id`` where the worker recorded its host and process id, ``thread`` where
-      one process alone has the worker's threads, ``best of several`` where several have one of
-      the same id (see ``io.ties``), null where none does;
-    - candidates: how many processes have a thread of an id that the worker used.
     """
     return deferred(lambda: _workers_processes(correlate(dataset, run)), WORKERS_PROCESSES)
 

@@ -45,13 +45,6 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """The events of runs in Chrome's Trace Event Format, one row each.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns: run; name, cat, ph (X a slice, s and f the ends of a flow, M the name of a track), ts
-    and dur in microseconds, ts since the run's first event; pid, tid: numbers of the track; id and
-    bp of flows; args: a JSON object as text.
-
-    Slices have the categories ``task`` (an execution), ``transfer`` (a row of dask.transfer),
-    ``transfer.untold`` (its other side, which recorded nothing) and ``io`` (a traced segment).
     """
 
     def batches(

@@ -116,49 +116,6 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
     recorded is null.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run;
-    - workers, threads: those that registered or executed tasks, and their threads: as recorded,
-      else as many as were seen to run tasks;
-    - first_start, span_s: from the first execution to the end of the last;
-    - thread_s: time of threads in that span, while their workers were there; busy_s: time of
-      executions; used_share: busy_s / thread_s;
-    - peak_threads: most executions at the same time; few_threads: a tenth of the threads, at least
-      one; serial_s: time with executions, but not more than these; tail_s: from the last moment
-      with more until the end; last_prefix: the kind of task that ended last;
-    - gaps_s: time within the span without any execution; longest_gap_s, longest_gap_start;
-    - busiest_worker, busiest_s, mean_worker_s: time of executions per thread, of the busiest
-      worker and of the mean; imbalance_s: the difference, the most that the run could be shorter
-      if this worker's work were spread; idle_workers: workers known to have executed nothing;
-    - registered_workers, silent_workers, silent_worker: workers that registered but reported
-      nothing, and the first of them; silent_executed: executions there, by the scheduler's record,
-      null where that is missing; lost_workers, lost_worker: workers that died, or whose record
-      stops, before the last execution ended, and the first that is named;
-    - executions, unended, median_s; commonest_prefix, commonest_executions, commonest_median_s:
-      of the kind with most executions;
-    - attempts: executions, and failures that the scheduler alone recorded; failed: how many of them
-      failed; failed_prefix, failed_prefix_failed, failed_error: of the kind
-      with most of them; repeated, repeated_s: executions of tasks beyond the first, and the time
-      of all but the last;
-    - movements, moved_bytes, moving_s: between workers and to clients; largest_source,
-      largest_target, largest_bytes: of the pair that moved most;
-    - memory_peak_share, memory_peak_worker: of the worker that came closest to its limit, where
-      captures sampled it; spilled_bytes, spilling_workers: written to disk for want of memory;
-    - pauses, memory_restarts, unmanaged_warnings: as logs have them: how often a worker took no
-      more tasks for want of memory, was ended for that, or held much that Dask does not manage;
-    - gc_warnings, gc_worst_percent: warnings of garbage collection, and the largest share of CPU
-      time in them; loop_warnings, loop_s, loop_worst_s: spells in which an event loop did not
-      respond;
-    - counted_bytes, traced_bytes: read and written by all processes, by Darshan's counters, and
-      asked for in traced operations; task_bytes: in known tasks; untraced_bytes: counted - traced;
-      of these untraced_task_bytes are in known tasks, beside_bytes in no known task, but while
-      tasks of one kind alone ran in the process, and of unknown_bytes it is not known who did them;
-    - io_s: time in I/O of tasks, and beside tasks of one kind; io_prefix, io_prefix_s,
-      io_prefix_bytes: the kind with most of it, and what it read and wrote; io_prefix_beside_bytes:
-      how much of that is beside them; io_prefix_busy_s: the time of its executions;
-      io_prefix_share: how much of that is I/O.
     """
     return deferred(lambda: _indicators(dataset, run), INDICATORS)
 

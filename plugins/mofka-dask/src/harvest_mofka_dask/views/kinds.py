@@ -54,24 +54,6 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """One row per kind of task and run, that with the most time first.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run, prefix: what tasks of one kind have in common in their keys;
-    - tasks, executions (see ``executions``); unended: those not seen to end, in no time here;
-    - total_s, mean_s, median_s, max_s: of executions; share: of the time of all of the run;
-    - size_bytes: of all results together, as the scheduler recorded them;
-    - attempts: executions, and failures that the scheduler alone recorded; failed: how many of them
-      failed; error: what most of them raised, null where that is not
-      recorded;
-    - repeated: executions beyond the first of a task; repeated_s: the time of all executions but
-      the last of these tasks;
-    - io_read_bytes, io_write_bytes, io_s: what these tasks read and wrote, by ``dask.task_io``,
-      and the time in it; null where Darshan's logs of the run are not there.  What is counted and
-      of no known kind is in no row;
-    - io_share: io_s / total_s;
-    - io_beside_bytes, io_beside_s: read and written by processes while tasks of this kind alone ran
-      in them, but not certainly by one of these; see ``dask.task_io``.
     """
 
     def compute() -> pl.DataFrame:

@@ -27,25 +27,6 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
     """One row per run.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run, first_time, last_time, wall_s: from the first to the last recorded event.  Logs count
-      only where nothing else has a time, since their zone is declared and not recorded;
-    - tasks (distinct keys in any record), graph_tasks, task_groups (known to the scheduler alone),
-      task_prefixes (as the scheduler recorded them, else derived from the keys);
-    - scheduler_transitions, worker_transitions;
-    - transfers (rows, one per side that reported), transfer_copies (rows of the input they were
-      folded from), bytes_received, bytes_sent, bytes_to_clients, bytes_moved (each movement once:
-      per pair of workers the larger of what its two sides reported, and what went to clients);
-    - workers (registered), workers_reported, silent_workers (registered, reported nothing),
-      unregistered_workers (reported, not registered);
-    - data_failures: events that the consumer could not parse;
-    - clients, graphs, erred_tasks, unfinished_tasks (last seen waiting, queued, processing, ...);
-    - nodes: hosts per role; directives: of the batch script;
-    - processes: those of which there is a capture file; lost_processes: those whose record stops
-      without an end, and when; blind_spells: when which process could record nothing;
-    - completeness_notes: sentences on what is missing; complete: whether there are none.
     """
     return summary_frame(load(dataset, (*DASK_TYPES, *JOB_TYPES), run=run))
 

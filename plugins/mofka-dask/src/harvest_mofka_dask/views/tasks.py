@@ -28,28 +28,6 @@ def tasks(
 
     run: keeps one run (its directory, or the directory's name).
     key: keeps one task.
-
-    Columns:
-
-    - run, key, group, prefix;
-    - client, requested: who sent the task in a graph, and whether the result itself was asked
-      for; dependencies (sorted keys) and dependents (how many tasks name it as a dependency).
-      All are null where no graph of the run holds the task;
-    - workers, threads: in order of first appearance in its events;
-    - first_time, last_time: of its events;
-    - last_state: as the scheduler last knew it;
-    - executions (see ``executions``); executed_on, began, ended, duration_s, size_bytes: of the
-      last that ended in memory, else of the last.  Times and duration are those of the
-      scheduler's processing -> memory, else of the worker's own transitions;
-    - bytes_sent, bytes_received, transfers: the task's share of the transfers that carried it.
-      A movement reported by both sides counts once as sent and once as received;
-    - scheduler_states, worker_states: time in each state, in order of first entry.  A state lasts
-      from the transition into it to the next one; the last state stays open and counts nothing.
-      Null where no state was left;
-    - events: all of them, ordered by time (see ``views.events``);
-    - io_read_bytes, io_write_bytes, io_operations, io_seconds: what Darshan traced of its
-      executions (see ``dask.task_io``); null where no trace is known of a worker that executed
-      it.
     """
     io = task_io_totals(dataset, run=run) if TRACED in dataset else None
     frame = task_frame(load(dataset, TYPES, run=run), io)

@@ -23,28 +23,6 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """One row per worker and run, for every worker that any record names.
 
     run: keeps one run (its directory, or the directory's name).
-
-    Columns:
-
-    - run, worker, host (of the address; null where the worker goes by a name);
-    - registered, registered_time, removed_time: from the scheduler's worker events, from its log
-      where these say nothing;
-    - executed, unended, busy_s, occupied_s: its executions (see ``executions``), how many of them
-      were not seen to end, the sum of the others' durations, and the time in which at least one of
-      these ran.  Null where neither the scheduler nor the worker recorded any transition; the
-      times also where no execution was seen to end;
-    - threads: those that ran them, as the scheduler recorded it; null where it did of none;
-    - nthreads: how many threads the worker has: as its own process recorded it, or the scheduler
-      when it came, or else by the logs; null where these say nothing, or name several numbers,
-      for most of their lines name no worker;
-    - transitions, transfers: rows it reported itself;
-    - bytes_received, bytes_sent: as it reported them;
-    - reported, first_report, last_report: whether and when it reported transitions or transfers,
-      or anything where its process was captured.  A registered worker that reported nothing was
-      not necessarily idle;
-    - name, hostname, pid, clock_offset_s: of its process, as captured; of the last one where it
-      had several;
-    - lost: whether the record of that process stops without an end; null where none was captured.
     """
     return worker_frame(load(dataset, DASK_TYPES, run=run))
 

@@ -1,0 +1,131 @@
+"""Columns of ``dask.tasks`` and ``dask.prefixes``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column
+
+from .common import KEY, PREFIX, RUN, name, seconds, share, size
+
+__all__ = ["PREFIXES", "TASKS"]
+
+_LAST: Final = "of its last execution that ended in memory, else of its last"
+_NO_GRAPH: Final = "null where no graph of the run holds the task"
+_TRACED: Final = "null where no trace is known of a worker that executed it"
+
+TASKS: Final = (
+    KEY,
+    PREFIX,
+    RUN,
+    seconds(
+        "duration_s",
+        doc=f"Duration {_LAST}, as the scheduler has it, else by the worker's own transitions; "
+        "null where it was not executed, or not seen to end.",
+    ),
+    name("executed_on", doc=f"Worker {_LAST}; null where it was not executed."),
+    Column(
+        "last_state",
+        doc="State in which the scheduler last had it; null where it recorded nothing of the task.",
+    ),
+    Column(
+        "executions",
+        doc="How often it was executed: what the scheduler saw reach memory, and what a worker "
+        "recorded as executing, failed and unended executions included; what both recorded counts "
+        "once. A failure that the scheduler alone recorded is left out.",
+    ),
+    size("size_bytes", doc=f"Size of the result {_LAST}; null where the scheduler has none."),
+    Column(
+        "began",
+        doc=f"Start {_LAST}: by the worker's clock, as the scheduler has it, else by the worker's "
+        "own transitions; null where it was not executed.",
+    ),
+    Column("ended", doc="End of the same execution; null where it was not seen to end."),
+    size(
+        "bytes_sent",
+        doc="The task's share of the transfers that carried its data, as the sending sides "
+        "reported them.",
+    ),
+    size("bytes_received", doc="The same, as the receiving sides reported them."),
+    Column(
+        "transfers",
+        doc="Reports of transfers that carried its data; a movement that both sides report counts "
+        "twice.",
+    ),
+    size("io_read_bytes", doc=f"Bytes asked for in its traced reads (Darshan); {_TRACED}."),
+    size("io_write_bytes", doc=f"Bytes of its traced writes (Darshan); {_TRACED}."),
+    Column("io_operations", doc=f"Its traced reads and writes; {_TRACED}."),
+    seconds("io_seconds", doc=f"Time in them; {_TRACED}."),
+    Column("first_time", doc="Time of its first event."),
+    Column("last_time", doc="Time of its last event."),
+    Column("group", doc="Dask's group of tasks; null where the scheduler did not record it."),
+    name(
+        "client",
+        doc="Client that sent the task in a graph, the one that asked for its result first; "
+        f"{_NO_GRAPH}, or does not name its client.",
+    ),
+    Column("requested", doc=f"Whether a client asked for its result; {_NO_GRAPH}."),
+    Column("dependencies", doc=f"Keys that the task needs, sorted; {_NO_GRAPH}."),
+    Column("dependents", doc=f"How many tasks need it; {_NO_GRAPH}."),
+    Column("workers", doc="Workers that its events name, in order of appearance."),
+    Column("threads", doc="Threads (pthread ids) that its events name, in order of appearance."),
+    Column(
+        "scheduler_states",
+        doc="Time in each state of the scheduler, in order of first entry: from entering it to the "
+        "next transition. The last state stays open and counts nothing; null where none was left.",
+    ),
+    Column(
+        "worker_states",
+        doc="The same by worker, for the states of workers; null where none was left.",
+    ),
+    Column(
+        "events",
+        doc="All that is recorded of the task, in order of time: graphs that hold it, transitions, "
+        "transfers.",
+    ),
+)
+
+_NO_LOGS: Final = "null where dask.task_io has nothing of the run, or none of these was executed"
+_ENDED: Final = "null where none was seen to end"
+
+PREFIXES: Final = (
+    PREFIX,
+    RUN,
+    Column(
+        "executions",
+        doc="How often tasks of the kind were executed, failed and unended executions included; "
+        "failures that the scheduler alone recorded are left out.",
+    ),
+    seconds("total_s", doc=f"Time of executions together, of all threads; {_ENDED}."),
+    share(
+        "share",
+        doc=f"total_s of the time of all executions of the run; {_ENDED}, or they took no time.",
+    ),
+    seconds("mean_s", doc=f"Mean duration of an execution; {_ENDED}."),
+    seconds("max_s", doc=f"Longest duration of an execution; {_ENDED}."),
+    Column("failed", doc="How many of attempts failed, whoever recorded it."),
+    size("io_read_bytes", doc=f"Bytes that these tasks read, by dask.task_io; {_NO_LOGS}."),
+    size("io_write_bytes", doc=f"Bytes that these tasks wrote, by dask.task_io; {_NO_LOGS}."),
+    share("io_share", doc="io_s / total_s; null where one of them is not known, or total_s is 0."),
+    seconds("median_s", doc=f"Median duration of an execution; {_ENDED}."),
+    Column("tasks", doc="Tasks that were executed."),
+    size(
+        "size_bytes",
+        doc="Size of all results together; null where the scheduler recorded none.",
+    ),
+    Column("unended", doc="Executions that were not seen to end, which count in no time here."),
+    Column("attempts", doc="Executions, and failures that the scheduler alone recorded."),
+    Column(
+        "error",
+        doc="What most of the failures raised; null where none failed, or the record does not say.",
+    ),
+    Column("repeated", doc="Executions beyond the first of a task."),
+    seconds("repeated_s", doc="Time of all but the last execution of the tasks that repeated."),
+    seconds("io_s", doc=f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
+    size(
+        "io_beside_bytes",
+        doc="Bytes that processes moved while tasks of this kind alone ran in them, but not "
+        f"certainly one of these (column beside of dask.task_io); {_NO_LOGS}.",
+    ),
+    seconds("io_beside_s", doc=f"Time in moving io_beside_bytes; {_NO_LOGS}."),
+)
