@@ -212,6 +212,7 @@ def test_a_worker_that_is_tied_by_its_threads_is_less_sure(tied_by, sure):
     assert of(dataset, "process to log", "process", "log", "sure") == [
         ("tcp://n1:1", f"{RUN}/a.darshan", sure)
     ]
+    assert of(dataset, "run to process", "run", "process", "log") == [(RUN, "tcp://n1:1", None)]
 
 
 def test_logs_outside_of_dask_runs_are_their_job_s():
@@ -224,6 +225,8 @@ def test_logs_outside_of_dask_runs_are_their_job_s():
         ("/logs/1", "a", 77, True),
         ("/logs/2", None, 77, False),
     ]
+    # the process id in the log is the key of neither end
+    assert of(dataset, "job to log", "pid") == [(None,), (None,)]
 
 
 def entry(path: str, inode: int, created: float, scan: float) -> dict[str, Any]:

@@ -51,6 +51,21 @@ _KEYS: Final[dict[str, pl.DataType]] = {
     "scan_id": pl.Int64(),
 }
 
+_PROCESS: Final = ("run", "process", "host", "pid")
+_ENDS: Final[dict[str, tuple[str, ...]]] = {
+    "job to run": ("cluster", "job_id", "run"),
+    "run to process": _PROCESS,
+    "process to log": (*_PROCESS, "log"),
+    "run to log": ("run", "log"),
+    "job to log": ("cluster", "job_id", "log"),
+    "log to file": ("log", "record_id", "path"),
+    "file to entry": ("path", "inode", "generation", "scan_time"),
+    "scan to Distiller": ("scan_number", "scan_id"),
+    "Distiller to job": ("scan_id", "cluster", "job_id"),
+    "job to file": ("cluster", "job_id", "scan_number", "scan_id", "path"),
+}
+"""The keys of the two records that each kind of link ties."""
+
 LINK: Final[dict[str, pl.DataType]] = {
     "link": pl.String(),
     "how": pl.String(),
@@ -71,19 +86,19 @@ def links(
     candidates: int | pl.Expr = 1,
     found: bool | pl.Expr = True,
 ) -> pl.LazyFrame:
-    """Links of one kind from a frame that has their keys as columns, by their names."""
+    """Links of one kind from a frame that has the keys of their ends as columns, by their names."""
 
     def value(what: str | int | bool | pl.Expr) -> pl.Expr:
         return what if isinstance(what, pl.Expr) else pl.lit(what)
 
-    held = frame.collect_schema()
+    held, ends = frame.collect_schema().keys(), set(_ENDS[link])
     named = {
         "link": value(link),
         "how": value(how),
         "sure": value(sure),
         "candidates": value(candidates),
         "found": value(found),
-        **{key: pl.col(key) if key in held else pl.lit(None) for key in _KEYS},
+        **{key: pl.col(key) if key in held & ends else pl.lit(None) for key in _KEYS},
     }
     return frame.select(named[name].cast(kind).alias(name) for name, kind in LINK.items())
 
