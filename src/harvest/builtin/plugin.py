@@ -42,12 +42,14 @@ def harvest_views() -> Iterable[View]:
             name="events",
             doc="All rows of all record types in the shape of the common event model.",
             build="harvest.builtin.events:events",
+            columns="harvest.builtin.columns:EVENTS",
         ),
         View(
             name="findings",
             doc="What the rules of installed plugins conclude: one row per finding, the worst "
             "first, with the view and the condition that give its evidence.",
             build="harvest.builtin.findings:findings",
+            columns="harvest.builtin.columns:FINDINGS",
         ),
         View(
             name="run.chain",
@@ -55,6 +57,7 @@ def harvest_views() -> Iterable[View]:
             "GPFS entry, and from scan to Distiller, Slurm job and file: how each was made, and "
             "how sure it is.",
             build="harvest.builtin.chain:chain",
+            columns="harvest.builtin.columns:CHAIN",
         ),
         View(
             name="run.lineage",
@@ -62,6 +65,7 @@ def harvest_views() -> Iterable[View]:
             "the file's entry in the latest scan.",
             build="harvest.builtin.chain:lineage",
             requires=("darshan.file",),
+            columns="harvest.builtin.columns:LINEAGE",
         ),
     ]
 

@@ -20,10 +20,8 @@ __all__ = ["lineage"]
 def lineage(dataset: Dataset) -> pl.LazyFrame:
     """One row per file of a Darshan log, with the links of ``run.chain`` followed to its job.
 
-    Columns: cluster and job_id, run, process with host and pid, log, record_id, path, inode and
-    generation of the path's entry in the latest scan that lists it, and sure, that of the
-    least sure link followed.  Where several jobs or processes fit a log, theirs are null: the
-    links of ``run.chain`` name the candidates.
+    Where several jobs or processes fit a log, theirs are null: the links of ``run.chain`` name the
+    candidates.
     """
     runs = runs_of(dataset, frozenset(dataset.views()))
     near = pl.concat(

@@ -20,22 +20,7 @@ __all__ = ["chain", "links_of"]
 
 
 def chain(dataset: Dataset) -> pl.LazyFrame:
-    """One row per link.
-
-    Columns:
-
-    - link: ``job to run``, ``run to process``, ``process to log``, ``run to log``, ``job to log``,
-      ``log to file``, ``file to entry``; ``scan to Distiller``, ``Distiller to job``,
-      ``job to file``;
-    - how: what it was made from; sure: ``certain`` (both records hold the same id, or one lies
-      within the other), ``likely`` (they fit by place and time, and nothing else does) or
-      ``possible`` (others fit too); candidates: how many fit;
-    - found: whether the dataset holds the record whose id is named, as a job's;
-    - the keys of its two ends, the others null: cluster and job_id (``slurm.job.job_id_raw``),
-      run, process (a worker's or another process's address) with host and pid, log (``origin``
-      of Darshan's records), record_id, path, inode and generation with the scan's time,
-      scan_number (the microscope's) and scan_id (Distiller's).
-    """
+    """One row per link; ``harvest.builtin.columns`` has what the columns mean."""
     return pl.concat([pl.LazyFrame(schema=LINK), *links_of(dataset)])
 
 

@@ -1,0 +1,157 @@
+"""The columns of the core's views are what their declarations say, over every source's records."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import polars as pl
+import pytest
+from view_columns import faults_of_columns
+
+import harvest
+from harvest import Column, View, hookimpl
+from harvest.plugins.registry import PluginManager, manager
+from harvest.testing.promise import BrokenPromise
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+RUN = "D2024-05-06_07:08:09_R1_W4"
+VIEWS = ("events", "findings", "run.chain", "run.lineage")
+NEEDED = {"darshan", "distiller", "gpfs", "mofka-dask", "ncem", "slurm"}
+
+JOBS = """\
+JobID|JobIDRaw|JobName|Cluster|State|Submit|Start|End|NodeList
+411207|411207|fluid|larch|COMPLETED|{0}T07:00:00|{0}T07:05:00|{0}T07:20:00|n1
+""".format("2024-05-06")
+SCAN = """\
+# host: demo
+# scan: 2026-01-11T00:00:00Z
+40000 316760000 0  %7Csize%3D1%7Cuid%3D5001%7Cpool%3Ddata%7C -- /scratch/demo/fluid/table.parquet
+# end rows=1
+"""
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    """A Dask run in a Slurm job, its Darshan logs, a scan of a file of theirs; an NCEM study."""
+    missing = NEEDED - set(manager().sources)
+    if missing:
+        pytest.skip(f"not installed: {', '.join(sorted(missing))}")
+    folder = tmp_path_factory.mktemp("columns")
+    for script, where in (
+        ("make_run.py", folder),
+        ("darshan-logs/make_logs.py", folder / RUN),
+        ("ncem-study/make_study.py", folder / "study"),
+    ):
+        command = [sys.executable, "-B", EXAMPLES / script, where]
+        subprocess.run(command, check=True, capture_output=True)
+    (folder / "jobs.txt").write_text(JOBS)
+    (folder / "20260111.list").write_text(SCAN)
+    places = {
+        "mofka-dask": RUN,
+        "darshan": RUN,
+        "ncem": "study/ncem",
+        "distiller": "study/distiller",
+        "slurm": "jobs.txt",
+        "gpfs": "20260111.list",
+    }
+    harvest.run(
+        [f"{source}:{folder / place}" for source, place in places.items()],
+        f"parquet:{folder / 'out'}",
+        workers=1,
+        settings={"slurm": {"timezone": "UTC"}},
+    )
+    return harvest.open(folder / "out")
+
+
+def test_every_view_of_the_core_is_looked_at():
+    found = manager()
+    assert set(VIEWS) == {n for n, v in found.views.items() if found.owner(v).name == "core"}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_columns_are_as_declared(dataset, view):
+    assert faults_of_columns(dataset, view) == []
+
+
+ENDS = {
+    "job to run": {"cluster", "job_id", "run"},
+    "run to process": {"run", "process", "host", "pid"},
+    "process to log": {"run", "process", "host", "pid", "log"},
+    "log to file": {"log", "record_id", "path"},
+    "file to entry": {"path", "inode", "generation", "scan_time"},
+    "scan to Distiller": {"scan_number", "scan_id"},
+    "Distiller to job": {"scan_id", "job_id"},  # their jobs' own records are not in the dump
+}
+
+
+def test_a_link_has_the_keys_of_its_two_ends_and_no_others(dataset):
+    links = dataset.view("run.chain").collect()
+    keys = set().union(*ENDS.values())
+    assert set(links["link"]) == set(ENDS)
+    for kind, expected in ENDS.items():
+        rows = links.filter(pl.col("link") == kind)
+        given = {key for key in keys if rows[key].null_count() < rows.height}
+        assert given == expected, kind
+        assert set(rows["sure"]) <= {"certain", "likely", "possible"}
+
+
+def test_each_name_of_a_log_has_a_lineage_and_the_scanned_one_its_entry(dataset):
+    lines = dataset.view("run.lineage").collect()
+    assert lines.height == dataset["darshan.file"].collect().height
+    scanned = lines.filter(pl.col("inode").is_not_null())
+    assert set(scanned["path"]) == {"/scratch/demo/fluid/table.parquet"}
+    assert set(lines["job_id"]) == {411207}
+
+
+# ---- what the check itself finds ----------------------------------------------------------------
+
+harvest_api = 1
+
+
+def bare(dataset):
+    return pl.LazyFrame({"rest": [1]})
+
+
+def odd(dataset):
+    rows = {"size": ["1"], "worker": [None], "more": [1]}
+    return pl.LazyFrame(rows, schema_overrides={"worker": pl.String})
+
+
+@hookimpl
+def harvest_views():
+    columns = (
+        Column("size", format="bytes", doc="Bytes, as text."),
+        Column("worker", format="id", doc="Its address."),
+        Column("gone", doc="In no row."),
+        Column("more", doc="Once."),
+        Column("more", format="path", doc="Twice."),
+    )
+    return [
+        View(name="test.bare", doc="No meaning.", build=bare),
+        View(name="test.odd", doc="Wrong meanings.", build=odd, columns=columns),
+    ]
+
+
+def test_declarations_that_do_not_fit_the_rows_are_found(tmp_path):
+    (tmp_path / "sacct.txt").write_text(JOBS)
+    zone = {"slurm": {"timezone": "UTC"}}
+    harvest.run(f"slurm:{tmp_path / 'sacct.txt'}", f"parquet:{tmp_path / 'out'}", settings=zone)
+    points = [
+        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
+        EntryPoint("slurm", "harvest_slurm.plugin", "harvest"),
+        EntryPoint("odd", __name__, "harvest"),
+    ]
+    dataset = harvest.open(tmp_path / "out", plugins=PluginManager(points, disabled=""))
+
+    with pytest.raises(BrokenPromise, match=r"test\.bare gives rest"):
+        faults_of_columns(dataset, "test.bare")
+    assert faults_of_columns(dataset, "test.odd") == [
+        "gone is declared and never given",
+        "more is declared twice",
+        "more is shown as path and is Int64",
+        "size is shown as bytes and is String",
+        "worker is null somewhere, which its doc does not mention",
+    ]
