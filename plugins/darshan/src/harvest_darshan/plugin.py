@@ -35,8 +35,8 @@ def harvest_views() -> Iterable[View]:
     return [
         View(
             name="io.files",
-            doc="One row per file and run: readers, writers, bytes, operations, tasks, sizes, "
-            "and how sequential its use was.",
+            doc="One row per file and run, most bytes first: readers, writers, bytes, operations, "
+            "tasks, sizes, and how sequential its use was.",
             build="harvest_darshan.views:files",
             requires=(
                 *("darshan.dxt_segment", "darshan.posix"),
@@ -85,8 +85,8 @@ def harvest_views() -> Iterable[View]:
         ),
         View(
             name="io.posix_files",
-            doc="One row per job and file that POSIX counts: bytes, times, small requests, and "
-            "how unequal its processes are.",
+            doc="One row per job and file that POSIX counts, most time first: bytes, times, small "
+            "requests, and how unequal its processes are.",
             build="harvest_darshan.views:posix_files",
             requires=("darshan.posix",),
             settings=_OF_JOB,

@@ -45,7 +45,7 @@ _LIMITS = (100, 2**10, 10 * 2**10, 100 * 2**10, 2**20, 4 * 2**20, 10 * 2**20, 10
 
 
 def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per file and run that a log names with I/O counters or a trace.
+    """One row per file and run that a log names with I/O counters or a trace, most bytes first.
 
     run: keeps one run (the directory of its logs, or the directory's name).
 
@@ -100,7 +100,11 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         .join(_count_untraced(dataset, run, traced), on=one, how="left")
         .join(metadata_seconds(dataset, run), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
-        .sort("run", "file", "record_id", nulls_last=True)
+        .sort(
+            *("run", pl.col("read_bytes") + pl.col("write_bytes"), "file", "record_id"),
+            descending=[False, True, False, False],
+            nulls_last=True,
+        )
     )
 
 

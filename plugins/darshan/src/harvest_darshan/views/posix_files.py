@@ -56,12 +56,13 @@ POSIX_FILES: dict[str, pl.DataType] = {
 def posix_files(
     dataset: DatasetReader, *, run: str | None = None, job: int | str | None = None
 ) -> pl.LazyFrame:
-    """One row per job and file that POSIX counts.
+    """One row per job and file that POSIX counts, of each job that with most time first.
 
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
     """
     number = as_job(job)
+    spent = pl.sum_horizontal("read_s", "write_s", "meta_s")
 
     def compute() -> pl.DataFrame:
         logs = logs_by_job(dataset, run, number)
@@ -70,10 +71,14 @@ def posix_files(
             .collect(engine="streaming")
             .join(process_seconds(logs), on=KEY, how="left", nulls_equal=True)
             .with_columns(
-                time_share=_share(pl.sum_horizontal("read_s", "write_s", "meta_s"), "process_s"),
+                time_share=_share(spent, "process_s"),
                 late_share=_share(pl.col("late_s") * pl.col("nprocs"), "process_s"),
             )
-            .sort("run", "began", "job", "file", "record_id", nulls_last=True)
+            .sort(
+                *("run", "began", "job", spent, "file", "record_id"),
+                descending=[False, False, False, True, False, False],
+                nulls_last=True,
+            )
         )
 
     return deferred(compute, POSIX_FILES)
