@@ -73,19 +73,19 @@ COVERAGE: Final = (
     attrs.evolve(
         WORKER, doc="The worker that is the process, several joined by commas; null for none."
     ),
-    _HOST,
-    _PID,
     RUN,
-    Column("segments", doc="Operations that DXT traced."),
-    Column("task_segments", doc="Those on threads that ran tasks."),
     share(
         "share",
         doc="window_segments / task_segments: how much is tied to a task; null without "
         "task_segments.",
     ),
+    share("bytes_share", doc="window_bytes / task_bytes; null where task_bytes is 0."),
+    Column("segments", doc="Operations that DXT traced."),
+    Column("task_segments", doc="Those on threads that ran tasks."),
     size("bytes", doc="Bytes asked for in segments."),
     size("task_bytes", doc="Bytes asked for in task_segments."),
-    share("bytes_share", doc="window_bytes / task_bytes; null where task_bytes is 0."),
+    _HOST,
+    _PID,
     Column("window_segments", doc="Those of task_segments that are tied to a task."),
     size("window_bytes", doc="Bytes asked for in window_segments."),
     Column(
