@@ -219,3 +219,17 @@ def test_ages_without_a_time_to_count_from_are_refused(tmp_path, view, given):
     data = dataset(tmp_path, [row("/fs/a", 1, 1, scan_time=None)])
     with pytest.raises(UsageError, match="give it: now=2026-01-11"):
         data.view(view, **given)
+
+
+@pytest.mark.parametrize(
+    ("view", "by"),
+    [
+        ("gpfs.cold", "cold"),
+        ("gpfs.small", "top,small"),
+        ("gpfs.policy", "access_age"),
+        ("gpfs.policy", "modify_age"),
+    ],
+)
+def test_what_a_view_divides_groups_by_is_refused_as_a_group(scan, view, by):
+    with pytest.raises(UsageError, match="is what this view divides each group by"):
+        scan.view(view, by=by)

@@ -166,7 +166,7 @@ def cold(
 
     Directories do not count; ``untimed`` objects have neither time and are not cold.
     """
-    names = exclusive(by)
+    names = exclusive(by, ["cold"])
     setting = named(
         passwd, group, cold_days=parse_age(age), top_depth=whole(top_depth, "top_depth", 1)
     )
@@ -207,7 +207,7 @@ def small(
     group: str | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
-    names = exclusive(by)
+    names = exclusive(by, ["small"])
     setting = named(
         passwd, group, small_below=parse_size(below), top_depth=whole(top_depth, "top_depth", 1)
     )

@@ -101,11 +101,20 @@ def grouping_names(by: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(grouping.name for grouping in groupings_of(by))
 
 
-def exclusive(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of groupings that count an object in one group each; raises UsageError for others."""
+def exclusive(by: str | Sequence[str], divided_by: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of groupings that count an object in one group each; raises UsageError for others.
+
+    divided_by: groupings that the view itself divides each group by.
+    """
     names = grouping_names(by)
     if DIRECTORY in names:
         raise UsageError("by=directory counts files again and again", remedy="take by=top")
+    for name in names:
+        if name in divided_by:
+            raise UsageError(
+                f"by={name} is what this view divides each group by",
+                remedy=f"leave {name} out, or ask the view gpfs.usage by={name}",
+            )
     return names
 
 

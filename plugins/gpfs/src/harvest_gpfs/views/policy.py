@@ -41,7 +41,7 @@ def policy(
     ``time``: access, modify, or both, which is what the view ``gpfs.cold`` calls cold.
     ``untimed`` objects lack that time; no policy takes them.  Directories do not count.
     """
-    names = exclusive(by)
+    names = exclusive(by, _AGES)
     bins = AgeBins.parse(str(policy))
     setting = named(passwd, group, ages=bins, top_depth=whole(top_depth, "top_depth", 1))
     schema = {
