@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from harvest.dataset import Dataset
+import polars as pl
+
+from harvest import Column, Dataset
 from harvest.plugins.columns import columns_of
 from harvest.testing import check_view
 
 __all__ = ["faults_of_columns"]
 
-OF_NUMBERS = ("bytes", "duration", "seconds", "share")
-OF_TEXTS = ("id", "path")
+_OF_NUMBERS: Final = ("bytes", "duration", "seconds", "share")
+_OF_TEXTS: Final = ("id", "path")
+_UNITS: Final = {"bytes": "B", "seconds": "s", "duration": "s", "share": "1"}
+"""The unit of values that are shown in these formats."""
+
+_ENDINGS: Final = {
+    "_s": "s",
+    "_bytes": "B",
+    "_gib_hours": "GiB h",
+    "_hours": "h",
+    "_share": "1",
+    "_percent": "%",
+}
+"""The unit that the end of a column's name promises."""
 
 
 def faults_of_columns(
@@ -21,24 +35,39 @@ def faults_of_columns(
     """Sentences on the columns of a view, whose settings are given in some ways.
 
     Each column of the rows has a meaning (``check_view``) and a place in the order; what is
-    declared is given, once; formats fit the values; where values are missing, the meaning says so.
+    declared is given, once; formats and units fit the values; where values are missing, the
+    meaning says so.
     """
     view = dataset.plugins.view(name)
     declared = dataset.plugins.load_part(view, view.columns, f"the columns of {name}")
     names = [column.name for column in declared]
     frames = [check_view(dataset, name, **settings) for settings in ways]
     types = {column: kind for frame in frames for column, kind in frame.schema.items()}
-    faults = [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
+    faults = [] if any(frame.height for frame in frames) else ["it has no rows here"]
+    faults += [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
     faults += [f"{n} is declared and never given" for n in names if n not in types]
     faults += [f"{n} is given and not declared" for n in types if n not in names]
     for column, meaning in columns_of(view, dataset.plugins).items():
         if column not in types:
             continue
-        if meaning.format in OF_NUMBERS and not types[column].is_numeric():
-            faults.append(f"{column} is shown as {meaning.format} and is {types[column]}")
-        if meaning.format in OF_TEXTS and str(types[column]) != "String":
-            faults.append(f"{column} is shown as {meaning.format} and is {types[column]}")
+        faults += _faults_of_format(meaning, types[column])
         missing = any(column in f.columns and f[column].null_count() for f in frames)
         if missing and "null" not in str(meaning.doc).lower():
             faults.append(f"{column} is null somewhere, which its doc does not mention")
     return sorted(faults)
+
+
+def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
+    if column.format in _OF_TEXTS:
+        if kind != pl.String:
+            yield f"{column.name} is shown as {column.format} and is {kind}"
+    elif column.format is not None and not (kind.is_numeric() or kind.is_temporal()):
+        yield f"{column.name} is shown as {column.format} and is {kind}"
+    promised = next((u for end, u in _ENDINGS.items() if column.name.endswith(end)), column.unit)
+    if column.unit != promised:
+        yield f"{column.name} has the unit {column.unit}, its name promises {promised}"
+    shown = _UNITS.get(column.format or "", column.unit)
+    if column.unit != shown:
+        yield f"{column.name} has the unit {column.unit} and is shown in {shown}"
+    if not str(column.doc).endswith("."):
+        yield f"the doc of {column.name} is not a sentence"

@@ -37,6 +37,7 @@ _OVER = "instead of from: 30d for the scan nearest to 30 days before the later o
 
 _NEEDS = ("gpfs.file",)
 _HERE = "harvest_gpfs."
+_COLUMNS = _HERE + "views.columns."
 
 VIEWS: Final = (
     View(
@@ -44,6 +45,7 @@ VIEWS: Final = (
         doc="Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
         build=_HERE + "views.usage:usage",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:USAGE",
         settings={
             "by": _BY.format("uid"),
             "metrics": _METRICS,
@@ -60,6 +62,7 @@ VIEWS: Final = (
         doc="Each directory down to a depth with all that lies below it, as du counts.",
         build=_HERE + "views.usage:directories",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:DIRECTORY_TREE",
         settings={
             "depth": "how many directories below the root; 2 unless given",
             "metrics": _METRICS,
@@ -72,6 +75,7 @@ VIEWS: Final = (
         doc="Sums of every scan, the newest first, and what changed since the one before.",
         build=_HERE + "views.usage:growth",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:GROWTH",
         settings={
             "by": _BY.format("all together"),
             "root": _ROOT,
@@ -85,6 +89,7 @@ VIEWS: Final = (
         doc="What was created, deleted, modified, accessed, renamed and moved between two scans.",
         build=_HERE + "views.churn:churn",
         requires=_NEEDS,
+        columns=_COLUMNS + "changes:CHURN",
         settings={
             "old": "the earlier scan; the one before the other unless given",
             "new": "the later scan; the latest unless given",
@@ -98,6 +103,7 @@ VIEWS: Final = (
         "moved; the most grown first.",
         build=_HERE + "views.change:change",
         requires=_NEEDS,
+        columns=_COLUMNS + "changes:CHANGE",
         settings={
             "by": "comma list of user (unless given), group, fileset, pool, top",
             "from": _FROM,
@@ -114,6 +120,7 @@ VIEWS: Final = (
         doc="A row per owner: what it has, and how much of that is cold, small or of the future.",
         build=_HERE + "views.owners:owners",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:OWNERS",
         settings={
             "cold": _COLD,
             "below": "what is small: below 64K unless given",
@@ -128,6 +135,7 @@ VIEWS: Final = (
         doc="What a policy of so many days would free, by time of access, of modification, both.",
         build=_HERE + "views.policy:policy",
         requires=_NEEDS,
+        columns=_COLUMNS + "ages:POLICY",
         settings={
             "policy": _POLICY,
             "by": _BY.format("all together"),
@@ -144,6 +152,7 @@ VIEWS: Final = (
         doc="How long ago objects were accessed and modified, in classes.",
         build=_HERE + "views.classes:ages",
         requires=_NEEDS,
+        columns=_COLUMNS + "ages:AGES",
         settings={
             "ages": "upper ends of the classes: 7d,30d,90d,180d,1y,2y,5y unless given",
             "scan": _SCAN,
@@ -155,6 +164,7 @@ VIEWS: Final = (
         doc="How many objects are how large, in classes.",
         build=_HERE + "views.classes:sizes",
         requires=_NEEDS,
+        columns=_COLUMNS + "ages:SIZES",
         settings={
             "sizes": "upper ends of the classes: 4K,64K,1M,16M,256M,4G,64G,1T unless given",
             "scan": _SCAN,
@@ -165,6 +175,7 @@ VIEWS: Final = (
         doc="What was neither accessed nor modified for so long, by groups.",
         build=_HERE + "views.classes:cold",
         requires=_NEEDS,
+        columns=_COLUMNS + "ages:COLD",
         settings={
             "by": _BY.format("top"),
             "age": "how long: 90d, 1y (unless given), 2y",
@@ -181,6 +192,7 @@ VIEWS: Final = (
         doc="How warm the files of each pool are, as the policy engine reports it.",
         build=_HERE + "views.classes:heat",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:HEAT",
         settings={"by": _BY.format("pool"), "scan": _SCAN},
     ),
     View(
@@ -188,6 +200,7 @@ VIEWS: Final = (
         doc="Objects and bytes by the suffix of their names.",
         build=_HERE + "views.classes:extensions",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:EXTENSIONS",
         settings={"scan": _SCAN},
     ),
     View(
@@ -195,6 +208,7 @@ VIEWS: Final = (
         doc="How many objects are small, and what they take, by groups.",
         build=_HERE + "views.classes:small",
         requires=_NEEDS,
+        columns=_COLUMNS + "space:SMALL",
         settings={
             "by": _BY.format("top"),
             "below": "what is small: below 64K unless given",
@@ -210,6 +224,7 @@ VIEWS: Final = (
         doc="The objects of most bytes.",
         build=_HERE + "views.files:largest",
         requires=_NEEDS,
+        columns=_COLUMNS + "paths:LARGEST",
         settings={"n": _N, "scan": _SCAN, "passwd": _USERS},
     ),
     View(
@@ -217,6 +232,7 @@ VIEWS: Final = (
         doc="The objects that were modified, or accessed, longest ago.",
         build=_HERE + "views.files:oldest",
         requires=_NEEDS,
+        columns=_COLUMNS + "paths:OLDEST",
         settings={
             "n": _N,
             "by": "modify (unless given), access, change or create",
@@ -229,6 +245,7 @@ VIEWS: Final = (
         doc="Files of one name and size in several directories: copies, perhaps.",
         build=_HERE + "views.suspects:duplicates",
         requires=_NEEDS,
+        columns=_COLUMNS + "paths:DUPLICATES",
         settings={
             "above": "bytes that a file has at least; 64M unless given",
             "n": _N,
@@ -240,6 +257,7 @@ VIEWS: Final = (
         doc="Directories of very many entries, the most first.",
         build=_HERE + "views.suspects:crowded",
         requires=_NEEDS,
+        columns=_COLUMNS + "paths:CROWDED",
         settings={"least": "entries at least; 10000 unless given", "scan": _SCAN},
     ),
     View(
@@ -247,6 +265,7 @@ VIEWS: Final = (
         doc="Paths that scripts stumble over, and why.",
         build=_HERE + "views.files:odd_names",
         requires=_NEEDS,
+        columns=_COLUMNS + "paths:ODD_NAMES",
         settings={"scan": _SCAN, "kinds": "only these oddities, comma list"},
     ),
     View(
@@ -254,6 +273,7 @@ VIEWS: Final = (
         doc="What a list does not say, and what in it cannot be right.",
         build=_HERE + "views.quality:scan_quality",
         requires=_NEEDS,
+        columns=_COLUMNS + "paths:SCAN_QUALITY",
         settings={"scan": _SCAN, "now": _NOW},
     ),
 )

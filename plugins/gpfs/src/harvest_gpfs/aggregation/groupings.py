@@ -182,11 +182,11 @@ def _extension(_: Setting) -> pl.Expr:
 
 
 _ALL = (
-    _column("uid", "owner's number"),
-    _column("gid", "group's number"),
+    _column("uid", "Owner's number."),
+    _column("gid", "Group's number."),
     Grouping(
         "user",
-        "owner's name by the passwd file given; the number where it has none",
+        "Owner's name by the passwd file given; the number where it has none.",
         ("uid",),
         lambda _: pl.col("uid"),
         _named(lambda setting: setting.user_names, "user"),
@@ -194,7 +194,7 @@ _ALL = (
     ),
     Grouping(
         "group",
-        "group's name by the group file given; the number where it has none",
+        "Group's name by the group file given; the number where it has none.",
         ("gid",),
         lambda _: pl.col("gid"),
         _named(lambda setting: setting.group_names, "group"),
@@ -202,8 +202,8 @@ _ALL = (
     ),
     Grouping(
         "top",
-        "top-level directory: the first directories below the root, one unless top_depth says "
-        "more; the root itself for what lies directly in it, null outside of it",
+        "Top-level directory: the first directories below the root, one unless top_depth says "
+        "more; the root itself for what lies directly in it, null outside of it.",
         ("path", "kind"),
         lambda setting: _below(setting, setting.top_depth),
         _absolute("top"),
@@ -211,34 +211,44 @@ _ALL = (
     ),
     Grouping(
         DIRECTORY,
-        "each directory from the root down to depth, with all that lies below it",
+        "Each directory from the root down to depth, with all that lies below it; null outside of "
+        "the root.",
         ("path", "kind"),
         lambda setting: _below(setting, setting.depth) if setting.depth else _at_root(setting),
         _absolute(DIRECTORY),
         needs="root",
     ),
-    _column("fileset", "fileset"),
-    _column("pool", "storage pool"),
-    _column("kind", "file, directory, symlink or other"),
+    _column("fileset", "Fileset."),
+    _column("pool", "Storage pool."),
+    _column("kind", "file, directory, symlink or other; null where nothing says."),
     Grouping(
         "extension",
-        "last suffix of the name, in lower case; null without one and for directories",
+        "Last suffix of the name, in lower case; null without one and for directories.",
         ("path", "kind"),
         _extension,
         _itself("extension"),
     ),
     Grouping(
         "size_bin",
-        "class of logical size",
+        "Class of logical size; null where it is not known.",
         ("size_bytes",),
         lambda setting: setting.sizes.number(pl.col("size_bytes")),
         _bin_label("size_bin", lambda setting: setting.sizes.labels),
     ),
-    _age("access_age", "class of time since the last access", "access_time"),
-    _age("modify_age", "class of time since the last modification", "modify_time"),
+    _age(
+        "access_age",
+        "Class of time since the last access; null where it is not known.",
+        "access_time",
+    ),
+    _age(
+        "modify_age",
+        "Class of time since the last modification; null where it is not known.",
+        "modify_time",
+    ),
     Grouping(
         "cold",
-        "whether neither access nor modification came within cold_days; null if neither is known",
+        "Whether neither access nor modification came within cold_days, 365 unless said otherwise; "
+        "null where neither is known.",
         ("access_time", "modify_time"),
         _cold,
         _itself("cold"),
@@ -246,7 +256,8 @@ _ALL = (
     ),
     Grouping(
         "future",
-        "whether access or modification came more than future_days after the scan",
+        "Whether access or modification came more than future_days, one unless said otherwise, "
+        "after the time that ages are counted from.",
         ("access_time", "modify_time"),
         _future,
         _itself("future"),
@@ -254,7 +265,8 @@ _ALL = (
     ),
     Grouping(
         "small",
-        "whether the logical size is below small_below; null where it is not known",
+        "Whether the logical size is below small_below, 64 KiB unless said otherwise; null where "
+        "it is not known.",
         ("size_bytes",),
         lambda setting: pl.col("size_bytes") < setting.small_below,
         _itself("small"),

@@ -143,58 +143,61 @@ def _warm_bytes() -> pl.Expr:
 
 
 _ALL = (
-    _plain("paths", "paths listed", ("inode",), _PATHS),
-    _plain("inodes", "objects, each once however many paths it has", ("inode",), _INODES),
-    _kind("files", "file", "objects that are files"),
-    _kind("directories", "directory", "objects that are directories"),
-    _kind("symlinks", "symlink", "objects that are symbolic links"),
-    _kind("others", "other", "objects of another kind, such as sockets"),
-    _kind("unknown_kind", None, "objects whose kind the list does not say"),
+    _plain("paths", "Paths listed.", ("inode",), _PATHS),
+    _plain(
+        "inodes", "Objects, each once however many paths it has: at the first.", ("inode",), _INODES
+    ),
+    _kind("files", "file", "Objects that are files."),
+    _kind("directories", "directory", "Objects that are directories."),
+    _kind("symlinks", "symlink", "Objects that are symbolic links."),
+    _kind("others", "other", "Objects of another kind, such as sockets."),
+    _kind("unknown_kind", None, "Objects whose kind the list does not say."),
     Metric(
         "hard_links",
-        "further paths of objects that are counted at their first path",
+        "Further paths of objects that are counted at their first path, wherever that lies.",
         ("inode",),
         (_PATHS, _INODES),
         lambda: pl.col("paths") - pl.col("inodes"),
     ),
     _sum(
         "size_bytes",
-        "logical size of the objects; null where none is known",
+        "Logical size of the objects, as far as it is known; null where it is of none.",
         ("size_bytes",),
         lambda: pl.col("size_bytes"),
     ),
     _sum(
         "allocated_bytes",
-        "allocated size of the objects; null where none is known",
+        "Allocated size of the objects, as far as it is known; null where it is of none.",
         ("allocated_bytes",),
         lambda: pl.col("allocated_bytes"),
     ),
-    _unknown("unknown_size", "objects whose size the list does not say", "size_bytes"),
-    _unknown("unknown_allocated", "objects whose allocated size is not known", "allocated_bytes"),
+    _unknown("unknown_size", "Objects whose size the list does not say.", "size_bytes"),
+    _unknown("unknown_allocated", "Objects whose allocated size is not known.", "allocated_bytes"),
     _plain(
         "with_heat",
-        "objects whose heat the list says",
+        "Objects whose heat the list says.",
         ("heat",),
         _known("heat", _heat),
     ),
-    _plain("warm", "objects with a heat above zero", ("heat",), Part("warm", _warm)),
+    _plain("warm", "Objects with a heat above zero.", ("heat",), Part("warm", _warm)),
     _sum(
         "warm_bytes",
-        "logical size of the objects with a heat above zero",
+        "Logical size of the objects with a heat above zero; null where the heat of none is known.",
         ("heat", "size_bytes"),
         _warm_bytes,
     ),
     _sum(
         "heat_units",
-        f"sum of the heat in units of 1/{HEAT_UNIT:,}, each object's cut to whole units",
+        f"Sum of the heat in units of 1/{HEAT_UNIT:,}, each object's cut to whole units; null "
+        "where it is known of none.",
         ("heat",),
         _heat_units,
     ),
-    _edge("hottest", "largest heat of any path", "heat", "max"),
-    _edge("oldest_access_time", "of any path", "access_time", "min"),
-    _edge("newest_access_time", "of any path", "access_time", "max"),
-    _edge("oldest_modify_time", "of any path", "modify_time", "min"),
-    _edge("newest_modify_time", "of any path", "modify_time", "max"),
+    _edge("hottest", "Largest heat of any path; null where it is known of none.", "heat", "max"),
+    _edge("oldest_access_time", "Earliest last access of any path.", "access_time", "min"),
+    _edge("newest_access_time", "Latest access of any path.", "access_time", "max"),
+    _edge("oldest_modify_time", "Earliest last modification of any path.", "modify_time", "min"),
+    _edge("newest_modify_time", "Latest modification of any path.", "modify_time", "max"),
 )
 
 METRICS: Final = {metric.name: metric for metric in _ALL}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -54,7 +55,7 @@ def oldest(
 ) -> pl.LazyFrame:
     """The view ``gpfs.oldest``: the files that were modified (or accessed) longest ago, each once.
 
-    Directories do not count.
+    Directories do not count.  A time that is asked for is a column, too.
     """
     times = ("access", "modify", "change", "create")
     if by not in times:
@@ -71,27 +72,30 @@ def _first(
     *,
     descending: bool,
 ) -> pl.LazyFrame:
-    schema = {**_SHOWN, "scan": pl.String()}
+    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: _TIME}
+    schema = {**shown, "scan": pl.String()}
     users = named(passwd, None).user_names
     names = pl.DataFrame(list(users.items()), schema=_NAMES, orient="row")
 
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
-        table = _objects(frame_of(found), column, n, descending=descending)
+        table = _objects(frame_of(found), shown, column, n, descending=descending)
         table = table.join(names, on="uid", how="left", maintain_order="left")
         return table.with_columns(pl.lit(found.scan.label).alias("scan")).select(*schema)
 
     return deferred(compute, schema)
 
 
-def _objects(rows: pl.LazyFrame, column: str, n: int, *, descending: bool) -> pl.DataFrame:
+def _objects(
+    rows: pl.LazyFrame, shown: Iterable[str], column: str, n: int, *, descending: bool
+) -> pl.DataFrame:
     """The first ``n`` objects by a column.
 
     Rows are taken in the order of the column, then of objects and paths, so that the paths of an
     object follow each other; more are taken until ``n`` objects are among them.
     """
-    columns = [name for name in _SHOWN if name != "user"]
+    columns = [name for name in shown if name != "user"]
     rows = rows.filter(
         pl.col("kind").ne_missing(pl.lit("directory")), pl.col(column).is_not_null()
     ).select(

@@ -1,0 +1,87 @@
+"""Columns that several views of scans have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column
+
+from ...aggregation.groupings import DIRECTORY, GROUPINGS
+from ...aggregation.metrics import DEFAULT, METRICS
+
+__all__ = [
+    "DATA",
+    "DIRECTORIES",
+    "KEYS",
+    "METRICS_BY_SIZE",
+    "NOW",
+    "SCAN",
+    "metric",
+    "number_of_bytes",
+    "share",
+]
+
+
+def number_of_bytes(name: str, doc: str) -> Column:
+    """A column of bytes."""
+    return Column(name, unit="B", format="bytes", doc=doc)
+
+
+def share(name: str, doc: str) -> Column:
+    """A column of shares."""
+    return Column(name, unit="1", format="share", doc=doc)
+
+
+def metric(name: str) -> Column:
+    """What is counted or summed of a group; directories are objects like others."""
+    doc = METRICS[name].doc
+    return number_of_bytes(name, doc) if name.endswith("_bytes") else Column(name, doc=doc)
+
+
+_FORMATS: Final = {"uid": "d", "gid": "d", "top": "path"}
+
+KEYS: Final = {
+    name: Column(name, format=_FORMATS.get(name), doc=key.doc)
+    for name, key in GROUPINGS.items()
+    if name != DIRECTORY
+}
+"""What groups are by."""
+
+DIRECTORIES: Final = (
+    Column(DIRECTORY, format="path", doc=GROUPINGS[DIRECTORY].doc),
+    Column("depth", doc="How many directories below the root it is; 0 for the root itself."),
+)
+"""A directory among others that it lies in."""
+
+_FIRST: Final = ("size_bytes", "inodes", "files", "allocated_bytes", "hard_links")
+
+METRICS_BY_SIZE: Final = tuple(
+    metric(name) for name in dict.fromkeys((*_FIRST, *DEFAULT, *METRICS))
+)
+"""All that is counted and summed, what people look at first before the others."""
+
+DATA: Final = {
+    "inodes": Column(
+        "inodes",
+        doc="Objects, each once however many paths it has: at the first; directories left out.",
+    ),
+    "size_bytes": number_of_bytes(
+        "size_bytes",
+        "Logical size of these objects, as far as it is known; null where it is of none.",
+    ),
+    "allocated_bytes": number_of_bytes(
+        "allocated_bytes",
+        "Allocated size of these objects, as far as it is known; null where it is of none.",
+    ),
+}
+"""Sums that leave directories out."""
+
+SCAN: Final = Column(
+    "scan",
+    doc="The scan that is looked at: its time, in UTC; the path of a list that does not say it; "
+    "or all.",
+)
+
+NOW: Final = Column(
+    "now", doc="What ages are counted from, in UTC: the time of the scan, or the one given."
+)

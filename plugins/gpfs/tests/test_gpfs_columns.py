@@ -1,0 +1,201 @@
+"""What views declare about their columns, and what they claim, against plain Python."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scan_rows import NOW, dataset, row
+from view_columns import check_columns
+
+import harvest
+from harvest_gpfs.aggregation import METRICS
+from harvest_gpfs.plugin import VIEWS
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "gpfs-scan"
+KEYS = (
+    "uid,gid,user,group,top,fileset,pool,kind,extension,size_bin,access_age,modify_age,cold,"
+    "future,small"
+)
+ALL_METRICS = {"metrics": ",".join(METRICS)}
+
+
+def keys_without(*names: str) -> dict[str, str]:
+    return {"by": ",".join(key for key in KEYS.split(",") if key not in names)}
+
+
+WAYS: dict[str, list[dict[str, str]]] = {
+    "gpfs.usage": [{}, {"by": ""}, {"by": KEYS, **ALL_METRICS}],
+    "gpfs.directories": [{}, {"depth": "1", **ALL_METRICS}],
+    "gpfs.growth": [{}, {"by": KEYS}, {"by": "directory"}],
+    "gpfs.churn": [{}],
+    "gpfs.change": [{}, {"by": ""}, {"by": "user,group,fileset,pool,top"}],
+    "gpfs.owners": [{}],
+    "gpfs.policy": [{}, keys_without("access_age", "modify_age")],
+    "gpfs.ages": [{}],
+    "gpfs.sizes": [{}],
+    "gpfs.cold": [{}, {"by": ""}, keys_without("cold")],
+    "gpfs.heat": [{}, {"by": KEYS}],
+    "gpfs.extensions": [{}],
+    "gpfs.small": [{}, {"by": ""}, keys_without("small")],
+    "gpfs.largest": [{}],
+    "gpfs.oldest": [{"by": by} for by in ("modify", "access", "change", "create")],
+    "gpfs.duplicates": [{"above": "1K"}],
+    "gpfs.crowded": [{"least": "5"}],
+    "gpfs.odd_names": [{}],
+    "gpfs.scan_quality": [{}],
+}
+"""Settings of each view that together give all of its columns."""
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
+    """The two scans of the example."""
+    folder = tmp_path_factory.mktemp("scans")
+    before = sys.argv
+    sys.argv = ["make_scan.py", str(folder)]
+    try:
+        runpy.run_path(str(EXAMPLE / "make_scan.py"), run_name="__main__")
+    finally:
+        sys.argv = before
+    harvest.run(f"gpfs:{folder / 'scans'}", f"parquet:{folder / 'out'}")
+    return harvest.open(folder / "out")
+
+
+def test_the_columns_of_every_view_are_looked_at():
+    assert set(WAYS) == {view.name for view in VIEWS}
+
+
+@pytest.mark.parametrize("view", WAYS)
+def test_a_view_declares_the_columns_that_it_gives_and_no_others(example, view):
+    check_columns(example, view, WAYS[view])
+
+
+DAY = timedelta(days=1)
+FILES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "path": st.sampled_from([f"/fs/{top}/{name}" for top in "abc" for name in "pqrs"]),
+            "inode": st.integers(1, 9),
+            "kind": st.sampled_from(["file", "file", "symlink", "directory"]),
+            "size_bytes": st.one_of(st.none(), st.sampled_from([0, 1, 65_535, 65_536, 10**7])),
+            "uid": st.sampled_from([None, 7, 8]),
+            "days": st.sampled_from([-3, 0, 100, 400]),
+        }
+    ),
+    min_size=1,
+    unique_by=(lambda f: f["path"], lambda f: f["inode"]),
+)
+
+
+def listed(files: list[dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
+    """Rows of a scan, each file accessed and modified so many days before 2026-01-11."""
+    rows = []
+    for file in files:
+        time = NOW - file["days"] * DAY
+        said = {name: file[name] for name in ("kind", "uid")}
+        times = {"access_time": time, "modify_time": time}
+        rows.append(row(file["path"], file["inode"], file["size_bytes"], **said, **times, **more))
+    return rows
+
+
+def known_sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known or not values else None
+
+
+@settings(deadline=None, max_examples=25)
+@given(FILES)
+def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files):
+    with tempfile.TemporaryDirectory() as folder:
+        data = dataset(Path(folder), listed(files))
+        owners, small = data.rows("gpfs.owners"), data.rows("gpfs.small", by="uid")
+        cold = data.rows("gpfs.cold", by="uid")
+
+    sizes = [file["size_bytes"] or 0 for file in files]
+    plain = [file for file in files if file["kind"] != "directory"]
+    for found in owners:
+        mine = [file for file in files if file["uid"] == found["uid"]]
+        others = [file for file in mine if file["kind"] != "directory"]
+        little = [file for file in others if (file["size_bytes"] or 0) < 65_536
+                  and file["size_bytes"] is not None]  # fmt: skip
+        assert found["size_bytes"] == known_sum([file["size_bytes"] for file in mine])
+        assert found["data_bytes"] == known_sum([file["size_bytes"] for file in others])
+        assert found["all_bytes"] == sum(sizes)
+        assert found["all_data_inodes"] == len(plain)
+        if found["share"] is not None:
+            assert found["share"] * sum(sizes) == pytest.approx(found["size_bytes"])
+        assert found["small_inodes"] == len(little)
+        assert found["future_inodes"] == sum(file["days"] < -1 for file in others)
+        assert (found["small_share"] is None) == (not others)
+    assert sum(found["share"] or 0 for found in owners) == pytest.approx(min(sum(sizes), 1))
+
+    for found in small:
+        mine = [file for file in plain if file["uid"] == found["uid"]]
+        assert found["inodes"] == len(mine)
+        assert found["small_share"] * len(mine) == pytest.approx(found["small_inodes"])
+    for found in cold:
+        mine = [file for file in plain if file["uid"] == found["uid"]]
+        old = [file["size_bytes"] for file in mine if file["days"] > 365]
+        assert found["cold_inodes"] == len(old)
+        assert found["cold_size_bytes"] == known_sum(old)
+        assert found["untimed"] == 0
+        if found["size_bytes"]:
+            share = (found["cold_size_bytes"] or 0) / found["size_bytes"]
+            assert (found["cold_share"] or 0) == pytest.approx(share)
+
+
+@settings(deadline=None, max_examples=25)
+@given(FILES, FILES)
+def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
+    later = {"scan_time": NOW + 31 * DAY, "origin": "/lists/b.list"}
+    with tempfile.TemporaryDirectory() as folder:
+        data = dataset(Path(folder), listed(before), listed(after, **later))
+        found = data.rows("gpfs.change", by="user,top", top_depth="1")
+
+    for each in found:
+        gained = each["created_bytes"] + each["moved_in_bytes"] + each["grown_bytes"]
+        lost = each["deleted_bytes"] + each["moved_out_bytes"]
+        assert each["growth_bytes"] == gained - lost == each["new_bytes"] - each["old_bytes"]
+        came, went = each["created"] + each["moved_in"], each["deleted"] + each["moved_out"]
+        assert each["inodes_change"] == came - went == each["new_inodes"] - each["old_inodes"]
+        if each["growth_percent"] is not None:
+            assert each["old_bytes"] * (1 + each["growth_percent"] / 100) == pytest.approx(
+                each["new_bytes"]
+            )
+    for name, files in (("old", before), ("new", after)):
+        plain = [file for file in files if file["kind"] != "directory"]
+        assert sum(each[f"{name}_inodes"] for each in found) == len(plain)
+        assert sum(each[f"{name}_bytes"] for each in found) == sum(
+            file["size_bytes"] or 0 for file in plain
+        )
+
+
+@settings(deadline=None, max_examples=25)
+@given(FILES)
+def test_copies_hold_extra_what_all_but_one_of_them_hold(files):
+    with tempfile.TemporaryDirectory() as folder:
+        found = dataset(Path(folder), listed(files)).rows("gpfs.duplicates", above="1")
+
+    plain = [file for file in files if file["kind"] != "directory"]
+    total = sum(file["size_bytes"] or 0 for file in plain)
+    for each in found:
+        same = sorted(
+            file["path"]
+            for file in plain
+            if (file["path"].rsplit("/", 1)[1], file["size_bytes"])
+            == (each["name"], each["size_bytes"])
+        )
+        assert each["copies"] == len(same) > 1
+        assert each["extra_bytes"] == (len(same) - 1) * each["size_bytes"]
+        assert (each["first_path"], each["last_path"]) == (same[0], same[-1])
+        assert each["all_names"] == len(found)
+        assert each["all_extra_bytes"] == sum(one["extra_bytes"] for one in found)
+        assert each["extra_share"] == pytest.approx(each["all_extra_bytes"] / total)
