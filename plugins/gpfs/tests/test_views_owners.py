@@ -147,6 +147,24 @@ def before_scan(days):
     return None if days is None else NOW - days * DAY
 
 
+def test_of_each_policy_the_group_that_it_frees_most_of_comes_first(tmp_path):
+    data = dataset(
+        tmp_path,
+        [
+            row("/fs/a", 1, 10, uid=1, **ago(100)),
+            row("/fs/b", 2, 30, uid=2, **ago(100)),
+            row("/fs/c", 3, 20, uid=3, **ago(100)),
+        ],
+    )
+    found = data.rows("gpfs.policy", policy="30,99", by="uid")
+    assert [(r["days"], r["time"], r["uid"]) for r in found] == [
+        (days, time, uid)
+        for days in (30, 99)
+        for time in ("access", "modify", "both")
+        for uid in (2, 3, 1)
+    ]
+
+
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(files=FILES)

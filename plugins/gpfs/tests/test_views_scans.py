@@ -123,6 +123,25 @@ def test_heat_by_pool(tmp_path):
     assert (tape["pool"], tape["warm_bytes"], tape["mean_heat"]) == ("tape", None, None)
 
 
+def test_the_pool_of_most_warm_bytes_comes_first(tmp_path):
+    data = dataset(
+        tmp_path,
+        [
+            row("/fs/a", 1, 10, pool="a", heat=None),
+            row("/fs/b", 2, 20, pool="b", heat=0.1),
+            row("/fs/c", 3, 40, pool="c", heat=0.1),
+            row("/fs/d", 4, 40, pool="d", heat=0.1),
+        ],
+    )
+    found = data.rows("gpfs.heat")
+    assert [(r["pool"], r["warm_bytes"]) for r in found] == [
+        ("c", 40),
+        ("d", 40),
+        ("b", 20),
+        ("a", None),
+    ]
+
+
 def test_extensions(tmp_path):
     names = ["a.NC", "b.nc", "c.tar.gz", ".bashrc", "noext", "d.", "e.with space", "dir.d/f"]
     data = dataset(tmp_path, [row(f"/fs/{name}", n, 1) for n, name in enumerate(names)])

@@ -132,7 +132,8 @@ VIEWS: Final = (
     ),
     View(
         name="gpfs.policy",
-        doc="What a policy of so many days would free, by time of access, of modification, both.",
+        doc="What a policy of so many days would free, by time of access, of modification, both; "
+        "of each the groups of most bytes first.",
         build=_HERE + "views.policy:policy",
         requires=_NEEDS,
         columns=_COLUMNS + "ages:POLICY",
@@ -189,7 +190,8 @@ VIEWS: Final = (
     ),
     View(
         name="gpfs.heat",
-        doc="How warm the files of each pool are, as the policy engine reports it.",
+        doc="How warm the files of each pool are, as the policy engine reports it; most warm bytes "
+        "first.",
         build=_HERE + "views.classes:heat",
         requires=_NEEDS,
         columns=_COLUMNS + "space:HEAT",

@@ -130,8 +130,9 @@ _HEAT = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes", "heat_units"
 
 
 def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.LazyFrame:
-    """The view ``gpfs.heat``: how warm the files of each pool are; directories do not count.
+    """The view ``gpfs.heat``: how warm the files of each pool are, most warm bytes first.
 
+    Directories do not count.
     mean_heat: of the objects whose heat is known, exact to a billionth.
     """
     names = exclusive(by)
@@ -146,7 +147,8 @@ def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.Laz
         table = found.aggregate(names, _HEAT, directories=False)
         known = pl.col("with_heat") > 0
         mean = pl.when(known).then(pl.col("heat_units") / (pl.col("with_heat") * HEAT_UNIT))
-        return typed(_of(found, table.with_columns(mean.alias("mean_heat"))), schema)
+        table = _largest_first(table.with_columns(mean.alias("mean_heat")), "warm_bytes")
+        return typed(_of(found, table), schema)
 
     return deferred(compute, schema)
 

@@ -40,6 +40,7 @@ def policy(
 
     ``time``: access, modify, or both, which is what the view ``gpfs.cold`` calls cold.
     ``untimed`` objects lack that time; no policy takes them.  Directories do not count.
+    Of each measure the groups that it would free most bytes of come first.
     """
     names = exclusive(by, _AGES)
     bins = AgeBins.parse(str(policy))
@@ -81,7 +82,9 @@ def _freed(table: pl.DataFrame, names: Sequence[str], limits: Sequence[int]) -> 
     for days in limits:
         for time, freed in _tests(days).items():
             tested = table.with_columns(freed.alias("freed"))
-            sums = flagged(tested, "freed", "freed", names, _SUMS, untimed)
+            sums = flagged(tested, "freed", "freed", names, _SUMS, untimed).sort(
+                "freed_size_bytes", descending=True, nulls_last=True, maintain_order=True
+            )
             tables.append(sums.with_columns(days=pl.lit(days, _INT), time=pl.lit(time)))
     return pl.concat(tables)
 
