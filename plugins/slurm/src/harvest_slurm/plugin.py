@@ -62,18 +62,21 @@ def harvest_views() -> list[View]:
             doc="One row per job and run, with what its steps used rolled up.",
             build="harvest_slurm.views:jobs",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:JOBS",
         ),
         View(
             name="slurm.efficiency",
             doc="How much of its CPUs, memory, GPUs and time limit each job used.",
             build="harvest_slurm.views:efficiency",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:EFFICIENCY",
         ),
         View(
             name="slurm.queue_time",
             doc="How long each started job waited: start minus submit, with day, partition, QOS.",
             build="harvest_slurm.views:queue_time",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:QUEUE_TIME",
             settings={"timezone": _ZONE},
         ),
         View(
@@ -81,6 +84,7 @@ def harvest_views() -> list[View]:
             doc="Waits per day of submission: mean, median and maximum; longest mean first.",
             build="harvest_slurm.views:worst_days",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:WORST_DAYS",
             settings={
                 "timezone": _ZONE,
                 "top": "how many days; 10 unless given, 0 for all",
@@ -94,6 +98,7 @@ def harvest_views() -> list[View]:
             "jobs; a job counts when it ended.",
             build="harvest_slurm.usage:usage",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:USAGE",
             settings={"by": _BY, **_SELECTION},
         ),
         View(
@@ -101,6 +106,7 @@ def harvest_views() -> list[View]:
             doc="Runs that did not complete, by state, exit code, signal and user.",
             build="harvest_slurm.usage:failures",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:FAILURES",
             settings=_SELECTION,
         ),
         View(
@@ -108,6 +114,7 @@ def harvest_views() -> list[View]:
             doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
             build="harvest_slurm.usage:arrays",
             requires=("slurm.job",),
+            columns="harvest_slurm.view_columns:ARRAYS",
             settings=_SELECTION,
         ),
     ]

@@ -182,7 +182,7 @@ def _columns(by: str, doc: str | None = None) -> tuple[Column, ...]:
         ),
         Column(
             "mem_eff",
-            "mem. eff.",
+            "mean mem. eff.",
             None,
             ".1%",
             doc="most memory of a step / memory allocated, mean of the jobs that were measured",

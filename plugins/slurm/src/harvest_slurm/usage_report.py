@@ -123,7 +123,7 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
             *keys,
             Column("jobs"),
             *amounts,
-            Column(f"{name}_eff", "eff.", None, ".1%", doc=docs.get("eff")),
+            Column(f"{name}_eff", "share used", None, ".1%", doc=docs.get("eff")),
             Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs")),
         ),
         title=_TITLES[name],
