@@ -16,6 +16,7 @@ _SETTINGS = {
     "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
     "save_correction": "on (default) or off: whether to subtract the study's save time",
 }
+_COLUMNS = "harvest_ncem.views.columns:"
 _ALL = ("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file")
 
 
@@ -41,6 +42,7 @@ def harvest_views() -> Iterable[View]:
             "with per=range, the statistics of each scan range.",
             build="harvest_ncem.views.offload:build",
             requires=("ncem.receiver_status", "ncem.data_file"),
+            columns=_COLUMNS + "OFFLOAD",
             settings={"study": _STUDY, "per": "scan (default) or range: what a row stands for"},
         ),
         View(
@@ -49,6 +51,7 @@ def harvest_views() -> Iterable[View]:
             "transfer took: elapsed plus mean offload, less the correction for saving.",
             build="harvest_ncem.views.file_transfer:build",
             requires=("distiller.job", "slurm.job"),
+            columns=_COLUMNS + "FILE_TRANSFER",
             settings=_SETTINGS,
         ),
         View(
@@ -57,6 +60,7 @@ def harvest_views() -> Iterable[View]:
             "at NERSC.",
             build="harvest_ncem.views.streaming:build",
             requires=("ncem.receiver_status", "ncem.data_file"),
+            columns=_COLUMNS + "STREAMING",
             settings={"study": _STUDY},
         ),
         View(
@@ -65,6 +69,7 @@ def harvest_views() -> Iterable[View]:
             "synchronised; with per=receiver, each receiver's median offset.",
             build="harvest_ncem.views.clock_check:build",
             requires=("ncem.receiver_status",),
+            columns=_COLUMNS + "CLOCK_CHECK",
             settings={
                 "study": _STUDY,
                 "per": "scan (default) or receiver: what a row stands for",
@@ -78,6 +83,7 @@ def harvest_views() -> Iterable[View]:
             "beyond, and a warning where the clock is too coarse for them.",
             build="harvest_ncem.views.outliers:build",
             requires=_ALL,
+            columns=_COLUMNS + "OUTLIERS",
             settings=_SETTINGS,
         ),
     ]

@@ -1,0 +1,236 @@
+"""What the columns of the views of the study mean, the most important first.
+
+What has no doc here is passed on from a record type, whose columns explain it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column
+
+__all__ = ["CLOCK_CHECK", "FILE_TRANSFER", "OFFLOAD", "OUTLIERS", "STREAMING"]
+
+
+def _seconds(name: str, doc: str | None = None) -> Column:
+    return Column(name, unit="s", format="seconds", doc=doc)
+
+
+def _number(name: str, doc: str | None = None) -> Column:
+    """A number that names something: it is not counted with."""
+    return Column(name, format="d", doc=doc)
+
+
+_SCAN: Final = _number("scan_number")
+_TAKE: Final = _number(
+    "take", "Which acquisition of this scan number it is, by time from 1: receivers with one UUID."
+)
+_UUID: Final = Column(
+    "uuid",
+    format="id",
+    doc="Id of the acquisition, as the receivers give it; null from CSV tables.",
+)
+_RECEIVERS: Final = Column(
+    "receivers", doc="Receivers that reported the take; null where none did."
+)
+_FIRST_RECEIVER: Final = _number(
+    "first_receiver", "Number of the receiver whose time is the earliest; of several the lowest."
+)
+_FIRST_TIME: Final = Column(
+    "first_receiver_time",
+    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added.",
+)
+_LAST_TIME: Final = Column(
+    "last_receiver_time",
+    doc="Latest time of the receivers, in UTC, with their clocks' offsets added.",
+)
+_DATA: Final = Column(
+    "data_gb",
+    unit="GB",
+    format=",.2f",
+    doc="Data volume of a scan of that size, in 10^9 bytes: the study's, else positions x detector "
+    "pixels x bytes per pixel.",
+)
+_EXCLUDED: Final = Column("excluded", doc="Why the row does not count; null where it does.")
+
+
+def _size(method: str) -> Column:
+    return Column(
+        "size",
+        doc=f"Size of the scan, as 128x128, by the study's ranges with method {method}; null "
+        "outside of them.",
+    )
+
+
+def _ends(method: str) -> tuple[Column, Column]:
+    return (
+        _number("first_scan", f"First scan number of its range with method {method}."),
+        _number("last_scan", f"Last scan number of its range with method {method}."),
+    )
+
+
+OFFLOAD: Final = (
+    _SCAN,
+    _size("file_transfer"),
+    _seconds(
+        "offload_s",
+        "last_written minus first_receiver_time; null where either is not known, below 0 where "
+        "clocks disagree.",
+    ),
+    _EXCLUDED,
+    Column("n", doc="Scans of the range that count (per=range)."),
+    _seconds("mean_s", "Mean offload_s of the scans that count (per=range)."),
+    _seconds("median_s", "Median offload_s of the scans that count (per=range)."),
+    _seconds(
+        "std_s",
+        "Standard deviation of offload_s of the scans that count, that of a sample (n - 1); null "
+        "for fewer than two (per=range).",
+    ),
+    _seconds("min_s", "Shortest offload_s of the scans that count (per=range)."),
+    _seconds("max_s", "Longest offload_s of the scans that count (per=range)."),
+    Column("n_excluded", doc="Scans of the range that do not count (per=range)."),
+    _FIRST_TIME,
+    Column(
+        "last_written",
+        doc="Last modification of the data files of the take, in UTC, with the offset of NCEM's "
+        "clock added; null without any.",
+    ),
+    Column("data_files", doc="Data files, or last writes of a CSV table, of the take."),
+    _TAKE,
+    _RECEIVERS,
+    _FIRST_RECEIVER,
+    _LAST_TIME,
+    Column(
+        "range_n",
+        doc="Takes that count in the same range, or together where the study has no ranges.",
+    ),
+    _seconds("range_mean_s", "Mean offload_s of the takes in range_n; null without any."),
+    *_ends("file_transfer"),
+    _UUID,
+)
+
+FILE_TRANSFER: Final = (
+    _number(
+        "job_id",
+        "Number of the Slurm job, by the accounting or else by Distiller; null where Distiller "
+        "knows none.",
+    ),
+    Column("size", doc="Size of the scan by Distiller, as 128x128; null where it is not known."),
+    _seconds(
+        "duration_s",
+        "Time that file transfer took: elapsed_s + offload_s - save_correction_s; null where the "
+        "size or the elapsed time is not known.",
+    ),
+    _seconds("elapsed_s", "Time that the Slurm job ran, without suspensions, by the accounting."),
+    _seconds(
+        "offload_s",
+        "The study's offload for the size, else the mean of its scans that count in "
+        "ncem.offload; null, and 0 is added, where neither is known.",
+    ),
+    _EXCLUDED,
+    _seconds(
+        "save_correction_s",
+        "What is subtracted for saving, by the study: 2 x (real - blank); 0 without or with "
+        "save_correction=off.",
+    ),
+    Column("name"),
+    Column("user"),
+    Column("state"),
+    Column("start_time"),
+    _DATA,
+    _number("scan_id"),
+    _seconds("distiller_elapsed_s", "How long the job ran, as Distiller keeps it."),
+    Column("qos"),
+    _number("exit_code"),
+    _number("exit_signal"),
+    Column("req_nodes"),
+    Column("submit_time"),
+    Column("end_time"),
+    _seconds("timelimit_s"),
+)
+
+STREAMING: Final = (
+    _SCAN,
+    _size("streaming"),
+    _seconds(
+        "duration_s",
+        "write_time minus first_receiver_time; null where either is not known, below 0 where "
+        "clocks disagree.",
+    ),
+    _EXCLUDED,
+    _FIRST_TIME,
+    Column(
+        "write_time",
+        doc="Last modification of the HDF5 file, in UTC, with the offset of NERSC's clock added; "
+        "null for a take without one.",
+    ),
+    _DATA,
+    _TAKE,
+    _number("distiller_id"),
+    _RECEIVERS,
+    _FIRST_RECEIVER,
+    *_ends("streaming"),
+    Column("size_bytes", unit="B", format="bytes"),
+    Column("suffix"),
+    Column("path", format="path"),
+    _UUID,
+)
+
+_APART: Final = "the receiver's time minus the median of the scan's receivers"
+
+CLOCK_CHECK: Final = (
+    _SCAN,
+    _number("receiver", "Number of the receiver (per=receiver)."),
+    _seconds("spread_s", "Latest minus earliest time of the receivers."),
+    _seconds("median_offset_s", f"Median over its scans: {_APART} (per=receiver)."),
+    Column(
+        "unsynchronised",
+        doc="Whether the spread, or of a receiver the median offset whatever its sign, exceeds the "
+        "threshold; null for a scan with fewer than two receivers.",
+    ),
+    _seconds(
+        "suggested_clock_offset_s",
+        "What added to the receiver's times would bring its median offset to 0 (per=receiver).",
+    ),
+    _number(
+        "worst_receiver", "Receiver farthest from the median of the scan; of several the lowest."
+    ),
+    _seconds("worst_offset_s", f"Offset of the worst receiver: {_APART}."),
+    *(
+        _seconds(f"offset{number}_s", f"Of receiver {number}: {_APART}; null where it is missing.")
+        for number in range(4)
+    ),
+    _EXCLUDED,
+    Column(
+        "n",
+        doc="Takes with at least two receivers that it reported; scan 0 left out (per=receiver).",
+    ),
+    Column(
+        "n_beyond",
+        doc="Takes in which its offset, whatever its sign, exceeds the threshold (per=receiver).",
+    ),
+    _seconds("mean_offset_s", f"Mean over its scans: {_APART} (per=receiver)."),
+    _seconds("min_offset_s", f"Least over its scans: {_APART} (per=receiver)."),
+    _seconds("max_offset_s", f"Largest over its scans: {_APART} (per=receiver)."),
+    _TAKE,
+    _RECEIVERS,
+    _FIRST_TIME,
+    _LAST_TIME,
+    _UUID,
+)
+
+OUTLIERS: Final = (
+    Column("size", doc="Size of the scans, as 128x128."),
+    Column("method", doc="file_transfer or streaming."),
+    Column("n", doc="Durations that count, outliers too."),
+    Column("n_outliers", doc="Durations beyond a fence; one on a fence is inside."),
+    _seconds("low_fence_s", "first_quartile_s minus 1.5 times the distance of the quartiles."),
+    _seconds("first_quartile_s", "Quartile of the durations, interpolated linearly."),
+    _seconds("third_quartile_s", "Quartile of the durations, interpolated linearly."),
+    _seconds("high_fence_s", "third_quartile_s plus 1.5 times the distance of the quartiles."),
+    _seconds(
+        "clock_step_s",
+        "Step in which the clock counts, as the times show it; of two clocks the coarser.",
+    ),
+    Column("warning", doc="Why the rule does not suit these durations; null where it does."),
+)

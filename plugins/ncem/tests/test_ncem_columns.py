@@ -1,0 +1,127 @@
+"""What views declare about their columns, and what they claim, against plain Python."""
+
+from __future__ import annotations
+
+import runpy
+import statistics
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from view_columns import check_columns
+
+import harvest
+from harvest_ncem.plugin import harvest_views
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"
+STUDY = {"study": str(EXAMPLE / "study.toml")}
+WAYS: dict[str, list[dict[str, str]]] = {
+    "ncem.offload": [{}, STUDY, {"per": "range", **STUDY}],
+    "ncem.file_transfer": [{}, STUDY, {"save_correction": "off", "max_elapsed": "1m", **STUDY}],
+    "ncem.streaming": [{}, STUDY],
+    "ncem.clock_check": [{}, {"per": "receiver", "threshold": "1s"}],
+    "ncem.outliers": [STUDY],
+}
+"""Settings of each view that together give all of its columns."""
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
+    """The inputs of the example's study, harvested."""
+    folder = tmp_path_factory.mktemp("study")
+    before = sys.argv
+    sys.argv = ["make_study.py", str(folder)]
+    try:
+        runpy.run_path(str(EXAMPLE / "make_study.py"), run_name="__main__")
+    finally:
+        sys.argv = before
+    harvest.run(
+        [
+            f"ncem:{folder / 'ncem'}",
+            f"distiller:{folder / 'distiller'}",
+            f"slurm:{folder / 'sacct.csv'}",
+        ],
+        f"parquet:{folder / 'out'}",
+        settings={"slurm": {"timezone": "America/Los_Angeles"}},
+    )
+    return harvest.open(folder / "out")
+
+
+def test_the_columns_of_every_view_are_looked_at():
+    assert set(WAYS) == {view.name for view in harvest_views()}
+
+
+@pytest.mark.parametrize("view", WAYS)
+def test_a_view_declares_the_columns_that_it_gives_and_no_others(example, view):
+    check_columns(example, view, WAYS[view])
+
+
+def test_the_columns_of_views_of_real_tables_have_a_meaning(shared_data, tmp_path):
+    tables = shared_data / "ncem"
+    sources = {
+        "ncem": ("ncem_file_created_times", "write_times", "scan_times_2709_3688"),
+        "distiller": ("128_128", "1024_1024"),
+        "slurm": ("slurm_job_info",),
+    }
+    harvest.run(
+        [f"{name}:{tables / file}.head.csv" for name, files in sources.items() for file in files],
+        f"parquet:{tmp_path}",
+        settings={"slurm": {"timezone": "America/Los_Angeles"}},
+    )
+    dataset = harvest.open(tmp_path)
+    # of the few scans and jobs in the samples none is a pair that the study counts
+    for view in set(WAYS) - {"ncem.outliers"}:
+        check_columns(dataset, view, WAYS[view])
+
+
+def test_durations_are_made_of_what_the_docs_say(example):
+    for row in example.view("ncem.file_transfer", **STUDY).collect().iter_rows(named=True):
+        parts = (row["elapsed_s"], row["size"])
+        if None in parts:
+            assert row["duration_s"] is None
+        else:
+            made = row["elapsed_s"] + (row["offload_s"] or 0) - row["save_correction_s"]
+            assert row["duration_s"] == pytest.approx(made)
+
+    ends = {"ncem.streaming": ("write_time", "duration_s"),
+            "ncem.offload": ("last_written", "offload_s")}  # fmt: skip
+    for view, (end, duration) in ends.items():
+        for row in example.view(view, **STUDY).collect().iter_rows(named=True):
+            if row[end] is None or row["first_receiver_time"] is None:
+                assert row[duration] is None
+            else:
+                between = (row[end] - row["first_receiver_time"]).total_seconds()
+                assert row[duration] == pytest.approx(between)
+
+
+def test_a_range_sums_up_the_scans_in_it_that_count(example):
+    scans = example.view("ncem.offload", **STUDY).collect()
+    for found in example.view("ncem.offload", per="range", **STUDY).collect().iter_rows(named=True):
+        mine = scans.filter(pl.col("first_scan") == found["first_scan"])
+        counted = mine.filter(pl.col("excluded").is_null())["offload_s"].to_list()
+        assert (found["n"], found["n_excluded"]) == (len(counted), mine.height - len(counted))
+        assert set(mine["range_n"]) == {len(counted)}
+        assert found["mean_s"] == pytest.approx(statistics.fmean(counted))
+        assert found["median_s"] == pytest.approx(statistics.median(counted))
+        assert found["std_s"] == pytest.approx(statistics.stdev(counted))
+        assert (found["min_s"], found["max_s"]) == (min(counted), max(counted))
+
+
+def test_offsets_of_receivers_are_from_the_median_of_their_scan(example):
+    for row in example.view("ncem.clock_check").collect().iter_rows(named=True):
+        offsets = {n: row[f"offset{n}_s"] for n in range(4) if row[f"offset{n}_s"] is not None}
+        assert len(offsets) == row["receivers"]
+        assert statistics.median(offsets.values()) == pytest.approx(0, abs=1e-6)
+        assert row["spread_s"] == pytest.approx(max(offsets.values()) - min(offsets.values()))
+        farthest = max(abs(offset) for offset in offsets.values())
+        assert abs(row["worst_offset_s"]) == farthest
+        assert row["worst_receiver"] == min(n for n in offsets if abs(offsets[n]) == farthest)
+
+
+def test_fences_lie_one_and_a_half_distances_of_the_quartiles_beyond_them(example):
+    for row in example.view("ncem.outliers", **STUDY).collect().iter_rows(named=True):
+        low, high = row["first_quartile_s"], row["third_quartile_s"]
+        assert row["low_fence_s"] == pytest.approx(low - 1.5 * (high - low))
+        assert row["high_fence_s"] == pytest.approx(high + 1.5 * (high - low))
+        assert 0 <= row["n_outliers"] <= row["n"]
