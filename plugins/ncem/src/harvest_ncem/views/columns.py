@@ -200,7 +200,10 @@ CLOCK_CHECK: Final = (
         _seconds(f"offset{number}_s", f"Of receiver {number}: {_APART}; null where it is missing.")
         for number in range(4)
     ),
-    _EXCLUDED,
+    Column(
+        "excluded",
+        doc="Why the take does not count: scan 0, or fewer than two receivers; null where it does.",
+    ),
     Column(
         "n",
         doc="Takes with at least two receivers that it reported; scan 0 left out (per=receiver).",

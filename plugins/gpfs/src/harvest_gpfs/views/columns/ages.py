@@ -42,14 +42,18 @@ AGES: Final = (
 SIZES: Final = (
     Column("size", doc="Class of logical size; null for objects whose size the list does not say."),
     *(DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
-    number_of_bytes(
+    Column(
         "above_bytes",
-        "Where the class begins, the limit left out, but 0 for the empty class; null for unknown "
-        "sizes.",
+        unit="B",
+        format=",d",
+        doc="Where the class begins, the limit left out, but 0 for the empty class; null for "
+        "unknown sizes.",
     ),
-    number_of_bytes(
+    Column(
         "up_to_bytes",
-        "Where the class ends, the limit taken in; null for the largest class and for unknown "
+        unit="B",
+        format=",d",
+        doc="Where the class ends, the limit taken in; null for the largest class and for unknown "
         "sizes.",
     ),
     SCAN,
