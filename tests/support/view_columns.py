@@ -19,6 +19,7 @@ _UNITS: Final = {"bytes": "B", "seconds": "s", "duration": "s", "share": "1"}
 """The unit of values that are shown in these formats."""
 
 _ENDINGS: Final = {
+    "_per_s": "B/s",
     "_s": "s",
     "_bytes": "B",
     "_gib_hours": "GiB h",
@@ -35,12 +36,13 @@ def faults_of_columns(
     """Sentences on the columns of a view, whose settings are given in some ways.
 
     Each column of the rows has a meaning (``check_view``) and a place in the order; what is
-    declared is given, once; formats and units fit the values; where values are missing, the
-    meaning says so.
+    declared is given, once; formats and units fit the values; where values are missing, a
+    meaning of the view's own says so.
     """
     view = dataset.plugins.view(name)
     declared = dataset.plugins.load_part(view, view.columns, f"the columns of {name}")
     names = [column.name for column in declared]
+    own = {column.name for column in declared if column.doc is not None}
     frames = [check_view(dataset, name, **settings) for settings in ways]
     types = {column: kind for frame in frames for column, kind in frame.schema.items()}
     faults = [] if any(frame.height for frame in frames) else ["it has no rows here"]
@@ -52,7 +54,7 @@ def faults_of_columns(
             continue
         faults += _faults_of_format(meaning, types[column])
         missing = any(column in f.columns and f[column].null_count() for f in frames)
-        if missing and "null" not in str(meaning.doc).lower():
+        if missing and column in own and "null" not in str(meaning.doc).lower():
             faults.append(f"{column} is null somewhere, which its doc does not mention")
     return sorted(faults)
 
@@ -67,7 +69,7 @@ def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
     if column.unit != promised:
         yield f"{column.name} has the unit {column.unit}, its name promises {promised}"
     shown = _UNITS.get(column.format or "", column.unit)
-    if column.unit != shown:
+    if column.unit not in (shown, f"{shown}/s"):
         yield f"{column.name} has the unit {column.unit} and is shown in {shown}"
     if not str(column.doc).endswith("."):
         yield f"the doc of {column.name} is not a sentence"
