@@ -45,8 +45,7 @@ def faults_of_columns(
     own = {column.name for column in declared if column.doc is not None}
     frames = [check_view(dataset, name, **settings) for settings in ways]
     types = {column: kind for frame in frames for column, kind in frame.schema.items()}
-    faults = [] if any(frame.height for frame in frames) else ["it has no rows here"]
-    faults += [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
+    faults = [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
     faults += [f"{n} is declared and never given" for n in names if n not in types]
     faults += [f"{n} is given and not declared" for n in types if n not in names]
     for column, meaning in columns_of(view, dataset.plugins).items():

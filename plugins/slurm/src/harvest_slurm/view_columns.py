@@ -45,7 +45,9 @@ _RESTART: Final = Column(
     "restart", doc="Which run of the job it is, by time of submission: 0 unless it was requeued."
 )
 _PLANNED: Final = _seconds(
-    "planned_s", "Time from eligible to start: Planned or Reserved, else from the times themselves."
+    "planned_s",
+    "Time from eligible to start: Planned or Reserved, else from the times themselves; null where "
+    "none is known.",
 )
 _ALLOC_CPUS: Final = Column("alloc_cpus")
 _ALLOC_GPUS: Final = Column(
@@ -65,7 +67,7 @@ _MEM_USED: Final = _bytes(
 _CPU: Final = _seconds(
     "cpu_s",
     "CPU seconds used: the sum over the steps where each is known, else what the job's own row "
-    "says.",
+    "says; null where that is missing too.",
 )
 _STEP: Final = "the most of any step and null where none was measured"
 
@@ -89,7 +91,8 @@ JOBS: Final = (
     _PLANNED,
     Column(
         "alloc_nodes",
-        doc="Nodes allocated: AllocNodes, AllocTRES or, of a job that started, NNodes.",
+        doc="Nodes allocated: AllocNodes, AllocTRES or, of a job that started, NNodes; null of one "
+        "that has not.",
     ),
     *_passed_on("req_nodes", "req_cpus"),
     _bytes("req_mem_bytes", "Memory asked for, on all its CPUs or nodes together."),
@@ -102,12 +105,12 @@ JOBS: Final = (
     _seconds(
         "user_cpu_s",
         "CPU seconds used in user mode: the sum over the steps where each is known, else what the "
-        "job's own row says.",
+        "job's own row says; null where that is missing too.",
     ),
     _seconds(
         "system_cpu_s",
         "CPU seconds used in system mode: the sum over the steps where each is known, else what "
-        "the job's own row says.",
+        "the job's own row says; null where that is missing too.",
     ),
     _bytes("max_rss_bytes", f"Resident memory of one task, {_STEP}."),
     _bytes("max_disk_read_bytes", f"Bytes read by one task, {_STEP}."),
@@ -372,8 +375,11 @@ ARRAYS: Final = (
     ),
     _OF["cpu"][""],
     _OF["cpu"]["eff"],
-    _seconds("median_run_s", "Median elapsed time of the last runs of the tasks that ran."),
-    _seconds("max_run_s", "Longest elapsed time of the last runs of the tasks that ran."),
+    _seconds(
+        "median_run_s",
+        "Median elapsed time of the last runs of the tasks that ran; null where none did.",
+    ),
+    _seconds("max_run_s", "Longest of these times; null where no task ran."),
     Column("ended", doc="Tasks whose last run ended, however it did."),
     Column("submit_time", doc="When the first of its runs was submitted."),
     *_passed_on("account", "partition", "qos", "cluster"),

@@ -218,7 +218,7 @@ _ALL = (
         _absolute(DIRECTORY),
         needs="root",
     ),
-    _column("fileset", "Fileset."),
+    _column("fileset", "Fileset; null where the list does not show it."),
     _column("pool", "Storage pool."),
     _column("kind", "file, directory, symlink or other; null where nothing says."),
     Grouping(

@@ -49,7 +49,7 @@ _DATA: Final = Column(
     unit="GB",
     format=",.2f",
     doc="Data volume of a scan of that size, in 10^9 bytes: the study's, else positions x detector "
-    "pixels x bytes per pixel.",
+    "pixels x bytes per pixel; null where the size is not known.",
 )
 _EXCLUDED: Final = Column("excluded", doc="Why the row does not count; null where it does.")
 
@@ -64,8 +64,8 @@ def _size(method: str) -> Column:
 
 def _ends(method: str) -> tuple[Column, Column]:
     return (
-        _number("first_scan", f"First scan number of its range with method {method}."),
-        _number("last_scan", f"Last scan number of its range with method {method}."),
+        _number("first_scan", f"First scan number of its range with {method}; null in none."),
+        _number("last_scan", f"Last scan number of its range with {method}; null in none."),
     )
 
 
@@ -84,11 +84,11 @@ OFFLOAD: Final = (
     _seconds(
         "std_s",
         "Standard deviation of offload_s of the scans that count, that of a sample (n - 1); null "
-        "for fewer than two (per=range).",
+        "for fewer than two (per=range); null without any.",
     ),
-    _seconds("min_s", "Shortest offload_s of the scans that count (per=range)."),
-    _seconds("max_s", "Longest offload_s of the scans that count (per=range)."),
-    Column("n_excluded", doc="Scans of the range that do not count (per=range)."),
+    _seconds("min_s", "Shortest offload_s of the scans that count (per=range); null without any."),
+    _seconds("max_s", "Longest offload_s of the scans that count (per=range); null without any."),
+    Column("n_excluded", doc="Scans of the range that do not count (per=range); null without any."),
     _FIRST_TIME,
     Column(
         "last_written",
@@ -121,7 +121,10 @@ FILE_TRANSFER: Final = (
         "Time that file transfer took: elapsed_s + offload_s - save_correction_s; null where the "
         "size or the elapsed time is not known.",
     ),
-    _seconds("elapsed_s", "Time that the Slurm job ran, without suspensions, by the accounting."),
+    _seconds(
+        "elapsed_s",
+        "Time that the Slurm job ran, without suspensions; null where the accounting lacks it.",
+    ),
     _seconds(
         "offload_s",
         "The study's offload for the size, else the mean of its scans that count in "
@@ -139,7 +142,10 @@ FILE_TRANSFER: Final = (
     Column("start_time"),
     _DATA,
     _number("scan_id"),
-    _seconds("distiller_elapsed_s", "How long the job ran, as Distiller keeps it."),
+    _seconds(
+        "distiller_elapsed_s",
+        "How long the job ran, as Distiller keeps it; null where it does not.",
+    ),
     Column("qos"),
     _number("exit_code"),
     _number("exit_signal"),
