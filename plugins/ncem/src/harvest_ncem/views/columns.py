@@ -79,16 +79,16 @@ OFFLOAD: Final = (
     ),
     _EXCLUDED,
     Column("n", doc="Scans of the range that count (per=range)."),
-    _seconds("mean_s", "Mean offload_s of the scans that count (per=range)."),
-    _seconds("median_s", "Median offload_s of the scans that count (per=range)."),
+    _seconds("mean_s", "Mean offload_s of the scans that count (per=range); null without any."),
+    _seconds("median_s", "Median offload_s of the scans that count (per=range); null without any."),
     _seconds(
         "std_s",
         "Standard deviation of offload_s of the scans that count, that of a sample (n - 1); null "
-        "for fewer than two (per=range); null without any.",
+        "for fewer than two (per=range).",
     ),
     _seconds("min_s", "Shortest offload_s of the scans that count (per=range); null without any."),
     _seconds("max_s", "Longest offload_s of the scans that count (per=range); null without any."),
-    Column("n_excluded", doc="Scans of the range that do not count (per=range); null without any."),
+    Column("n_excluded", doc="Scans of the range that do not count (per=range)."),
     _FIRST_TIME,
     Column(
         "last_written",
