@@ -60,10 +60,23 @@ def test_bytes_in_words_are_right_to_three_digits(size, binary):
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0, "0 s"), (0.0032, "3.2 ms"), (42, "42 s"), (210, "3.5 min"), (4320, "1.2 h"),
-     (345_600, "4.0 d")],
+     (345_600, "4.0 d"), (-42, "-42 s"), (-5_400, "-1.5 h"), (-0.0032, "-3.2 ms"),
+     (0.9996, "1 s"), (0.00032, "320 µs"), (2.5e-8, "25 ns")],
 )  # fmt: skip
 def test_durations(seconds, words):
     assert seconds_in_words(seconds) == words
+
+
+SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+
+
+@given(st.floats(-1e9, 1e9))
+def test_durations_in_words_are_right_to_a_twentieth(seconds):
+    number, unit = seconds_in_words(seconds).split()
+
+    said = float(number.replace(",", "")) * SECONDS[unit]
+    assert said == pytest.approx(seconds, rel=0.05, abs=1e-11)
+    assert "e" not in number or abs(seconds) < 1e-9
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from . import complete
 
 __all__ = [
     "DatasetPath",
+    "Exact",
     "Json",
     "RecipeFile",
     "RunOptions",
@@ -22,10 +23,18 @@ __all__ = [
     "Sinks",
     "Sources",
     "Wait",
+    "Wide",
     "takes_run_options",
 ]
 
 DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact/--human",
+        help="Values with all digits and in full, or for people: 5.24 MB, 3.5 min, 1,204.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RecipeFile = Annotated[
     Path | None,
@@ -54,6 +63,9 @@ Sinks = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting. Repeatable."),
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="All columns in full, in lines as long as they are.")
 ]
 Wait = Annotated[
     float,

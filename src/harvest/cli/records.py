@@ -1,124 +1,240 @@
 """Rows of records on a terminal: as a table that fits, or as JSON lines.
 
 Records have more columns than a terminal has room for.  A few rows are therefore shown one below
-the other, column by column; many rows as a table, with columns of a single value shown once above
-it and those that do not fit named below it.
+the other, column by column; many rows as a table of the columns that matter most, with columns of
+a single value shown once above it and those that do not fit named below it.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import attrs
 import orjson
 import polars as pl
+from rich.cells import cell_len
 
+from harvest.api.column import Column
+from harvest.toolkit.cells import exact, texts_of
+from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-from .tables import harmless, how_many, print_table
+from .tables import harmless, how_many, print_heading, print_plain, width_of_terminal
 
-__all__ = ["print_records"]
+__all__ = ["Style", "print_records", "print_rows_as_json"]
 
-CELL_WIDTH = 40
 FEW_ROWS = 3
+LEAST = 24
+"""Characters of a text that a table keeps at least; numbers are never shortened."""
+LINES_OF_A_VALUE = 3
+
+
+@attrs.frozen(kw_only=True)
+class Style:
+    """How values are shown.
+
+    exact: with all their digits and in full, as CSV has them, instead of for people.
+    wide: all columns in full, in lines as long as they are.
+    rest: how to see what is not shown.
+    """
+
+    exact: bool = False
+    wide: bool = False
+    rest: str = "--wide shows all"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Cells:
+    """A column as it is shown: its heading and its texts, in full."""
+
+    name: str
+    values: list[Any]
+    heading: str
+    texts: list[str]
+    kind: str | None
+    is_number: bool
+
+    @property
+    def natural(self) -> int:
+        return max(map(cell_len, (self.heading, *self.texts)))
+
+    def least(self, wanted: int) -> int:
+        """What the column needs where there is little room: a text has ``wanted`` at least."""
+        if self.is_number:
+            return self.natural
+        return min(self.natural, max(wanted, cell_len(self.heading)))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all rows hold one value, which is more than being shown alike."""
+        return len(set(self.texts)) == 1 and len(set(map(exact, self.values))) == 1
+
+    def shortened(self, width: int) -> _Cells:
+        """The column no wider than ``width``; itself where it is not."""
+        if self.natural <= width:
+            return self
+        return attrs.evolve(self, texts=[shorten(t, width, self.kind) for t in self.texts])
+
+
+def print_rows_as_json(title: str, table: Any) -> None:
+    """Print an object per row of an Arrow table or a polars frame."""
+    for row in _frame(table).iter_rows(named=True):
+        sys.stdout.write(_json_text({"record_type": title, **row}) + "\n")
 
 
 def print_records(
-    title: str, table: Any, *, json: bool = False, total: int | None = None, more: bool = False
+    title: str,
+    table: Any,
+    columns: Mapping[str, Column] | None = None,
+    style: Style | None = None,
+    *,
+    total: int | None = None,
+    more: bool = False,
 ) -> None:
     """Print rows of an Arrow table or a polars frame.
 
-    total: how many there are where these are the first of them; more: or at least so many.
+    columns: what is known of them, the most important first; they are shown in this order, and
+        the others behind them.
+    total: how many rows there are where these are the first of them; more: or at least so many.
     """
-    frame = _frame(table)
-    if json:
-        for row in frame.iter_rows(named=True):
-            sys.stdout.write(_json_text({"record_type": title, **row}) + "\n")
-        return
+    frame, columns, style = _frame(table), columns or {}, style or Style()
     print(f"{title}: {how_many(frame.height, 'row', total, more=more)}")
-    room = shutil.get_terminal_size((80, 24)).columns
-    filled = [n for n in frame.columns if frame[n].null_count() < frame.height]
-    empty = [n for n in frame.columns if n not in filled]
-    if _width(frame, filled) <= room:
-        _as_table(frame, filled)
+    order = [n for n in columns if n in frame.columns]
+    order += [n for n in frame.columns if n not in columns]
+    if style.wide:
+        _print_table([_cells(frame[n], columns.get(n), exactly=style.exact) for n in order])
+        print()
+        return
+    filled = [n for n in order if frame[n].null_count() < frame.height]
+    cells = [_cells(frame[n], columns.get(n), exactly=style.exact) for n in filled]
+    room = width_of_terminal()
+    if _needed([c.natural for c in cells]) <= room:
+        _print_table(cells)
     elif frame.height <= FEW_ROWS:
-        _one_below_the_other(frame, filled, room)
+        _print_one_below_the_other(cells, room, style)
     else:
-        _as_narrow_table(frame, filled, room)
+        _print_narrow_table(cells, room, style)
+    empty = [n for n in order if n not in filled]
     if empty and frame.height:
-        _names("empty", empty, room)
+        _print_names("empty", empty, room)
     print()
 
 
-def _frame(table: Any) -> Any:
-    return table if isinstance(table, pl.DataFrame) else pl.from_arrow(table)
+def _frame(table: Any) -> pl.DataFrame:
+    frame = table if isinstance(table, pl.DataFrame) else pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
 
 
-def _cells(frame: Any, name: str) -> list[str]:
-    return [_cell(value) for value in frame[name].to_list()]
+def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> _Cells:
+    column = column or Column(values.name)
+    kind, unit = _format(column, values.dtype)
+    listed = values.to_list()
+    texts = list(map(exact, listed)) if exactly else texts_of(listed, kind, scale=column.scale)
+    return _Cells(
+        name=values.name,
+        values=listed,
+        heading=printable_line(f"{values.name} ({unit})" if unit and not exactly else values.name),
+        texts=texts,
+        kind=kind,
+        is_number=values.dtype.is_numeric(),
+    )
 
 
-def _width(frame: Any, names: list[str]) -> int:
-    return sum(max(map(len, [name, *_cells(frame, name)])) + 2 for name in names)
+def _format(column: Column, kind: pl.DataType) -> tuple[str | None, str | None]:
+    """The format of a column, and its unit where the cells do not name it."""
+    if kind.is_temporal():
+        return column.format, None
+    if not kind.is_numeric():
+        return column.format if column.format in ("id", "path") else None, None
+    if column.format is None and column.scale == 1 and column.unit in _IN_WORDS:
+        return _IN_WORDS[column.unit], None
+    return column.format, None if column.format in _SAY_THEIR_UNIT else column.unit
 
 
-def _as_table(frame: Any, names: list[str]) -> None:
-    if names:
-        right = [n for n in names if frame[n].dtype.is_numeric()]
-        cells = [_cells(frame, n) for n in names]
-        print_table(names, zip(*cells, strict=True), right=right)
+_IN_WORDS = {"s": "seconds", "B": "bytes", "bytes": "bytes"}
+_SAY_THEIR_UNIT = ("seconds", "bytes", "share", "duration")
 
 
-def _one_below_the_other(frame: Any, names: list[str], room: int) -> None:
-    indent = max(map(len, names)) + 2
-    for number, row in enumerate(frame.select(names).iter_rows(named=True)):
+def _needed(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _print_table(cells: Sequence[_Cells], widths: Sequence[int] | None = None) -> None:
+    if not cells:
+        return
+    widths = widths or [c.natural for c in cells]
+    right = [c.is_number for c in cells]
+    print_heading(table_lines([[c.heading for c in cells]], widths, right))
+    print_plain(table_lines(list(zip(*(c.texts for c in cells), strict=True)), widths, right))
+
+
+def _print_one_below_the_other(cells: Sequence[_Cells], room: int, style: Style) -> None:
+    names = min(max(cell_len(c.heading) for c in cells), room // 2)
+    widths = [names, room - names - GAP]
+    cut = False
+    for number in range(len(cells[0].texts)):
         if number:
             print()
-        for name, value in row.items():
-            if value is None:
+        rows = []
+        for column in cells:
+            text = column.texts[number]
+            if column.values[number] is None:
                 continue
-            text = printable_line(_text(value))
-            most = max(20, 3 * (room - indent - 2))
-            text = text if len(text) <= most else text[: most - 1] + "…"
-            pieces = [text[i : i + room - indent] for i in range(0, len(text), room - indent)]
-            for index, piece in enumerate(pieces or [""]):
-                print(f"{name if index == 0 else '':<{indent}}{piece}")
+            if not style.exact:
+                text = shorten(text, LINES_OF_A_VALUE * widths[1], column.kind)
+                cut = cut or text != column.texts[number]
+            rows.append([column.heading, text])
+        print_plain(table_lines(rows, widths, [False, False]))
+    if cut:
+        print(f"shortened: … ({style.rest})")
 
 
-def _as_narrow_table(frame: Any, names: list[str], room: int) -> None:
-    single = [n for n in names if not frame[n].dtype.is_nested() and frame[n].n_unique() == 1]
-    for name in single:
-        print(f"{name}: {printable_line(_text(frame[name][0]))}")
-    shown: list[str] = []
-    used = 0
-    for name in names:
-        width = _width(frame, [name])
-        if name not in single and (not shown or used + width <= room):
-            shown.append(name)
-            used += width
-    _as_table(frame, shown)
-    _names("not shown here", [n for n in names if n not in shown and n not in single], room)
+def _print_narrow_table(cells: Sequence[_Cells], room: int, style: Style) -> None:
+    single = [c for c in cells if c.is_single]
+    for column in single:
+        text = f"{column.heading}: {column.texts[0]}"
+        if not style.exact and cell_len(text) > room:
+            space = max(LEAST, room - cell_len(column.heading) - 2)
+            text = f"{column.heading}: {shorten(column.texts[0], space, column.kind)}"
+        print_plain(fold(text, room, "  "))
+    several = [c for c in cells if c not in single]
+    shown, widths = _chosen(several, room, style)
+    texts = [
+        c if style.exact or c.is_number else c.shortened(width)
+        for c, width in zip(shown, widths, strict=True)
+    ]
+    _print_table(texts, widths)
+    left_out = [c.name for c in several if c not in shown]
+    if left_out:
+        _print_names("not shown here", left_out, room)
+    if left_out or texts != shown:
+        print_plain(fold(f"({style.rest})", room, "  "))
 
 
-def _names(what: str, names: list[str], room: int) -> None:
-    if names:
-        print(textwrap.fill(f"{what}: {', '.join(names)}", room, subsequent_indent="  "))
+def _chosen(cells: Sequence[_Cells], room: int, style: Style) -> tuple[list[_Cells], list[int]]:
+    """The first columns that fit, and their widths: what is left goes to the first of them."""
+    shown: list[_Cells] = []
+    widths: list[int] = []
+    for column in cells:
+        least = column.natural if style.exact else column.least(LEAST if shown else room // 2)
+        if not shown:
+            shown, widths = [column], [min(least, room)]
+        elif _needed([*widths, least]) <= room:
+            shown.append(column)
+            widths.append(least)
+    left = room - _needed(widths)
+    for index, column in enumerate(shown):
+        given = min(left, column.natural - widths[index])
+        widths[index] += given
+        left -= given
+    return shown, widths
 
 
-def _cell(value: Any) -> str:
-    text = "" if value is None else printable_line(_text(value))
-    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
-    if isinstance(value, (list, dict)):
-        return _json_text(value)
-    return str(value)
+def _print_names(what: str, names: list[str], room: int) -> None:
+    print_plain(fold(f"{what}: {', '.join(map(printable_line, names))}", room, "  "))
 
 
 def _json_text(value: Any) -> str:

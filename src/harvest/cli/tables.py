@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
 __all__ = [
     "harmless",
     "how_many",
     "print_declared",
+    "print_heading",
     "print_json",
     "print_json_line",
     "print_lines",
+    "print_plain",
     "print_table",
+    "width_of_terminal",
 ]
+
+INDENT = " " * 4
+LEAST = 8
+"""Characters of a text that a column keeps where cells are folded."""
+PROSE_LEAST = 32
+"""Characters below which text does not stand beside the other columns."""
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -51,8 +61,25 @@ def _plain(value: Any) -> Any:
 
 def print_lines(lines: Iterable[str]) -> None:
     """Lines of text, in which nothing stands that a terminal obeys."""
+    print_plain(map(printable_line, lines))
+
+
+def print_plain(lines: Iterable[str]) -> None:
+    """Lines that are known to hold nothing that a terminal obeys."""
     for line in lines:
-        print(printable_line(line))
+        print(line)
+
+
+def width_of_terminal() -> int:
+    """Columns of the terminal, or 80 where there is none."""
+    return Console().width
+
+
+def print_heading(lines: Iterable[str]) -> None:
+    """Lines in bold, where a terminal can show it."""
+    console = Console()
+    for line in lines:
+        console.print(Text(line, style="bold"), soft_wrap=True)
 
 
 def print_table(
@@ -60,32 +87,89 @@ def print_table(
     rows: Iterable[Sequence[Any]],
     *,
     right: Sequence[str] = (),
+    prose: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
     upright: bool = False,
 ) -> None:
     """A table that fits the terminal; numbers of the columns ``right`` are aligned right.
 
-    upright: where the terminal is too narrow, print each row as lines of name and value instead
-        of folding its cells.
+    Where the terminal is too narrow, cells are folded, the widest first, or else
+    prose: these last columns go below each row, as text, where they would have little room.
+    kinds: ``id`` or ``path`` by column: their cells are shortened and not folded.
+    upright: each row becomes lines of name and value.
     """
-    console = Console(soft_wrap=False)
-    # Text, not markup: names may hold brackets; escape codes are made visible
+    room = width_of_terminal()
+    # escape codes are made visible
     cells = [[printable_line(_text(cell)) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    if upright and sum(widths) + 2 * (len(widths) - 1) > console.width:
-        indent = max(map(len, columns)) + 2
-        for number, row in enumerate(cells):
-            if number:
-                print()
-            for name, cell in zip(columns, row, strict=True):
-                print(f"{name:<{indent}}{cell}")
-        return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        justify: Any = "right" if column in right else "left"
-        table.add_column(column, justify=justify, overflow="fold")
+    natural = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
+    if sum(natural) + GAP * (len(natural) - 1) <= room:
+        _print_lines(columns, cells, natural, right)
+    elif upright:
+        _print_upright(columns, cells, room)
+    elif prose and not _has_room(natural, len(prose), room):
+        _print_prose_below(columns, cells, natural, right, len(prose), room)
+    else:
+        least = [
+            width if name in right else min(width, max(LEAST, cell_len(name)))
+            for name, width in zip(columns, natural, strict=True)
+        ]
+        widths = fit(natural, least, max(1, room - GAP * (len(natural) - 1)))
+        known = kinds or {}
+        short = [
+            [
+                shorten(text, width, known[name]) if name in known else text
+                for name, text, width in zip(columns, row, widths, strict=True)
+            ]
+            for row in cells
+        ]
+        _print_lines(columns, short, widths, right)
+
+
+def _has_room(natural: Sequence[int], count: int, room: int) -> bool:
+    """Whether the last ``count`` columns, if they are one, keep enough beside the others."""
+    return count == 1 and room - sum(natural[:-1]) - GAP * (len(natural) - 1) >= PROSE_LEAST
+
+
+def _print_lines(
+    columns: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    right: Sequence[str],
+) -> None:
+    sides = [name in right for name in columns]
+    print_heading(table_lines([columns], widths, sides))
+    print_plain(table_lines(cells, widths, sides))
+
+
+def _print_upright(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> None:
+    names = max(map(cell_len, columns))
+    for number, row in enumerate(cells):
+        if number:
+            print()
+        pairs = list(zip(columns, row, strict=True))
+        widths = [names, max(PROSE_LEAST, room - names - GAP)]
+        print_plain(table_lines(pairs, widths, [False, False]))
+
+
+def _print_prose_below(
+    columns: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    natural: Sequence[int],
+    right: Sequence[str],
+    count: int,
+    room: int,
+) -> None:
+    """The last ``count`` columns as text below each row; the first of them without its name."""
+    kept = len(columns) - count
+    sides = [name in right for name in columns[:kept]]
+    least = [min(width, LEAST) for width in natural[:kept]]
+    widths = fit(natural[:kept], least, room - GAP * (kept - 1))
+    print_heading(table_lines([columns[:kept]], widths, sides))
     for row in cells:
-        table.add_row(*map(Text, row))
-    console.print(table)
+        print_plain(table_lines([row[:kept]], widths, sides))
+        for name, text in list(zip(columns, row, strict=True))[kept:]:
+            said = text if name == columns[kept] or not text else f"{name}: {text}"
+            print_plain(f"{INDENT}{line}" for line in fold(said, room - len(INDENT)) if line)
 
 
 def how_many(shown: int, word: str, total: int | None = None, *, more: bool = False) -> str:
@@ -107,6 +191,7 @@ def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
         print_table(
             (kind, "description", "settings"),
             [(s.name, s.doc, ", ".join(s.settings)) for s in specs],
+            prose=("description", "settings"),
         )
 
 

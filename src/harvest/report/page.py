@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -43,7 +44,7 @@ BRIEF = 26
 """Characters up to which a column's texts are kept on one line."""
 
 
-def _kinds(table: Table, texts: list[list[str]]) -> list[str]:
+def _kinds(table: Table, texts: Sequence[Sequence[str]]) -> list[str]:
     """For each column how it is set: ``number``, ``time``, ``brief`` (never broken) or freely."""
     longest = [max(map(len, cells), default=0) for cells in zip(*texts, strict=True)]
     longest = longest or [0] * len(table.columns)

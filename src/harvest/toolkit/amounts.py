@@ -27,13 +27,15 @@ def bytes_in_words(size: float, *, binary: bool = False) -> str:
 
 
 def seconds_in_words(seconds: float) -> str:
-    """A duration in the largest unit that fits: 3.2 ms, 42 s, 3.5 min, 1.2 h, 4.0 d."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:,.1f} {unit}"
-    if seconds and seconds < 1:
-        return f"{seconds * 1000:.3g} ms"
-    return f"{seconds:.3g} s"
+    """A duration in the largest unit that fits: 3.2 ms, 42 s, 3.5 min, 1.2 h, -4.0 d."""
+    size, sign = abs(seconds), "-" if seconds < 0 else ""
+    for step, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if size >= step:
+            return f"{sign}{size / step:,.1f} {unit}"
+    for step, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if size >= 0.9995 * step or not size:
+            return f"{sign}{size / step:.3g} {unit}"
+    return f"{sign}{size * 1e9:.3g} ns"
 
 
 def share_in_words(share: float) -> str:

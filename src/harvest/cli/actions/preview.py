@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harvest.cli.outcome import say
-from harvest.cli.records import print_records
+from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import plugin_settings
 from harvest.cli.tables import print_json, print_table
 from harvest.errors import SourceError, UsageError
@@ -15,6 +15,7 @@ from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sources
 from harvest.pipeline.preview import first_rows
 from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins.columns import columns_of_record
 from harvest.plugins.detect import best
 from harvest.plugins.registry import manager, split_location
 
@@ -48,17 +49,30 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     return 1 if unknown else 0
 
 
-def print_first_rows(source: str, rows: int, settings: list[str] | None, *, json: bool) -> int:
+def print_first_rows(
+    source: str,
+    rows: int,
+    settings: list[str] | None,
+    *,
+    json: bool,
+    exact: bool,
+    wide: bool,
+) -> int:
     """Print the first rows of a source."""
     plugins = manager()
     endpoint = Endpoint(*split_location(source, plugins.sources))
     recipe = Recipe(sources=(endpoint,), settings=plugin_settings(settings))
     recipe, choices = name_sources(recipe, plugins)
     say(choices)
+    style = Style(exact=exact, wide=wide)
     for use in prepare_sources(recipe, plugins):
         found = first_rows(use.source, rows)
         for name, first in found.tables.items():
-            print_records(name, first.rows, json=json, total=first.seen, more=not found.complete)
+            if json:
+                print_rows_as_json(name, first.rows)
+                continue
+            known = columns_of_record(first.kind)
+            print_records(name, first.rows, known, style, total=first.seen, more=not found.complete)
         for note in found.remarks:
             print(note, file=sys.stderr)
     return 0

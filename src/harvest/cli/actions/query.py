@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from harvest.cli.records import print_records
+from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
 from harvest.dataset import open as open_dataset
@@ -16,7 +16,14 @@ __all__ = ["print_query"]
 
 
 def print_query(
-    dataset: Path, sql: str, output: Path | None, settings: list[str] | None, *, json: bool
+    dataset: Path,
+    sql: str,
+    output: Path | None,
+    settings: list[str] | None,
+    *,
+    json: bool,
+    exact: bool,
+    wide: bool,
 ) -> int:
     """Run SQL over a dataset."""
     if output is not None and json:
@@ -30,6 +37,9 @@ def print_query(
     if output is not None:
         export(frame.lazy(), output)
         print(f"{how_many(frame.height, 'row')} written to {output}")
+    elif json:
+        print_rows_as_json("result", frame)
     else:
-        print_records("result", frame, json=json)
+        rest = "--wide shows all, -o FILE.csv writes all"
+        print_records("result", frame, style=Style(exact=exact, wide=wide, rest=rest))
     return 0

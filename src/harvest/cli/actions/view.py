@@ -8,17 +8,20 @@ from pathlib import Path
 import attrs
 import polars as pl
 
-from harvest.cli.records import print_records
+from harvest.api.column import Column
+from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
 from harvest.dataset import open as open_dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError, suggestion
+from harvest.plugins.columns import columns_of
 from harvest.plugins.registry import manager
 from harvest.toolkit.frames import condition
 
 __all__ = ["Choice", "show_view"]
 
+REST = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
 ROWS_SHOWN = 20
 """Rows of a table on a terminal where none are asked for."""
 
@@ -68,6 +71,8 @@ def show_view(
     choice: Choice,
     *,
     json: bool,
+    exact: bool,
+    wide: bool,
 ) -> int:
     """Print a view of a dataset, or write it to a file."""
     spec = manager().view(name)
@@ -82,12 +87,17 @@ def show_view(
         print(f"{how_many(count, 'row')} of {name} written to {output}")
         return 0
     if json:
-        print_records(name, (frame if rows is None else frame.head(rows)).collect(), json=True)
+        print_rows_as_json(name, (frame if rows is None else frame.head(rows)).collect())
         return 0
     room = rows or ROWS_SHOWN
     first = frame.head(room + 1).collect()
     total = first.height if first.height <= room else _height(frame)
-    print_records(name, first.head(room), total=total)
+    style = Style(exact=exact, wide=wide, rest=REST)
+    known = columns_of(spec, manager())
+    if choice.columns is not None or not spec.columns:
+        # their order is the user's or the view's own
+        known = {column: known.get(column, Column(column)) for column in first.columns}
+    print_records(name, first.head(room), known, style, total=total)
     return 0
 
 

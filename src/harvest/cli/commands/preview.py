@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli import complete
+from harvest.cli.options import Exact, Wide
 
 __all__ = ["detect", "preview"]
 
@@ -36,14 +37,18 @@ def preview(
             autocompletion=complete.sources,
         ),
     ],
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows per record type.")] = 5,
+    rows: Annotated[
+        int, typer.Option("-n", "--rows", "--limit", min=1, help="Rows per record type.")
+    ] = 5,
     settings: Annotated[
         list[str] | None,
         typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting."),
     ] = None,
+    exact: Exact = False,
+    wide: Wide = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """Show the first rows of a source; nothing is written."""
     from harvest.cli.actions.preview import print_first_rows  # late: help needs none of it
 
-    return print_first_rows(source, rows, settings, json=json)
+    return print_first_rows(source, rows, settings, json=json, exact=exact, wide=wide)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import DatasetPath
+from harvest.cli.options import DatasetPath, Exact, Wide
 
 __all__ = ["query"]
 
@@ -27,6 +27,8 @@ def query(
             help="A setting of a view that the query names. Repeatable.",
         ),
     ] = None,
+    exact: Exact = False,
+    wide: Wide = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """Run SQL over a dataset.
@@ -36,4 +38,4 @@ def query(
     """
     from harvest.cli.actions.query import print_query  # late: help needs none of it
 
-    return print_query(dataset, sql, output, settings, json=json)
+    return print_query(dataset, sql, output, settings, json=json, exact=exact, wide=wide)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli import complete
+from harvest.cli.options import Exact, Wide
 
 __all__ = ["view"]
 
@@ -54,12 +55,21 @@ def view(
     rows: Annotated[
         int | None,
         typer.Option(
-            "-n", "--rows", min=1, help="Rows shown or written. [default: 20 of a table, else all]"
+            "-n",
+            "--rows",
+            "--limit",
+            min=1,
+            help="Rows shown or written. [default: 20 of a table, else all]",
         ),
     ] = None,
+    exact: Exact = False,
+    wide: Wide = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
-    """List the views, or show or export one of a dataset."""
+    """List the views, or show or export one of a dataset.
+
+    A table shows the columns that matter most, as many as fit, and names the others.
+    """
     if name is None:
         from harvest.cli.actions.views import list_views  # late: as below, and needs no polars
 
@@ -67,4 +77,4 @@ def view(
     from harvest.cli.actions.view import Choice, show_view  # late: help needs none of it
 
     choice = Choice(where=where, sort=sort, columns=columns, rows=rows)
-    return show_view(name, dataset, output, settings, choice, json=json)
+    return show_view(name, dataset, output, settings, choice, json=json, exact=exact, wide=wide)

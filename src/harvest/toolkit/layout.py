@@ -1,0 +1,101 @@
+"""Text in the columns of a terminal: what is too long is shortened or folded, and widths fit.
+
+Widths are those of a terminal, on which some characters take two columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from rich.cells import cell_len
+
+__all__ = ["GAP", "fit", "fold", "shorten", "table_lines"]
+
+GAP = 2
+"""Spaces between the columns of a table."""
+
+
+def shorten(text: str, width: int, kind: str | None = None) -> str:
+    """The text, with ``…`` where it is too long.
+
+    kind: ``id`` keeps both ends, ``path`` the end, any other the beginning.
+
+    >>> shorten("tcp://10.9.0.21:40101", 15, "id")
+    'tcp://1…1:40101'
+    >>> shorten("/gpfs/demo/scratch/run1.h5", 15, "path")
+    '…ratch/run1.h5'
+    """
+    if cell_len(text) <= width:
+        return text
+    ahead = (width - 1) // 2 if kind == "id" else 0 if kind == "path" else width - 1
+    behind = width - 1 - ahead
+    return f"{_head(text, ahead)}…{_head(text[::-1], behind)[::-1]}"
+
+
+def fold(text: str, width: int, indent: str = "") -> list[str]:
+    """The text in lines no wider than ``width``, broken at spaces where there are any.
+
+    indent: put before all lines but the first.
+    """
+    lines: list[str] = []
+    room = width
+    while cell_len(text) > room:
+        head = _head(text, room) or text[0]
+        space = len(head) if text[len(head)] == " " else head.rfind(" ")
+        cut = space if space > 0 and head[:space].strip() else len(head)
+        lines.append(text[:cut])
+        text = text[cut:].lstrip(" ")
+        room = max(1, width - len(indent))
+    lines.append(text)
+    return [lines[0], *(f"{indent}{line}" for line in lines[1:])]
+
+
+def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths that together fit the room; the widest columns give way first.
+
+    least: what a column keeps even where they do not fit.
+
+    >>> fit([21, 21, 9], [8, 8, 9], 41)
+    [16, 16, 9]
+    """
+    widths = list(natural)
+    cap = max(widths, default=0)
+    while sum(widths) > room and cap > 0:
+        cap -= 1
+        widths = [min(n, max(cap, m)) for n, m in zip(natural, least, strict=True)]
+    return widths
+
+
+def table_lines(
+    rows: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
+) -> Iterator[str]:
+    """The lines of a table; cells wider than their column are folded.
+
+    right: for each column whether its cells are aligned right.
+    """
+    for row in rows:
+        cells = [
+            fold(cell, width) if cell_len(cell) > width else [cell]
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for line in zip_longest(*cells, fillvalue=""):
+            padded = [
+                " " * (width - cell_len(text)) + text
+                if is_right
+                else text + " " * (width - cell_len(text))
+                for text, width, is_right in zip(line, widths, right, strict=True)
+            ]
+            yield (" " * GAP).join(padded).rstrip(" ")
+
+
+def _head(text: str, width: int) -> str:
+    """As much of the beginning as fits."""
+    if text.isascii():
+        return text[:width]
+    used = 0
+    for index, character in enumerate(text):
+        used += cell_len(character)
+        if used > width:
+            return text[:index]
+    return text
