@@ -33,6 +33,14 @@ class Column:
     scale: int = 1
 
     @property
+    def shown_unit(self) -> str | None:
+        """The unit, unless the values name theirs: ``3.2 ms``."""
+        return None if self.format in _WITH_UNIT else self.unit
+
+    @property
     def heading(self) -> str:
         """Label and unit: ``mean (s)``."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        return f"{self.label} ({self.shown_unit})" if self.shown_unit else self.label
+
+
+_WITH_UNIT = ("duration", "seconds", "bytes", "share")

@@ -271,7 +271,12 @@ def _sources(dataset: Dataset) -> Table:
             Column("records"),
             Column("rejected", doc="units of input that could not be read: harvest rejects"),
             Column("failed", doc="partitions that could not be read at all"),
-            Column("place", "read from", doc="the directory that holds all of its inputs"),
+            Column(
+                "place",
+                "read from",
+                format="path",
+                doc="the directory that holds all of its inputs",
+            ),
             Column("plugin"),
         ),
         title="Where it was harvested from",

@@ -10,9 +10,10 @@ from harvest.pipeline.plan import Plan
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.runner import RunResult
 from harvest.storage.manifest import plain
+from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
-from .tables import print_json, print_table
+from .tables import print_json, print_plain, print_table, width_of_terminal
 
 __all__ = ["print_plan", "print_result", "result_document", "say"]
 
@@ -104,9 +105,9 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
 def _print_notes(notes: list[str]) -> None:
     if not notes:
         return
-    print("\nnotes", file=sys.stdout)
+    print("\nnotes")
     for note in notes[:NOTES_SHOWN]:
-        print(f"  {printable_line(note)}")
+        print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
     if len(notes) > NOTES_SHOWN:
         print(f"  and {len(notes) - NOTES_SHOWN} more")
 

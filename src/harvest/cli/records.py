@@ -151,11 +151,10 @@ def _format(column: Column, kind: pl.DataType) -> tuple[str | None, str | None]:
         return column.format if column.format in ("id", "path") else None, None
     if column.format is None and column.scale == 1 and column.unit in _IN_WORDS:
         return _IN_WORDS[column.unit], None
-    return column.format, None if column.format in _SAY_THEIR_UNIT else column.unit
+    return column.format, column.shown_unit
 
 
 _IN_WORDS = {"s": "seconds", "B": "bytes", "bytes": "bytes"}
-_SAY_THEIR_UNIT = ("seconds", "bytes", "share", "duration")
 
 
 def _needed(widths: Sequence[int]) -> int:

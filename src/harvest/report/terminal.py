@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.align import Align
-from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -17,8 +13,8 @@ from rich.text import Text
 from harvest.findings import Verdict
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, numeric, rows_of_text
-from .model import Column, Notes, Plot, Table
+from .grid import grids
+from .model import Notes, Plot, Table
 
 if TYPE_CHECKING:
     from .report import Report
@@ -100,54 +96,15 @@ def _filled(line: str, indent: str, console: Console) -> Text:
 def _table(table: Table, console: Console) -> None:
     console.print()
     console.print(Text(printable_line(table.title), style="bold"))
-    texts = list(rows_of_text(table))
-    if not texts:
+    if not table.rows.height:
         console.print(Text("no rows", style="italic"))
         return
-    right = numeric(table)
-    widths = [max(map(cell_len, cells)) for cells in zip(*texts, strict=True)]
-    heads = _headings(table.columns, widths)
-    natural = sum(max(w, *map(cell_len, h.split("\n"))) for w, h in zip(widths, heads, strict=True))
-    grid = RichTable(
-        box=SIMPLE_HEAD,  # one space between columns, and one more where there is room
-        show_edge=False,
-        padding=(0, int(natural + 2 * len(heads) <= console.width), 0, 0),
-        pad_edge=False,
-        header_style="bold",
-    )
-    for head, width, is_number in zip(heads, widths, right, strict=True):
-        side: Any = "right" if is_number else "left"
-        grid.add_column(
-            Align(Text(head, justify=side), side, vertical="bottom"),
-            justify=side,
-            # numbers never break; where the terminal is too narrow the words give way
-            no_wrap=is_number,
-            overflow="fold",
-            min_width=width if is_number else min(width, 8),
-        )
-    starts = group_starts(table)
-    for number, row in enumerate(texts):
-        if starts[number]:
-            grid.add_section()
-        grid.add_row(*(Text(cell) for cell in row))
-    console.print(grid)
+    for number, grid in enumerate(grids(table, console.width)):
+        if number:
+            console.print()
+        console.print(grid)
     if table.note:
         console.print(Text(printable_line(table.note), style="italic"))
-
-
-def _headings(columns: Sequence[Column], widths: list[int]) -> list[str]:
-    """Units go below the labels where any label with its unit is wider than its cells."""
-    labels = [printable_line(c.label) for c in columns]
-    units = [f"({printable_line(c.unit)})" if c.unit else "" for c in columns]
-    one_line = [f"{label} {unit}".rstrip() for label, unit in zip(labels, units, strict=True)]
-    fits = all(
-        cell_len(head) <= width
-        for head, width, unit in zip(one_line, widths, units, strict=True)
-        if unit
-    )
-    if fits:
-        return one_line
-    return [f"{label}\n{unit}".rstrip() for label, unit in zip(labels, units, strict=True)]
 
 
 def _notes(notes: Notes, console: Console) -> None:

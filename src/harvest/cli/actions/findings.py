@@ -65,5 +65,6 @@ def list_rules(names: list[str] | None, *, json: bool) -> int:
             (rule.name, rule.doc, ", ".join(f"{n} {t.value:g}" for n, t in rule.thresholds.items()))
             for rule in rules
         ],
+        prose=("what it looks for", "thresholds"),
     )
     return 0

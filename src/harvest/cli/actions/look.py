@@ -50,6 +50,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
                 for k in found.known
             ],
             right=("sure", "files", "size"),
+            prose=("because",),
         )
     else:
         print_lines([f"no installed source recognises anything in {found.root}"])
@@ -67,6 +68,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
                 for g in found.unknown[:UNKNOWN_SHOWN]
             ],
             right=("files", "size"),
+            kinds={"such as": "path"},
         )
         if len(found.unknown) > UNKNOWN_SHOWN:
             print(f"and {len(found.unknown) - UNKNOWN_SHOWN} more endings")

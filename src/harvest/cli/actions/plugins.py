@@ -61,6 +61,7 @@ def _print_plugins(found: PluginManager, offers: dict[str, dict[str, list[str]]]
             )
             for p in found
         ],
+        prose=("offers",),
     )
     for broken in found.broken.values():
         print(f"\ncannot be used: {broken.name} ({broken.distribution} {broken.version})")
@@ -119,6 +120,7 @@ def _print_settings(name: str, settings: Sequence[Sequence[str]]) -> None:
     print_table(
         ("setting", "type", "default", "meaning"),
         [(f"{name}.{key}", kind, default, doc) for key, kind, default, doc in settings],
+        prose=("meaning",),
     )
 
 
@@ -126,7 +128,9 @@ def _print_record_types(types: Sequence[RecordType]) -> None:
     if types:
         print()
         print_table(
-            ("record type", "description"), [(t.name, t.doc.partition("\n")[0]) for t in types]
+            ("record type", "description"),
+            [(t.name, t.doc.partition("\n")[0]) for t in types],
+            prose=("description",),
         )
 
 

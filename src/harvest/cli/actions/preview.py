@@ -45,7 +45,7 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
     else:
         table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
-        print_table(("path", "source", "sure", "because"), table)
+        print_table(("path", "source", "sure", "because"), table, prose=("because",))
     return 1 if unknown else 0
 
 

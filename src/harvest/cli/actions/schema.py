@@ -43,6 +43,7 @@ def _print_types(kinds: Sequence[RecordType]) -> None:
         ("record type", "layer", "level", "columns", "description"),
         [(k.name, k.layer, k.level, len(k.columns), k.doc.partition("\n")[0]) for k in kinds],
         right=("columns",),
+        prose=("description",),
     )
 
 
@@ -61,4 +62,5 @@ def _print_columns(kind: RecordType) -> None:
             )
             for c in kind.columns
         ],
+        prose=("meaning",),
     )

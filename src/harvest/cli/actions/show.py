@@ -32,9 +32,9 @@ def show_dataset(dataset: Path, *, json: bool) -> int:
     )
     print()
     print_table(
-        ("record type", "rows", "inputs", "from", "first", "last"),
+        ("record type", "rows", "inputs", "from", "times"),
         [
-            (t["name"], t["rows"], t["inputs"], ", ".join(t["sources"]), t["first"], t["last"])
+            (t["name"], t["rows"], t["inputs"], ", ".join(t["sources"]), _times(t))
             for t in found["record_types"]
         ],
         right=("rows", "inputs"),
@@ -80,6 +80,14 @@ def _document(dataset: Dataset) -> dict[str, Any]:
             if not spec.requires or any(kind in dataset for kind in spec.requires)
         ],
     }
+
+
+def _times(kind: dict[str, Any]) -> str:
+    """From when to when: ``2026-03-02 06:10 to 07:15``, or the days alone if there are several."""
+    first, last = kind["first"] or "", kind["last"] or ""
+    if first[:10] != last[:10]:
+        return f"{first[:10]} to {last[:10]}"
+    return first if first == last else f"{first} to {last[11:]}"
 
 
 def _minute(moment: str) -> str:

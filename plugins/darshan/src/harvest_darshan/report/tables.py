@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 LAYERS: Final = {"posix": "POSIX", "mpiio": "MPI-IO", "stdio": "STDIO"}
-LONGEST: Final = 64
-"""Characters of a path that are shown."""
 
 TIMES: Final = ("read_s", "write_s", "meta_s")
 _AMOUNTS: Final = (
@@ -167,14 +165,13 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
     return Table(
         "files",
         shown.with_columns(
-            file=_end_of(pl.col("file")),
             used_by=pl.format("{} / {}", _or_unknown("readers"), _or_unknown("writers")),
             read_mb=pl.col("read_bytes") / 1e6,
             write_mb=pl.col("write_bytes") / 1e6,
             moving_s=pl.sum_horizontal("read_s", "write_s"),
         ),
         (
-            Column("file", doc="the end of its path; `io.files` has all of it"),
+            Column("file", format="path"),
             Column("used_by", "used by",
                    doc="processes that read it / wrote it; ? where a record of all ranks hides it"),
             Column("operations", "requests"),
@@ -188,12 +185,6 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
     )  # fmt: skip
 
 
-def _end_of(path: pl.Expr) -> pl.Expr:
-    """A path, or its last characters where it is long."""
-    shortened = pl.format("…{}", path.str.tail(LONGEST - 1))
-    return pl.when(path.str.len_chars() > LONGEST).then(shortened).otherwise(path)
-
-
 def _or_unknown(column: str) -> pl.Expr:
     return pl.col(column).cast(pl.String).fill_null("?")
 
@@ -205,7 +196,7 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
         "logs",
         logs.sort("io_s", "log", descending=[True, False]).head(top).with_columns(name=name),
         (
-            Column("name", "log"),
+            Column("name", "log", format="id"),
             Column("program"),
             Column("processes"),
             Column("wall_s", "run", "s", ",.1f"),

@@ -159,7 +159,7 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
         f"{by}s" if by != "top" else "directories",
         rows,
         (
-            Column(by, "directory" if by == "top" else by),
+            _group(by),
             amount("old_bytes", "before", request.unit),
             amount("new_bytes", "after", request.unit),
             signed("growth_bytes", "growth", request.unit),
@@ -174,12 +174,16 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
     )
 
 
+def _group(by: str) -> Column:
+    return Column("top", "directory", format="path") if by == "top" else Column(by)
+
+
 def _objects(request: _Request, table: pl.DataFrame, by: str, title: str) -> Table:
     return Table(
         f"{by}-objects",
         with_others(table, by, list(_OBJECTS), request.n),
         (
-            Column(by, "directory" if by == "top" else by),
+            _group(by),
             *(Column(name, label) for name, label in _OBJECTS.items()),
         ),
         title=title,
@@ -206,7 +210,7 @@ def _ends(request: _Request) -> list[Section]:
             Table(
                 "vanished" if state == "gone" else "appeared",
                 with_others(rows, "top", sums, request.n),
-                (Column("top", "directory"), Column(sums[0], "objects"),
+                (Column("top", "directory", format="path"), Column(sums[0], "objects"),
                  amount(sums[1], "logical", unit)),
                 title=title,
                 note=f"Directories {request.wish['top_depth']} below the root (top_depth); one "

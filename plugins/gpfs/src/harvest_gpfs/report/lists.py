@@ -31,7 +31,7 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: str | None) -> list[Se
                 name,
                 table,
                 (
-                    Column("path"),
+                    Column("path", format="path"),
                     Column(owner, owner, None, "d" if owner == "uid" else None),
                     amount("size_bytes", "logical", unit),
                     Column("modify_time", "modified", None, "%Y-%m-%d"),
@@ -97,7 +97,7 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int | str, n: int) 
         Table(
             "churn",
             rows,
-            (Column("top"), *map(Column, _CHANGES)),
+            (Column("top", format="path"), *map(Column, _CHANGES)),
             title="What happened between the latest two scans: objects",
             note="".join(between),
         ),
@@ -105,7 +105,7 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int | str, n: int) 
             "churn-volumes",
             rows,
             (
-                Column("top"),
+                Column("top", format="path"),
                 *(amount(f"{name}_bytes", name, unit) for name in _CHANGES),
             ),
             title="What happened between the latest two scans: logical bytes",
@@ -132,7 +132,7 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
         Table(
             "odd-paths",
             found.head(n).collect(engine="streaming"),
-            (Column("path"), Column("oddities"), Column("uid", "uid", None, "d")),
+            (Column("path", format="path"), Column("oddities"), Column("uid", "uid", None, "d")),
             title="The first of them",
         ),
     ]

@@ -200,7 +200,7 @@ def _places(request: _Request, depth: int | str) -> list[Section]:
         Table(
             "directories",
             shown.with_columns(share_of("size_bytes", total).alias("share")),
-            (Column("directory"), Column("files"), *request.amounts(), _OF_ALL),
+            (Column("directory", format="path"), Column("files"), *request.amounts(), _OF_ALL),
             title="Directories, each with all that lies below it",
             note="Rows overlap: a directory counts in those that it lies in."
             + (f" {left_out:,} smaller directories are left out." if left_out else ""),
@@ -240,7 +240,7 @@ def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
             "cold",
             rows,
             (
-                Column("top"),
+                Column("top", format="path"),
                 Column("cold_inodes", "cold objects"),
                 *request.amounts("cold_", "cold, "),
                 Column("share", "of theirs", None, ".1%"),
@@ -279,7 +279,7 @@ def _sizes(request: _Request) -> list[Section]:
             "small",
             small_rows,
             (
-                Column("top"),
+                Column("top", format="path"),
                 Column("small_inodes", "small objects"),
                 Column("share", "of theirs", None, ".1%"),
                 *small_amounts,

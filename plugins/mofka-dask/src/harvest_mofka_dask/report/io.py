@@ -177,7 +177,11 @@ def _by_process(io: RunIo) -> Table:
             Column("op"),
             *([Column("program")] if len(programs) > 1 else []),
             Column("pid", "process", None, "d", doc="its id, as the name of its log has it"),
-            *([Column("worker", doc="whose tasks its traced threads ran")] if known else []),
+            *(
+                [Column("worker", format="id", doc="whose tasks its traced threads ran")]
+                if known
+                else []
+            ),
             Column("counted", unit="bytes"),
             Column("traced", unit="bytes", doc="what the operations that DXT traced asked for"),
             Column(

@@ -207,7 +207,7 @@ def _workers(
         "workers",
         rows,
         (
-            Column("worker"),
+            Column("worker", format="id"),
             Column("executed", doc="executions on it, as the scheduler or itself recorded them"),
             *(unended if rows["unended"].sum() else []),
             Column("nthreads", "threads", doc="that it has, as it recorded or the logs say"),
@@ -288,8 +288,8 @@ def _no_transfers() -> Notes:
 def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:
     slowest = tasks.sort("seconds", "key", descending=[True, False], nulls_last=True).head(top)
     columns = [
-        Column("key"),
-        Column("worker"),
+        Column("key", format="id"),
+        Column("worker", format="id"),
         Column("start_s", "start", "s", ",.3f", doc="since the first event of the run"),
         Column("seconds", "duration", "s"),
         Column("size_bytes", "result", "bytes"),

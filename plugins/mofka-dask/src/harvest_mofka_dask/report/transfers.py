@@ -26,8 +26,8 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
         "transfers",
         pairs.head(top).with_columns(mb_per_s=rate),
         (
-            Column("source", "from"),
-            Column("target", "to"),
+            Column("source", "from", format="id"),
+            Column("target", "to", format="id"),
             Column("movements"),
             Column("bytes", unit="bytes"),
             Column("seconds", "time", "s", ",.3f"),

@@ -1,0 +1,139 @@
+"""The table of a report within the width of a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+from rich.align import Align
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from harvest.toolkit.layout import fit, shorten
+from harvest.toolkit.texts import printable_line
+
+from .cells import group_starts, numeric, rows_of_text
+from .model import Column, Table
+
+__all__ = ["grids"]
+
+LEAST = {"id": 16, "path": 16}
+"""Characters that a shortened text keeps at least, by the format of its column."""
+LEAST_OF_WORDS = 8
+LONGEST_WORD = 20
+"""Characters up to which a word is not broken."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Cells:
+    """A column with its heading, its texts, the width it would have and the one it needs."""
+
+    head: str
+    texts: Sequence[str]
+    format: str | None
+    is_number: bool
+
+    @property
+    def natural(self) -> int:
+        return max(map(cell_len, (*self.head.split("\n"), *self.texts)))
+
+    @property
+    def least(self) -> int:
+        """Numbers never break, nor do words, but for long ones."""
+        longest = max(map(cell_len, self.texts))
+        headed = max(map(cell_len, self.head.split()), default=1)
+        if self.is_number:
+            return max(longest, headed)
+        if self.format in LEAST:
+            return max(min(longest, LEAST[self.format]), headed)
+        words = max((cell_len(w) for text in self.texts for w in text.split()), default=1)
+        return max(min(longest, LEAST_OF_WORDS), min(words, LONGEST_WORD), headed)
+
+    @property
+    def narrowest(self) -> int:
+        """Where there is no room at all, words are broken too."""
+        return max(map(cell_len, self.texts)) if self.is_number else min(self.natural, 4)
+
+    def within(self, width: int) -> _Cells:
+        """Ids and paths are shortened; numbers stay, and words are folded by the table."""
+        if self.format not in LEAST:
+            return self
+        return attrs.evolve(self, texts=[shorten(t, width, self.format) for t in self.texts])
+
+
+def grids(table: Table, width: int) -> Iterator[RichTable]:
+    """The table, which has rows; in parts that each begin with the first column if it must be."""
+    texts = list(zip(*rows_of_text(table), strict=True))
+    heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
+    cells = [
+        _Cells(head=head, texts=text, format=column.format, is_number=is_number)
+        for head, text, column, is_number in zip(
+            heads, texts, table.columns, numeric(table), strict=True
+        )
+    ]
+    starts = group_starts(table)
+    for part in _parts(cells, width):
+        yield _grid(part, starts, width)
+
+
+def _parts(cells: Sequence[_Cells], width: int) -> list[list[_Cells]]:
+    """The columns in parts that fit the width."""
+    first = cells[0]
+    parts = [[first]]
+    for column in cells[1:]:
+        part = parts[-1]
+        if sum(c.least for c in part) + len(part) + column.least <= width:
+            part.append(column)
+        elif first.narrowest + 1 + column.narrowest > width:
+            parts.append([column])
+        elif part == [first]:
+            part.append(column)
+        else:
+            parts.append([first, column])
+    return parts
+
+
+def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTable:
+    natural = [c.natural for c in cells]
+    room = width - len(cells) + 1
+    widths = fit(natural, [c.least for c in cells], room)
+    widths = fit(widths, [min(w, c.narrowest) for w, c in zip(widths, cells, strict=True)], room)
+    shown = [c.within(width) for c, width in zip(cells, widths, strict=True)]
+    grid = RichTable(
+        box=SIMPLE_HEAD,  # one space between columns, and one more where there is room
+        show_edge=False,
+        padding=(0, int(sum(natural) + 2 * len(cells) <= width), 0, 0),
+        pad_edge=False,
+        header_style="bold",
+    )
+    for column, needed in zip(shown, widths, strict=True):
+        side: Any = "right" if column.is_number else "left"
+        grid.add_column(
+            Align(Text(column.head, justify=side), side, vertical="bottom"),
+            justify=side,
+            overflow="fold",
+            width=needed,
+        )
+    for number, row in enumerate(zip(*(column.texts for column in shown), strict=True)):
+        if starts[number]:
+            grid.add_section()
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def _headings(columns: Sequence[Column], widths: list[int]) -> list[str]:
+    """Units go below the labels where any label with its unit is wider than its cells."""
+    labels = [printable_line(c.label) for c in columns]
+    units = [f"({printable_line(c.shown_unit)})" if c.shown_unit else "" for c in columns]
+    one_line = [f"{label} {unit}".rstrip() for label, unit in zip(labels, units, strict=True)]
+    fits = all(
+        cell_len(head) <= width
+        for head, width, unit in zip(one_line, widths, units, strict=True)
+        if unit
+    )
+    if fits:
+        return one_line
+    return [f"{label}\n{unit}".rstrip() for label, unit in zip(labels, units, strict=True)]

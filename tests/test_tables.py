@@ -1,0 +1,340 @@
+"""Rows on a terminal: what fits is shown, what does not is named, and --exact loses nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from contextlib import redirect_stdout
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from unittest import mock
+
+import pexpect
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+import harvest
+from harvest import Column
+from harvest.cli.records import Style, print_records
+from harvest.cli.tables import print_table
+from harvest.report import Report, Table
+from harvest.toolkit.cells import exact, texts_of
+from harvest.toolkit.layout import fit, fold, shorten
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "dask-run"
+
+
+def printed(frame, *columns, width=80, total=None, **style) -> str:
+    known = {column.name: column for column in columns}
+    with (
+        mock.patch.dict(os.environ, {"COLUMNS": str(width)}),
+        redirect_stdout(io.StringIO()) as out,
+    ):
+        print_records("rows", frame, known, Style(**style), total=total)
+    return out.getvalue()
+
+
+# how a value is written
+
+
+@pytest.mark.parametrize(
+    ("values", "form", "texts"),
+    [
+        ([1204, None, 7], None, ["1,204", "–", "7"]),
+        ([48060], "id", ["48060"]),
+        ([7.066, 0.0123, 4.0], None, ["7.066", "0.012", "4.000"]),
+        ([7.5, 12.25], None, ["7.50", "12.25"]),
+        ([3.0, 12.0], None, ["3", "12"]),
+        ([12137.213333, 0.0004], None, ["12,137.21", "<0.01"]),
+        ([Decimal("123456789012345678901234567890")], None, ["1.235e+29"]),
+        ([float("nan"), 1.5], None, ["nan", "1.5"]),
+        ([5_242_880, 987], "bytes", ["5.24 MB", "987 bytes"]),
+        ([0.0032, 210.0, -42.0], "seconds", ["3.2 ms", "3.5 min", "-42 s"]),
+        ([timedelta(seconds=42)], None, ["42 s"]),
+        ([0.37, 1], "share", ["37 %", "100 %"]),
+        ([93_784.0], "duration", ["1-02:03:04"]),
+        ([True, False], None, ["yes", "no"]),
+        ([["a", 1]], None, ['["a",1]']),
+        (["a\x1b[31m"], None, ["a\\x1b[31m"]),
+    ],
+)
+def test_a_value_is_written_for_people(values, form, texts):
+    assert texts_of(values, form) == texts
+
+
+def test_times_have_the_digits_that_part_them():
+    day, moment = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 2, 7, 8, 9, 250_000, UTC)
+    assert texts_of([day]) == ["2026-03-02"]
+    assert texts_of([moment]) == ["2026-03-02 07:08:09.250"]
+    assert texts_of([day, moment]) == ["2026-03-02 00:00:00", "2026-03-02 07:08:09"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (4_001_664, "4001664"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (datetime(2026, 3, 2, 7, 8, 9, 250_000, UTC), "2026-03-02T07:08:09.250000Z"),
+        (timedelta(milliseconds=1500), "1.5"),
+        (None, "–"),
+        (True, "true"),
+    ],
+)
+def test_an_exact_value_has_all_its_digits(value, text):
+    assert exact(value) == text
+
+
+@given(st.lists(st.floats(-1e14, 1e14), min_size=1))
+def test_a_number_is_rounded_by_less_than_a_thousandth_of_the_largest(values):
+    largest = max(map(abs, values))
+    for value, text in zip(values, texts_of(values), strict=True):
+        said = float(text.strip("<>").replace(",", ""))
+        assert said == pytest.approx(value, abs=max(largest * 1e-3, 1e-300))
+        assert bool(said) == bool(value)
+
+
+# what is too long
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "short"),
+    [
+        ("tcp://10.9.0.21:40101", "id", "tcp://1…21:40101"),
+        ("/gpfs/demo/scratch/run90164.txt", "path", "…ch/run90164.txt"),
+        ("a sentence of many words", None, "a sentence of m…"),
+        ("short", "id", "short"),
+    ],
+)
+def test_an_id_keeps_both_ends_and_a_path_its_end(text, kind, short):
+    assert shorten(text, 16, kind) == short
+
+
+@given(st.text(), st.integers(1, 50), st.sampled_from(["id", "path", None]))
+def test_a_shortened_text_fits(text, width, kind):
+    assert cell_len(shorten(text, width, kind)) <= width
+
+
+@given(st.text("ab 中", max_size=300), st.integers(8, 50))
+def test_a_folded_text_fits_and_is_whole(text, width):
+    lines = fold(text, width, "  ")
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+@given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 20)), min_size=1, max_size=9),
+       st.integers(0, 200))  # fmt: skip
+def test_widths_fit_unless_all_are_at_their_least(columns, room):
+    natural = [n for n, _ in columns]
+    least = [min(n, m) for n, m in columns]
+    widths = fit(natural, least, room)
+    assert all(m <= w <= n for n, m, w in zip(natural, least, widths, strict=True))
+    assert sum(widths) <= room or widths == least
+
+
+# rows of records
+
+FILES = pl.DataFrame(
+    {
+        "scan": ["2026"] * 5,
+        "inode": [100_000 + n for n in range(5)],
+        "note": [f"a remark of many words about file number {n}" for n in range(5)],
+        "size": [10**9 + n for n in range(5)],
+        "path": [f"/gpfs/demo/projects/climate/member{n}/forcing.nc" for n in range(5)],
+    }
+)
+
+
+def test_columns_are_shown_by_their_importance_and_the_others_are_named():
+    path, size = Column("path", format="path"), Column("size", unit="bytes")
+    assert printed(FILES, path, size, width=60, total=124).splitlines() == [
+        "rows: 5 of 124 rows",
+        "scan: 2026",
+        "path                                           size    inode",
+        "…/demo/projects/climate/member0/forcing.nc  1.00 GB  100,000",
+        "…/demo/projects/climate/member1/forcing.nc  1.00 GB  100,001",
+        "…/demo/projects/climate/member2/forcing.nc  1.00 GB  100,002",
+        "…/demo/projects/climate/member3/forcing.nc  1.00 GB  100,003",
+        "…/demo/projects/climate/member4/forcing.nc  1.00 GB  100,004",
+        "not shown here: note",
+        "(--wide shows all)",
+        "",
+    ]
+
+
+def test_exact_values_are_whole_and_have_no_separators():
+    path, size = Column("path", format="path"), Column("size", unit="bytes")
+    lines = printed(FILES, path, size, width=80, exact=True).splitlines()
+    assert lines[3] == "/gpfs/demo/projects/climate/member0/forcing.nc  1000000000  100000"
+
+
+def test_wide_shows_all_columns_in_full():
+    lines = printed(FILES, Column("path"), width=40, wide=True).splitlines()
+    assert lines[1].split() == ["path", "scan", "inode", "note", "size"]
+    assert lines[2].split("  ")[0] == "/gpfs/demo/projects/climate/member0/forcing.nc"
+    assert "a remark of many words about file number 0" in lines[2]
+
+
+def test_a_unit_stands_in_the_heading_where_the_values_do_not_name_it():
+    frame = pl.DataFrame({"rate": [2.5e6], "heat": [0.5], "wait": [90.0]})
+    lines = printed(frame, Column("rate", unit="MB/s", scale=10**6), Column("heat", unit="%"),
+                    Column("wait", unit="s", format="seconds"))  # fmt: skip
+    assert lines.splitlines()[1:3] == [
+        "rate (MB/s)  heat (%)     wait",
+        "        2.5       0.5  1.5 min",
+    ]
+
+
+def test_values_that_are_only_shown_alike_are_not_called_one_value():
+    frame = pl.DataFrame({"size": [10**9, 10**9 + 1, 10**9 + 2, 10**9 + 3], "text": ["x" * 90] * 4})
+    assert "size: " not in printed(frame, Column("size", unit="bytes"))
+
+
+def test_a_format_that_does_not_suit_a_text_is_not_applied():
+    assert "unknown" in printed(pl.DataFrame({"s": ["unknown"]}), Column("s", format="seconds"))
+
+
+VALUES = {
+    pl.Int64: st.integers(-(2**63), 2**63 - 1),
+    pl.Float64: st.floats(allow_nan=True),
+    pl.String: st.text(max_size=70),
+    pl.Boolean: st.booleans(),
+    pl.Datetime("us", "UTC"): st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)),
+    pl.List(pl.String): st.lists(st.text(max_size=9), max_size=9),
+}
+
+
+@st.composite
+def frames(draw, kinds=tuple(VALUES)):
+    height = draw(st.integers(0, 6))
+    series = []
+    for number in range(draw(st.integers(1, 9))):
+        kind = draw(st.sampled_from(kinds))
+        name = f"c{number}_" + draw(st.text("xyz_", max_size=25))
+        values = draw(st.lists(st.none() | VALUES[kind], min_size=height, max_size=height))
+        series.append(pl.Series(name, values, kind))
+    return pl.DataFrame(series)
+
+
+@st.composite
+def declared(draw, frame):
+    """Columns of any format that suits them, some of the frame's, in any order."""
+    names = draw(st.lists(st.sampled_from(frame.columns), unique=True))
+    numbers = st.sampled_from([None, ",.2f", "seconds", "bytes", "share", "duration", "id"])
+    texts = st.sampled_from([None, "id", "path"])
+    return [
+        Column(name, format=draw(numbers if frame[name].dtype.is_numeric() else texts),
+               unit=draw(st.sampled_from([None, "s", "B", "J"])))
+        for name in names
+    ]  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.data(), frames(), st.integers(40, 200), st.booleans())
+def test_no_line_is_too_long_and_no_column_unnamed(data, frame, width, exactly):
+    columns = data.draw(declared(frame))
+    text = printed(frame, *columns, width=width, exact=exactly)
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    if frame.height:
+        assert [name for name in frame.columns if name not in text] == []
+
+
+@settings(deadline=None)
+@given(frames(kinds=(pl.Int64, pl.Float64)))
+def test_exact_numbers_read_back(frame):
+    lines = printed(frame, exact=True, wide=True).splitlines()[1:-1]
+    assert lines[0].split() == frame.columns
+    read = [[None if cell == "–" else float(cell) for cell in line.split()] for line in lines[1:]]
+    wanted = [[v if v is None else float(v) for v in row] for row in frame.iter_rows()]
+    assert repr(read) == repr(wanted)
+
+
+# other tables
+
+
+def test_a_description_has_room_or_stands_below_its_row(capsys, monkeypatch):
+    rows = [("dask.workers_processes", "One row per worker: its host and process id.", "run, key")]
+    monkeypatch.setenv("COLUMNS", "60")
+    print_table(("view", "description", "settings"), rows, prose=("description", "settings"))
+    assert capsys.readouterr().out.splitlines() == [
+        "view",
+        "dask.workers_processes",
+        "    One row per worker: its host and process id.",
+        "    settings: run, key",
+    ]
+    monkeypatch.setenv("COLUMNS", "100")
+    print_table(("view", "description", "settings"), rows, prose=("description", "settings"))
+    assert capsys.readouterr().out.splitlines() == [
+        "view                    description                                   settings",
+        "dask.workers_processes  One row per worker: its host and process id.  run, key",
+    ]
+
+
+# tables of a report
+
+ADDRESSES = [f"tcp://10.9.0.{n}:4010{n}" for n in range(1, 4)]
+
+
+def test_an_address_in_a_report_does_not_break():
+    rows = pl.DataFrame(
+        {"source": ADDRESSES, "target": ADDRESSES[::-1], "bytes": [10**9] * 3, "by": ["x y z"] * 3}
+    )
+    columns = [Column("source", format="id"), Column("target", format="id"), Column("bytes"),
+               Column("by", "reported by")]  # fmt: skip
+    lines = Report("r", sections=[Table("t", rows, columns)]).text(60).splitlines()
+    assert lines[5:] == [
+        "tcp://1….1:40101 tcp://1….3:40103 1,000,000,000 x y z",
+        "tcp://1….2:40102 tcp://1….2:40102 1,000,000,000 x y z",
+        "tcp://1….3:40103 tcp://1….1:40101 1,000,000,000 x y z",
+    ]
+
+
+def test_a_report_writes_addresses_in_full_to_a_file():
+    table = Table("t", pl.DataFrame({"worker": ADDRESSES}), [Column("worker", format="id")])
+    page = Report("r", sections=[table])
+    assert all(address in page.latex().replace("{}", "") for address in ADDRESSES)
+    assert page.to_dict()["sections"][0]["rows"][0]["worker"] == ADDRESSES[0]
+
+
+@settings(deadline=None)
+@given(frames(kinds=(pl.Int64, pl.String)), st.integers(40, 120))
+def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
+    text = Report("r", sections=[Table("t", frame)]).text(width)
+    for name in frame.columns:
+        if frame[name].dtype == pl.Int64:
+            for value in frame[name].drop_nulls():
+                assert f"{value:,}" in text
+    assert all(cell_len(line) <= width for line in text.splitlines())
+
+
+# a terminal
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    out = tmp_path_factory.mktemp("tables") / "out"
+    harvest.run(sources=[f"mofka-dask:{EXAMPLE}"], sinks=[f"parquet:{out}"])
+    return out
+
+
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}])
+def test_a_view_fits_a_terminal_of_80_columns(dataset, variables):
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+    child = pexpect.spawn(
+        sys.executable, ["-m", "harvest", "view", "dask.tasks", str(dataset)],
+        dimensions=(24, 80), encoding="utf-8", timeout=60,
+        env=environment | {"TERM": "xterm-256color"} | variables,
+    )  # fmt: skip
+    child.expect(pexpect.EOF)
+    child.wait()
+    assert child.exitstatus == 0
+    assert "20 of 58 rows" in child.before
+    assert not re.search(r"\x1b\[[34]\d", child.before)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", child.before).splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert any(line.startswith("key ") for line in lines)
