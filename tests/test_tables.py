@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import subprocess
 import sys
 from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -301,6 +302,20 @@ def test_a_report_writes_addresses_in_full_to_a_file():
     assert page.to_dict()["sections"][0]["rows"][0]["worker"] == ADDRESSES[0]
 
 
+def test_a_table_of_a_report_that_does_not_fit_goes_on_in_parts():
+    frame = pl.DataFrame({"name": ["a"], "first": [10**12], "second": [10**12]})
+    lines = Report("r", sections=[Table("t", frame)]).text(30).splitlines()
+    assert lines[3:] == [
+        "name              first",
+        "───────────────────────",
+        "a     1,000,000,000,000",
+        "",
+        "name             second",
+        "───────────────────────",
+        "a     1,000,000,000,000",
+    ]
+
+
 @settings(deadline=None)
 @given(frames(kinds=(pl.Int64, pl.String)), st.integers(40, 120))
 def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
@@ -320,6 +335,18 @@ def dataset(tmp_path_factory):
     out = tmp_path_factory.mktemp("tables") / "out"
     harvest.run(sources=[f"mofka-dask:{EXAMPLE}"], sinks=[f"parquet:{out}"])
     return out
+
+
+def test_notes_of_a_run_are_wrapped_and_indented(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "run", "-s", f"mofka-dask:{EXAMPLE}",
+         "-k", f"parquet:{tmp_path / 'out'}"],
+        capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "50"},
+    )  # fmt: skip
+    notes = done.stdout.split("\nnotes\n")[1].split("\n\n")[0].splitlines()
+    assert len(notes) > 1
+    assert all(len(line) <= 50 for line in notes)
+    assert [line[:4].isspace() for line in notes] == [False, *[True] * (len(notes) - 1)]
 
 
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}])
