@@ -21,6 +21,7 @@ from harvest.api.engine import Work
 from harvest.engines.dask import engine as engine_module
 from harvest.engines.dask.cluster import _binary, connect
 from harvest.engines.dask.engine import ClusterTasks, DaskEngine
+from harvest.engines.dask.local_worker import local_workers
 from harvest.engines.requirements import Absolute, Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
 from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
@@ -321,6 +322,16 @@ def writers_of(pid: int, path: Path) -> list[int]:
             if any(name.startswith(str(path)) for name in opened):
                 found.append(child)
     return found
+
+
+def test_a_worker_of_our_own_that_cannot_start_is_reported(capfd):
+    with (
+        pytest.raises(HarvestError, match="could not start: it ended with exit code 1"),
+        local_workers(1, "unknown://127.0.0.1:1", None, {}),
+    ):
+        pytest.fail("it did start")
+
+    assert "unknown" in capfd.readouterr().err
 
 
 @pytest.mark.slow

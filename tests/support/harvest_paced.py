@@ -1,12 +1,14 @@
 """A plugin for the tests: lines of text, read as slowly as a test wants.
 
 A line ``hold PATH`` makes the reading wait until PATH exists, after the rows before it are
-written; a line ``bad`` is rejected, ``boom`` is a defect of the source.  ``installed`` makes the
-plugin one that other processes find by its entry point.
+written; ``process`` becomes the id of the process that reads it; ``bad`` is rejected, ``boom`` is a
+defect of the source.  ``installed`` makes the plugin one that other processes find by its entry
+point.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -57,6 +59,7 @@ class PacedSource(harvest.Source):
             elif line == "boom":
                 raise RuntimeError("the parser met its end")
             else:
+                line = str(os.getpid()) if line == "process" else line
                 row = {"text": [self.config.prefix + line], "position": [number]}
                 yield PacedLine, pl.DataFrame(row)
 

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from harvest.errors import HarvestError, UsageError
 
-__all__ = ["WorkerLost", "WorkerProcess"]
+__all__ = ["WorkerLost", "WorkerProcess", "ending", "interpreter"]
 
 _PROGRAM: Final = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
-    "from harvest.engines.worker import main; main(int(sys.argv[1]))"
+    "import sys; from importlib import import_module; module, *sys.path[:], number = sys.argv[1:]; "
+    "import_module(module).main(int(number))"
 )
 """Imports from where this process imports, also what it has added to ``sys.path``."""
 
@@ -64,8 +64,7 @@ class WorkerProcess:
         self._text = b""
         try:
             self._process = subprocess.Popen(
-                [sys.executable, *_interpreter_options(), "-P", "-c", _PROGRAM,
-                 str(theirs.fileno()), *(path for path in sys.path if isinstance(path, str))],
+                [*interpreter("harvest.engines.worker"), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
@@ -76,7 +75,7 @@ class WorkerProcess:
                     "OMP_NUM_THREADS": str(threads),
                     **os.environ,
                 },
-            )  # fmt: skip
+            )
         finally:
             theirs.close()
             os.close(printed)
@@ -153,11 +152,11 @@ class WorkerProcess:
             lines = self._text.decode("utf-8", "backslashreplace").strip().splitlines()
             said = "\n".join(["; it printed:", *lines[-_LAST_LINES:]]) if lines else ""
             return HarvestError(
-                f"a worker process could not start: it {_ending(code)}{said}",
+                f"a worker process could not start: it {ending(code)}{said}",
                 remedy="mend what keeps the interpreter from starting, or give --workers 1",
             )
         return WorkerLost(
-            f"a worker process {_ending(code)}",
+            f"a worker process {ending(code)}",
             remedy="run again: finished partitions are kept; fewer --workers need less memory",
         )
 
@@ -179,8 +178,8 @@ class WorkerProcess:
             print(shown.decode("utf-8", "backslashreplace"), end="", file=sys.stderr, flush=True)
 
 
-def _ending(code: int | None) -> str:
-    """How a process ended, in words."""
+def ending(code: int | None) -> str:
+    """How a process ended, in words: it ..."""
     if code is None:
         return "closed its connection and did not end"
     if code >= 0:
@@ -191,6 +190,16 @@ def _ending(code: int | None) -> str:
         return f"was ended by the signal {signal.Signals(-code).name}"
     except ValueError:
         return f"was ended by signal {-code}"
+
+
+def interpreter(module: str) -> list[str]:
+    """The command for a new interpreter that calls ``main`` of a module.
+
+    It imports from where this process does, and never the program that this process executes.
+    The number that is to be given to ``main`` is to be appended.
+    """
+    paths = [path for path in sys.path if isinstance(path, str)]
+    return [sys.executable, *_interpreter_options(), "-P", "-c", _PROGRAM, module, *paths]
 
 
 def _interpreter_options() -> list[str]:

@@ -20,10 +20,11 @@ from typing import Any, Final
 
 import attrs
 
-from harvest import interrupt
 from harvest.batch import Options
 from harvest.engines.pool import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
+
+from .local_worker import local_workers
 
 __all__ = ["DaskConfig", "connect", "library"]
 
@@ -240,19 +241,32 @@ def _local(
     count = workers or min(available_cores(), 1 + size_bytes // (16 << 20))
     threads = str(max(1, available_cores() // count))
     limits = {"POLARS_MAX_THREADS": threads, "OMP_NUM_THREADS": threads}
-    # its workers are in this process group: what reads there would answer a Ctrl-C on its own
-    with interrupt.kept_here():
-        cluster = library("distributed").LocalCluster(
-            n_workers=count,
-            threads_per_worker=config.threads,
-            memory_limit=_binary(config.memory) if config.memory else "auto",
+    memory = (
+        _binary(config.memory)
+        if config.memory
+        else library("distributed").system.MEMORY_LIMIT // count
+    )
+    with (
+        library("distributed").LocalCluster(
+            n_workers=0,
             security=security,
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
+        ) as cluster,
+        local_workers(
+            count,
+            cluster.scheduler_address,
+            security,
+            library("dask").config.config,
+            host="127.0.0.1",
+            nthreads=config.threads,
+            memory_limit=memory,
+            dashboard=False,
+            silence_logs=logging.CRITICAL,
             env=limits,
-        )
-    with cluster:
+        ),
+    ):
         yield cluster
 
 

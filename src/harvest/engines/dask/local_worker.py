@@ -1,0 +1,126 @@
+"""Workers of a Dask cluster on this machine, each a plain interpreter.
+
+Dask itself starts workers by multiprocessing, which executes the program that uses harvest again
+in each of them.  Here a new interpreter (``main``) runs Dask's nanny, which keeps one worker
+alive.  Over its connection to the process that started it, it is sent what it is to be, answers
+once it works, and ends when the connection closes, however that happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import multiprocessing
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+from harvest import interrupt
+from harvest.engines.worker_process import ending, interpreter
+from harvest.errors import HarvestError
+
+__all__ = ["local_workers", "main"]
+
+_END_S: Final = 10.0
+"""How long a worker may take to end."""
+
+_READY: Final = "ready"
+
+
+@contextlib.contextmanager
+def local_workers(
+    count: int, scheduler: str, security: Any, config: Mapping[str, Any], **options: Any
+) -> Iterator[None]:
+    """So many workers of a scheduler, which work by then; they end with the ``with``.
+
+    security: Dask's, None for connections that are not encrypted; config: Dask's.
+    options: of Dask's nanny.
+    Raises HarvestError when one cannot start.
+    """
+    message = (scheduler, _of_worker(security), dict(config), options)
+    workers: list[_Worker] = []
+    try:
+        # one by one, so that those that run are known when the next cannot be started
+        workers.extend(_Worker() for _ in range(count))
+        for worker in workers:
+            worker.send(message)
+        for worker in workers:
+            worker.wait_until_ready()
+        yield
+    finally:
+        for worker in workers:
+            worker.connection.close()
+        for worker in workers:
+            worker.end()
+
+
+def _of_worker(security: Any) -> dict[str, Any] | None:
+    """What a worker needs of certificates, by the names that Dask's Security has for it."""
+    if security is None:
+        return None
+    names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
+    return {name: getattr(security, name) for name in names}
+
+
+class _Worker:
+    """A worker, as the process that starts it sees it."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = multiprocessing.Pipe()
+        # it is in this process group, and no Ctrl-C is for it
+        with theirs, interrupt.kept_here():
+            self.process = subprocess.Popen(
+                [*interpreter("harvest.engines.dask.local_worker"), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def send(self, message: Any) -> None:
+        # one that is lost is noticed when its answer is waited for
+        with contextlib.suppress(ConnectionError):
+            self.connection.send(message)
+
+    def wait_until_ready(self) -> None:
+        try:
+            self.connection.recv()
+        except (EOFError, ConnectionError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_END_S)
+            raise HarvestError(
+                f"a worker of the Dask cluster could not start: it {ending(self.process.poll())}",
+                remedy="mend what it printed",
+            ) from None
+
+    def end(self) -> None:
+        try:
+            self.process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # what it has started ends with it
+            self.process.wait()
+
+
+def main(descriptor: int) -> None:
+    """Work until the connection closes.
+
+    descriptor: of the connection.
+    """
+    # multiprocessing, which the nanny uses, would let them through again
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = Connection(descriptor)
+    scheduler, security, config, options = connection.recv()
+    dask, distributed = map(importlib.import_module, ("dask", "distributed"))
+    dask.config.set(config)
+    if security is not None:
+        options["security"] = distributed.Security(require_encryption=True, **security)
+
+    async def work() -> None:
+        closed = asyncio.Event()
+        async with distributed.Nanny(scheduler, **options):
+            connection.send(_READY)
+            asyncio.get_running_loop().add_reader(connection.fileno(), closed.set)
+            await closed.wait()
+
+    asyncio.run(work())
