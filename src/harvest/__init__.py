@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     )
     from .model.arrow import conform
     from .pipeline.collect import Collected, collect, collect_partition
+    from .pipeline.result import RunResult
     from .pipeline.run import run
-    from .pipeline.runner import RunResult
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
@@ -94,7 +94,7 @@ _HOMES = {
     ),
     ".api.view": ("DatasetReader", "View"),
     ".pipeline.run": ("run",),
-    ".pipeline.runner": ("RunResult",),
+    ".pipeline.result": ("RunResult",),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -8,7 +8,7 @@ from typing import Any
 
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.runner import RunResult
+from harvest.pipeline.result import RunResult
 from harvest.storage.manifest import plain
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
@@ -55,7 +55,7 @@ def result_document(result: RunResult) -> dict[str, Any]:
         "exit_code": int(result.exit_code),
         "sources": plain(list(result.account.sources.values())),
         "dropped": len(result.dropped),
-        "record_types": _rows_by_type(result),
+        "record_types": result.rows,
         "notes": result.notes,
         "choices": list(result.choices),
     }
@@ -77,14 +77,12 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
         right=columns[1:],
         upright=True,
     )
-    by_type = _rows_by_type(result)
-    if by_type:
+    if result.rows:
         print()
-        print_table(("record type", "rows"), by_type.items(), right=("rows",))
-    reasons = [(r, n) for a in account.sources.values() for r, n in sorted(a.reasons.items())]
-    if reasons:
+        print_table(("record type", "rows"), result.rows.items(), right=("rows",))
+    if result.left_out:
         print()
-        print_table(("left out of the rows", "units"), reasons, right=("units",))
+        print_table(("left out of the rows", "units"), result.left_out, right=("units",))
     _print_notes(result.notes)
     if result.dropped:
         rows = sum(part.written for part in result.dropped)
@@ -110,11 +108,3 @@ def _print_notes(notes: list[str]) -> None:
         print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
     if len(notes) > NOTES_SHOWN:
         print(f"  and {len(notes) - NOTES_SHOWN} more")
-
-
-def _rows_by_type(result: RunResult) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for part in result.parts:
-        for name, count in part.rows.items():
-            rows[name] = rows.get(name, 0) + count
-    return dict(sorted(rows.items()))

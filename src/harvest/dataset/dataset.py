@@ -21,9 +21,12 @@ from harvest.report.build import build_report
 from harvest.storage.files import link_on_the_way
 from harvest.storage.manifest import Manifest
 from harvest.storage.rejects import read_rejects
+from harvest.toolkit.amounts import count_in_words
 
+from .description import Description, describe
 from .history import read_runs, settings_used
 from .sql import query as run_query
+from .summary import to_html
 from .verify import verify
 
 if TYPE_CHECKING:
@@ -78,7 +81,13 @@ class Dataset:
         self.plugins = plugins
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.sink.location!r}: {len(self.record_types)} record types>"
+        kinds = self.record_types
+        rows = count_in_words(sum(kinds.values()), "row")
+        held = count_in_words(len(kinds), "record type")
+        return f"<Dataset {str(self.sink.location)!r}: {rows} of {held}>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
 
     @property
     def record_types(self) -> dict[str, int]:
@@ -160,6 +169,15 @@ class Dataset:
             for name, view in self.plugins.views.items()
             if not view.requires or any(required in self for required in view.requires)
         ]
+
+    def describe(self, name: str, /, **settings: Any) -> Description:
+        """What the columns of a record type or a view mean; settings of the view by name.
+
+        >>> ds.describe("dask.tasks")  # doctest: +SKIP
+
+        Raises UsageError where nothing has this name, or for a setting that the view does not have.
+        """
+        return describe(self, name, settings)
 
     def report(self, name: str, /, **settings: Any) -> Report:
         """A report over this dataset; settings by name, as the report declares them.

@@ -10,7 +10,7 @@ import attrs
 
 from harvest.errors import DatasetError
 from harvest.pipeline.reread import Again, read_again
-from harvest.pipeline.runner import RunResult
+from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.lock import locked
 from harvest.storage.manifest import HISTORY, NAME, Manifest

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from harvest.api.rule import SEVERITIES, Finding, Rule
+from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class Evidence:
         words += [f"--set={key}={value}" for key, value in self.settings.items()]
         return f"{shlex.join(words)} --where {_quoted(self.where)}"
 
+    def call(self) -> str:
+        """The rows in Python, of a dataset of this name."""
+        words = [repr(self.view), *(f"{key}={value!r}" for key, value in self.settings.items())]
+        return f"dataset.view({', '.join(words)}).filter(pl.sql_expr({self.where!r}))"
+
 
 @attrs.frozen(eq=False)
 class Found:
@@ -61,7 +67,7 @@ class Found:
         }
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Verdict:
     """What a set of rules concluded.
 
@@ -92,6 +98,33 @@ class Verdict:
             be = "is" if len(self.elsewhere) == 1 else "are"
             said += f"; {rules} {be} about what the dataset does not hold"
         return said + "."
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        pieces = [html.paragraph(self.summary(), strong=True)]
+        for found in self.found:
+            evidence = found.evidence
+            first = evidence.first
+            shown = f"{count_in_words(evidence.rows, 'row')} of {evidence.call()}"
+            if first.height < evidence.rows:
+                shown += f", the first {first.height}"
+            pieces += [
+                html.paragraph(f"{found.finding.severity.upper()}: {found.finding.text}"),
+                html.details(
+                    "What to try, and the evidence",
+                    html.paragraph(found.rule.advice)
+                    + html.paragraph(f"{shown}:")
+                    + html.table(
+                        first.columns,
+                        first.rows(),
+                        right=[c for c, kind in first.schema.items() if kind.is_numeric()],
+                    )
+                    + html.paragraph(f"Rule {found.rule.name}: {found.rule.reference}"),
+                ),
+            ]
+        return html.joined(*pieces, html.bullets(f"Could not judge {gap}" for gap in self.gaps()))
 
     def gaps(self) -> list[str]:
         """Why rules could not judge, each reason once, with the rules it stopped."""

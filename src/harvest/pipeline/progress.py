@@ -1,8 +1,9 @@
-"""Progress of a run: a live line on a terminal, plain lines in a batch job's log."""
+"""Progress of a run: a live line on a terminal or in a notebook, plain lines in a job's log."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 import threading
 import time
@@ -19,21 +20,45 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-from harvest.pipeline.plan import Plan
-from harvest.pipeline.prepare import Observer
-from harvest.pipeline.task import Progress, TaskResult
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
+
+from .plan import Plan
+from .prepare import Observer
+from .task import Progress, TaskResult
 
 __all__ = ["display"]
 
 PLAIN_EVERY_S = 30.0
+NOTEBOOK_EVERY_S = 0.25
 
 
 @contextlib.contextmanager
-def display() -> Iterator[Observer]:
-    """An observer that shows a run's progress on standard error."""
-    if not sys.stderr.isatty():
-        yield PlainLines()
-        return
+def display(show: bool | None = True) -> Iterator[Observer]:
+    """An observer that shows a run's progress: in a notebook, or on standard error.
+
+    show: None for no output where nobody watches it, as in the log of a batch job.
+    """
+    if show is False:
+        yield Observer()
+    elif in_notebook():
+        with contextlib.closing(_Cell()) as cell:
+            yield cell
+    elif sys.stderr.isatty():
+        with _live_line() as line:
+            yield line
+    else:
+        yield Observer() if show is None else PlainLines()
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextlib.contextmanager
+def _live_line() -> Iterator[Observer]:
     columns: list[Any] = [
         TextColumn("{task.fields[parts]} parts"),
         BarColumn(bar_width=None),
@@ -100,3 +125,61 @@ class PlainLines(Observer):
 
     def finished(self, result: TaskResult) -> None:
         self.done += 1
+
+
+class _Cell(Observer):
+    """A bar below a notebook's cell; at the end, one line of what was read.
+
+    It is drawn in the thread of the run alone: from others a kernel cannot say which cell it is.
+    """
+
+    def __init__(self) -> None:
+        self.rows = self.size = self.expected = self.done = self.total = 0
+        self.started = self.last = time.monotonic()
+        self.lock = threading.Lock()
+        self.thread = threading.get_ident()
+        self.output: Any = None
+
+    def planned(self, plan: Plan, size_bytes: int) -> None:
+        self.total, self.expected = len(plan.to_read), size_bytes
+        if self.total:
+            self._show(self._bar())
+
+    def progressed(self, progress: Progress) -> None:
+        with self.lock:
+            self.rows += progress.rows
+            self.size += progress.size_bytes
+        self._redraw()
+
+    def finished(self, result: TaskResult) -> None:
+        self.done += 1
+        self._redraw()
+
+    def close(self) -> None:
+        """Leave one line where the bar was."""
+        if self.output is not None:
+            took = seconds_in_words(time.monotonic() - self.started)
+            self._show(f"<small>read {self._amounts()} in {took}</small>")
+
+    def _redraw(self) -> None:
+        now = time.monotonic()
+        if threading.get_ident() == self.thread and now - self.last >= NOTEBOOK_EVERY_S:
+            self.last = now
+            self._show(self._bar())
+
+    def _bar(self) -> str:
+        most = max(self.expected, 1)
+        bar = f'<progress value="{min(self.size, most)}" max="{most}"></progress>'
+        return f"{bar} <small>{self._amounts()}</small>"
+
+    def _amounts(self) -> str:
+        size, of = bytes_in_words(self.size), bytes_in_words(self.expected)
+        rows = count_in_words(self.rows, "row")
+        return f"{self.done:,} of {count_in_words(self.total, 'part')}, {size} of {of}, {rows}"
+
+    def _show(self, html: str) -> None:
+        shown = importlib.import_module("IPython.display")
+        if self.output is None:
+            self.output = shown.display(shown.HTML(html), display_id=True)
+        else:
+            self.output.update(shown.HTML(html))

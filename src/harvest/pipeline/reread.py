@@ -24,7 +24,8 @@ from .plan import SourceUse
 from .prepare import PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Endpoint, Recipe
 from .record import recipe_of
-from .runner import RunResult, carry_out
+from .result import RunResult
+from .runner import carry_out
 
 __all__ = ["Again", "read_again", "read_record"]
 

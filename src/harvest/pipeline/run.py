@@ -9,8 +9,10 @@ from typing import Any
 from harvest.plugins.registry import PluginManager, manager, split_location
 
 from .prepare import Observer
+from .progress import display
 from .recipe import Endpoint, Recipe, load_recipe
-from .runner import RunResult, execute
+from .result import RunResult
+from .runner import execute
 
 __all__ = ["run"]
 
@@ -32,6 +34,7 @@ def run(
     force: bool = False,
     dry_run: bool = False,
     wait_s: float = 0,
+    progress: bool | None = None,
     observer: Observer | None = None,
     plugins: PluginManager | None = None,
 ) -> RunResult:
@@ -42,6 +45,9 @@ def run(
     recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
     settings: plugin name -> key -> value.
     schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
+    progress: show how far it is: a bar on a terminal or in a notebook, else a line of standard
+        error now and then; None where a person watches alone, which is a terminal or a notebook.
+    observer: is called instead, to show or record progress in a way of one's own.
 
     >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
     >>> result.account.written  # doctest: +SKIP
@@ -59,23 +65,25 @@ def run(
         listed = [texts] if isinstance(texts, str) else texts
         return tuple(Endpoint(*split_location(str(text), known)) for text in listed)
 
-    return execute(
-        base.merged(
-            sources=endpoints(sources, plugins.sources),
-            sinks=endpoints(sinks, plugins.sinks),
-            settings=settings,
-            engine=engine,
-            workers=workers,
-            on_error=on_error,
-            max_rejects=max_rejects,
-            limit=limit,
-            deleted=deleted,
-            keep_runs=keep_runs,
-            schema_drift=schema_drift,
-        ),
-        plugins,
-        force=force,
-        dry_run=dry_run,
-        wait_s=wait_s,
-        observer=observer,
+    merged = base.merged(
+        sources=endpoints(sources, plugins.sources),
+        sinks=endpoints(sinks, plugins.sinks),
+        settings=settings,
+        engine=engine,
+        workers=workers,
+        on_error=on_error,
+        max_rejects=max_rejects,
+        limit=limit,
+        deleted=deleted,
+        keep_runs=keep_runs,
+        schema_drift=schema_drift,
     )
+    with display(progress if observer is None else False) as shown:
+        return execute(
+            merged,
+            plugins,
+            force=force,
+            dry_run=dry_run,
+            wait_s=wait_s,
+            observer=observer or shown,
+        )

@@ -10,7 +10,7 @@ import attrs
 
 from harvest import interrupt
 from harvest.api.sink import Sink
-from harvest.errors import ExitCode, SourceError, TooManyRejects
+from harvest.errors import SourceError, TooManyRejects
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.manifest import Part
@@ -18,52 +18,16 @@ from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 
-from .account import Account, account_of
 from .bundling import harvest_partitions, prepare_tasks
 from .choose import name_sources
 from .plan import Plan, Planned, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
+from .result import RunResult
 from .task import TaskResult
 
-__all__ = ["RunResult", "carry_out", "execute"]
-
-
-@attrs.frozen(kw_only=True)
-class RunResult:
-    """How a run ended.
-
-    run: its id, None when nothing was committed; plan: what it set out to do.
-    parts: the partitions it read (or found staged); skipped: those it left as they were.
-    dropped: parts that left the dataset because their input is gone.
-    scripts: of a dry run, the batch scripts that its engine would submit.
-    choices: what is to be said about locations that were given without a source.
-    """
-
-    run: str | None
-    plan: Plan
-    parts: tuple[Part, ...]
-    skipped: tuple[Part, ...]
-    dropped: tuple[Part, ...] = ()
-    dry: bool = False
-    scripts: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-
-    @property
-    def account(self) -> Account:
-        """Units read, written, filtered, folded and rejected, by source."""
-        return account_of(self.parts, self.skipped)
-
-    @property
-    def notes(self) -> list[str]:
-        """Remarks of the sources, each with the input it is about."""
-        return [f"{part.origin}: {note}" for part in self.parts for note in part.notes]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """0, or 3 when the run committed rejects."""
-        return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
+__all__ = ["carry_out", "execute"]
 
 
 def execute(
@@ -100,7 +64,13 @@ def execute(
         plan = prepared.plan([manifest_of(sink) for sink in sinks], new_run_id())
         scripts = prepared.engine().scripts(prepared.work(plan, plan.to_read))
         done = RunResult(
-            run=None, plan=plan, parts=(), skipped=(), dry=True, scripts=tuple(scripts)
+            run=None,
+            plan=plan,
+            parts=(),
+            skipped=(),
+            dry=True,
+            scripts=tuple(scripts),
+            datasets=_locations(sinks),
         )
     else:
         done = carry_out(prepared)
@@ -119,6 +89,10 @@ def carry_out(prepared: PreparedRun) -> RunResult:
         places = " or ".join(str(sink.location) for sink in prepared.sinks)
         with storage_errors(places, execution.standing):
             return execution.carry_out()
+
+
+def _locations(sinks: Sequence[Sink]) -> tuple[str, ...]:
+    return tuple(str(sink.location) for sink in sinks)
 
 
 class _Execution:
@@ -165,6 +139,7 @@ class _Execution:
             parts=tuple(parts.values()),
             skipped=skipped,
             dropped=self._dropped_parts(),
+            datasets=_locations(self.sinks),
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:

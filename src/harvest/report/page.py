@@ -1,13 +1,16 @@
-"""A report as one HTML page: nothing is fetched, everything from data is escaped."""
+"""A report as HTML, a page or a piece of a notebook: nothing is fetched, all data is escaped."""
 
 from __future__ import annotations
 
 import base64
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from harvest.toolkit import html
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
@@ -18,26 +21,69 @@ from .write import to_csv
 if TYPE_CHECKING:
     from .report import Report
 
-__all__ = ["to_html"]
+__all__ = ["to_fragment", "to_html"]
 
-TEMPLATE = Path(__file__).with_name("page.html.j2")
+LIBRARIES = ("jinja2", "matplotlib")
 
 
 def to_html(report: Report) -> str:
     """The page.  Raises HarvestError where jinja2 or matplotlib is not installed."""
+    return _rendered("page.html.j2", report, whole=True)
+
+
+def to_fragment(report: Report) -> str:
+    """The report as an element for a notebook, which brings its style and takes its colours.
+
+    Without the extra ``report`` it has the tables and the words.
+    """
+    if all(importlib.util.find_spec(library) for library in LIBRARIES):
+        return _rendered("notebook.html.j2", report, whole=False)
+    return _plain(report)
+
+
+def _rendered(name: str, report: Report, *, whole: bool) -> str:
+    """A template filled; whole: with what a page of its own has besides."""
     jinja2 = need("jinja2", "writing a page")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["line"] = printable_line
-    template = environment.from_string(TEMPLATE.read_text("utf-8"))
-    page: str = template.render(
+    text: str = environment.get_template(name).render(
         report=report,
-        sections=[_section(section, report) for section in report.sections],
+        sections=[_section(section, report, whole=whole) for section in report.sections],
         evidence=_evidence(report),
         colours=COLOURS,
+        whole=whole,
+        # a notebook may hold several reports
+        prefix="" if whole else f"{report.name}--",
     )
-    return page + "\n"
+    return text + "\n"
+
+
+def _plain(report: Report) -> str:
+    """Tables and words, without jinja2 and matplotlib."""
+    pieces = [html.paragraph(report.title, strong=True), *map(html.paragraph, report.intro)]
+    if report.verdict is not None:
+        pieces.append(report.verdict._repr_html_())
+    for section in report.sections:
+        if isinstance(section, Plot):
+            continue
+        pieces.append(html.paragraph(section.title, strong=True))
+        if isinstance(section, Notes):
+            pieces.append(html.bullets(section.items))
+            continue
+        names = [column.heading for column in section.columns]
+        right = [name for name, number in zip(names, numeric(section), strict=True) if number]
+        pieces.append(html.table(names, rows_of_text(section), right=right))
+        pieces.append(html.paragraph(section.note) if section.note else "")
+    if report.plots:
+        count = count_in_words(len(report.plots), "plot")
+        pieces.append(html.paragraph(f"{count}: to see them, install hpc-harvest[report]"))
+    return html.joined(*pieces)
 
 
 BRIEF = 26
@@ -72,7 +118,8 @@ def _evidence(report: Report) -> list[dict[str, Any]]:
     return shown
 
 
-def _section(section: Section, report: Report) -> dict[str, Any]:
+def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]:
+    """What the template shows; whole: with the data to download."""
     shown: dict[str, Any] = {"name": section.name, "title": section.title}
     if isinstance(section, Table):
         texts, starts = list(rows_of_text(section)), group_starts(section)
@@ -87,20 +134,25 @@ def _section(section: Section, report: Report) -> dict[str, Any]:
             "terms": [(c.label, c.doc) for c in section.columns if c.doc],
             "note": section.note,
             "file": f"{report.name}.{section.name}.csv",
-            "data": "data:text/csv;charset=utf-8," + quote(to_csv(section)),
+            "data": "data:text/csv;charset=utf-8," + quote(to_csv(section)) if whole else "",
         }
     if isinstance(section, Plot):
         from markupsafe import Markup  # jinja2's, of the extra
 
         # markup that draw.py built element by element, with every attribute escaped
-        svg = Markup(to_inline_svg(section, f"{section.name}--caption"))  # noqa: S704
+        caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
+        svg = Markup(to_inline_svg(section, caption))  # noqa: S704
         return shown | {
             "kind": "plot",
             "svg": svg,
             "alt": section.alt,
             "file": f"{report.name}.{section.name}.png",
-            "data": "data:image/png;base64," + base64.b64encode(to_png(section)).decode(),
+            "data": _png_address(section) if whole else "",
         }
     if isinstance(section, Notes):
         return shown | {"kind": "notes", "items": list(section.items)}
     raise TypeError(f"{section!r} is not a section of a report")
+
+
+def _png_address(plot: Plot) -> str:
+    return "data:image/png;base64," + base64.b64encode(to_png(plot)).decode()

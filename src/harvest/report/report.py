@@ -10,10 +10,11 @@ import attrs
 
 from harvest.errors import UsageError, suggestion
 from harvest.findings import Verdict
+from harvest.toolkit.amounts import count_in_words
 
 from .latex import to_latex
 from .model import Plot, Section, Table, texts
-from .page import to_html
+from .page import to_fragment, to_html
 from .terminal import to_text
 from .write import to_dict, write
 
@@ -25,7 +26,7 @@ def _sections(values: Iterable[Section]) -> tuple[Section, ...]:
     return tuple(values)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Report:
     """A title, opening paragraphs, and sections in the order of reading.
 
@@ -50,6 +51,14 @@ class Report:
             if section.name in seen:
                 raise ValueError(f"two sections are named {section.name!r}")
             seen.add(section.name)
+
+    def __repr__(self) -> str:
+        tables = count_in_words(len(self.tables), "table")
+        plots = count_in_words(len(self.plots), "plot")
+        return f"<Report {self.title!r}: {tables}, {plots}>"
+
+    def _repr_html_(self) -> str:
+        return to_fragment(self)
 
     @property
     def tables(self) -> list[Table]:

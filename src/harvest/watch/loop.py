@@ -13,7 +13,7 @@ from harvest.errors import ExitCode, HarvestError, UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.runner import RunResult
+from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager
 
 from .inputs import Inputs, Ours

@@ -17,7 +17,8 @@ from harvest.errors import SourceError
 from harvest.pipeline.plan import Listed, SourceUse
 from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.runner import RunResult, carry_out
+from harvest.pipeline.result import RunResult
+from harvest.pipeline.runner import carry_out
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import part_key
 from harvest.toolkit.texts import printable, printable_line

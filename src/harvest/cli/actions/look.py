@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from harvest.cli.outcome import print_result, say
-from harvest.cli.progress import display
 from harvest.cli.tables import print_json, print_lines, print_table
 from harvest.model import record_type
+from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.runner import execute
 from harvest.pipeline.survey import Survey, survey

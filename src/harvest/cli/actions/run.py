@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from harvest.cli.options import RunOptions
 from harvest.cli.outcome import print_plan, print_result, say
-from harvest.cli.progress import display
 from harvest.cli.settings import recipe_of
 from harvest.pipeline.choose import name_sources
+from harvest.pipeline.progress import display
 from harvest.pipeline.record import without_secrets
 from harvest.pipeline.runner import execute
 from harvest.plugins.registry import manager

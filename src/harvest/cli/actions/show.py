@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harvest.builtin.run_map_kinds import kinds_of
 from harvest.cli.tables import print_json, print_lines, print_table
-from harvest.dataset import Dataset
 from harvest.dataset import open as open_dataset
+from harvest.dataset.summary import summary
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 __all__ = ["show_dataset"]
@@ -16,8 +15,7 @@ __all__ = ["show_dataset"]
 
 def show_dataset(dataset: Path, *, json: bool) -> int:
     """Print record types with rows and times, sources, runs, size, views and reports."""
-    opened = open_dataset(dataset)
-    found = _document(opened)
+    found = summary(open_dataset(dataset))
     if json:
         print_json(found)
         return 0
@@ -51,45 +49,9 @@ def show_dataset(dataset: Path, *, json: bool) -> int:
     return 0
 
 
-def _document(dataset: Dataset) -> dict[str, Any]:
-    kinds = [kind for kind in kinds_of(dataset, {}) if kind.rows]
-    runs = [run for run in dataset.runs() if run["problem"] is None]
-    files = {file.path: file.size_bytes for part in dataset.parts for file in part.files}
-    return {
-        "dataset": str(dataset.sink.location),
-        "rows": sum(kind.rows for kind in kinds),
-        "inputs": len({part.origin for part in dataset.parts}),
-        "size_bytes": sum(files.values()),
-        "rejects": sum(part.rejected for part in dataset.parts),
-        "runs": [{"run": run["run"], "ended": _minute(run["ended"])} for run in runs],
-        "record_types": [
-            {
-                "name": kind.name,
-                "rows": kind.rows,
-                "inputs": kind.origins,
-                "sources": list(kind.used),
-                "first": kind.first and _minute(kind.first.isoformat()),
-                "last": kind.last and _minute(kind.last.isoformat()),
-            }
-            for kind in sorted(kinds, key=lambda kind: kind.name)
-        ],
-        "views": dataset.views(),
-        "reports": [
-            name
-            for name, spec in dataset.plugins.reports.items()
-            if not spec.requires or any(kind in dataset for kind in spec.requires)
-        ],
-    }
-
-
 def _times(kind: dict[str, Any]) -> str:
     """From when to when: ``2026-03-02 06:10 to 07:15``, or the days alone if there are several."""
     first, last = kind["first"] or "", kind["last"] or ""
     if first[:10] != last[:10]:
         return f"{first[:10]} to {last[:10]}"
     return first if first == last else f"{first} to {last[11:]}"
-
-
-def _minute(moment: str) -> str:
-    """A time to the minute, in UTC as it is recorded."""
-    return moment[:16].replace("T", " ")

@@ -9,7 +9,7 @@ from harvest.cli.options import RunOptions
 from harvest.cli.outcome import result_document
 from harvest.cli.settings import recipe_of
 from harvest.cli.tables import print_json_line
-from harvest.pipeline.runner import RunResult
+from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import manager
 from harvest.toolkit.texts import printable_line
 from harvest.watch import Reporter, WatchOptions, watch

@@ -1,0 +1,77 @@
+"""What the columns of a record type or a view mean, for who works with its rows in Python."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from harvest.api.column import Column
+from harvest.errors import UsageError, suggestion
+from harvest.plugins.columns import columns_of
+from harvest.toolkit import html
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["Description", "describe"]
+
+_WIDTH = 100
+
+
+@attrs.frozen(repr=False)
+class Description:
+    """A record type or a view: its name, what its rows are, and its columns.
+
+    A notebook shows it as a table, a shell as text.
+    """
+
+    name: str
+    doc: str
+    columns: tuple[Column, ...]
+
+    def __repr__(self) -> str:
+        names = max((len(column.name) for column in self.columns), default=0)
+        units = max((len(column.unit or "") for column in self.columns), default=0)
+        lines = [self.name, *textwrap.wrap(" ".join(self.doc.split()), _WIDTH), ""]
+        for column in self.columns:
+            begin = f"{column.name:<{names}}  {column.unit or '':<{units}}  "
+            indent = " " * len(begin)
+            meaning = begin + " ".join((column.doc or "").split())
+            lines += textwrap.wrap(meaning, _WIDTH, subsequent_indent=indent) or [column.name]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(column.name, column.unit, column.doc) for column in self.columns]
+        return html.joined(
+            html.paragraph(self.name, strong=True),
+            html.paragraph(self.doc),
+            html.table(("column", "unit", "meaning"), rows),
+        )
+
+
+def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Description:
+    """What is declared of a record type, or of the columns that a view has with these settings.
+
+    Raises UsageError where nothing has this name, or the view cannot be built.
+    """
+    plugins = dataset.plugins
+    types = plugins.record_types()
+    if name in types:
+        kind = types[name]
+        columns = [Column(c.name, unit=c.unit, doc=c.doc or None) for c in kind.columns]
+        return Description(name, kind.doc, tuple(columns))
+    if name not in plugins.views:
+        raise UsageError(
+            f"no record type and no view is named {name!r}",
+            remedy=suggestion(name, [*types, *plugins.views]),
+        )
+    view = plugins.view(name)
+    there = dataset.view(name, **settings).collect_schema().names()
+    declared = columns_of(view, plugins)
+    listed = [*(column for column in declared if column in there),
+              *(column for column in there if column not in declared)]  # fmt: skip
+    columns = [declared.get(column) or Column(column) for column in listed]
+    return Description(name, view.doc, tuple(columns))

@@ -1,0 +1,88 @@
+"""What a dataset holds, and what can be asked of it: for ``harvest show``, and in notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harvest.builtin.run_map_kinds import kinds_of
+from harvest.toolkit import html
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["summary", "to_html"]
+
+
+def summary(dataset: Dataset) -> dict[str, Any]:
+    """Its size and runs, its record types with rows and times, its views and reports."""
+    kinds = [kind for kind in kinds_of(dataset, {}) if kind.rows]
+    runs = [run for run in dataset.runs() if run["problem"] is None]
+    files = {file.path: file.size_bytes for part in dataset.parts for file in part.files}
+    return {
+        "dataset": str(dataset.sink.location),
+        "rows": sum(kind.rows for kind in kinds),
+        "inputs": len({part.origin for part in dataset.parts}),
+        "size_bytes": sum(files.values()),
+        "rejects": sum(part.rejected for part in dataset.parts),
+        "runs": [{"run": run["run"], "ended": _minute(run["ended"])} for run in runs],
+        "record_types": [
+            {
+                "name": kind.name,
+                "rows": kind.rows,
+                "inputs": kind.origins,
+                "sources": list(kind.used),
+                "first": kind.first and _minute(kind.first.isoformat()),
+                "last": kind.last and _minute(kind.last.isoformat()),
+            }
+            for kind in sorted(kinds, key=lambda kind: kind.name)
+        ],
+        "views": dataset.views(),
+        "reports": [
+            name
+            for name, spec in dataset.plugins.reports.items()
+            if not spec.requires or any(kind in dataset for kind in spec.requires)
+        ],
+    }
+
+
+def _minute(moment: str) -> str:
+    """A time to the minute, in UTC as it is recorded."""
+    return moment[:16].replace("T", " ")
+
+
+def to_html(dataset: Dataset) -> str:
+    """The summary for a notebook, with what to write in its cells."""
+    found = summary(dataset)
+    size = (
+        f"{count_in_words(found['rows'], 'row')} from {count_in_words(found['inputs'], 'input')}, "
+        f"{bytes_in_words(found['size_bytes'])}; {count_in_words(len(found['runs']), 'run')}"
+    )
+    kinds = [
+        (f'dataset["{t["name"]}"]', t["rows"], t["inputs"], ", ".join(t["sources"]),
+         t["first"], t["last"])
+        for t in found["record_types"]
+    ]  # fmt: skip
+    plugins = dataset.plugins
+    views = [(f'dataset.view("{name}")', plugins.view(name).doc) for name in found["views"]]
+    reports = [(f'dataset.report("{name}")', plugins.report(name).doc) for name in found["reports"]]
+    rejects = count_in_words(found["rejects"], "input unit")
+    return html.joined(
+        html.paragraph(f"Dataset {found['dataset']}: {size}", strong=True),
+        html.table(
+            ("record type", "rows", "inputs", "from", "first", "last"),
+            kinds,
+            right=("rows", "inputs"),
+        ),
+        html.paragraph(f"{rejects} could not be read: dataset.rejects()")
+        if found["rejects"]
+        else "",
+        html.details(
+            count_in_words(len(views), "view"), html.table(("view", "what it shows"), views)
+        ),
+        html.details(
+            count_in_words(len(reports), "report"),
+            html.table(("report", "what it shows"), reports),
+        ),
+        html.paragraph("What it means: dataset.findings()"),
+    )

@@ -1,0 +1,118 @@
+"""How a run ended, for programs and for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from harvest.errors import ExitCode
+from harvest.storage.manifest import Part
+from harvest.toolkit import html
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line
+
+from .account import Account, account_of
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+__all__ = ["RunResult"]
+
+_NOTES_SHOWN = 20
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class RunResult:
+    """How a run ended.
+
+    run: its id, None when nothing was committed; plan: what it set out to do.
+    parts: the partitions it read (or found staged); skipped: those it left as they were.
+    dropped: parts that left the dataset because their input is gone.
+    scripts: of a dry run, the batch scripts that its engine would submit.
+    choices: what is to be said about locations that were given without a source.
+    datasets: locations of the datasets that it was to write.
+    """
+
+    run: str | None
+    plan: Plan
+    parts: tuple[Part, ...]
+    skipped: tuple[Part, ...]
+    dropped: tuple[Part, ...] = ()
+    dry: bool = False
+    scripts: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+
+    @property
+    def account(self) -> Account:
+        """Units read, written, filtered, folded and rejected, by source."""
+        return account_of(self.parts, self.skipped)
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows that it wrote of each record type."""
+        rows: Counter[str] = Counter()
+        for part in self.parts:
+            rows.update(part.rows)
+        return dict(sorted(rows.items()))
+
+    @property
+    def left_out(self) -> list[tuple[str, int]]:
+        """Why units became no rows, though nothing was wrong with them, and how many."""
+        sources = self.account.sources.values()
+        return [reason for account in sources for reason in sorted(account.reasons.items())]
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks of the sources, each with the input it is about."""
+        return [f"{part.origin}: {note}" for part in self.parts for note in part.notes]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0, or 3 when the run committed rejects."""
+        return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
+
+    def __repr__(self) -> str:
+        return f"<RunResult: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        columns = ("source", "parts", "unchanged", "read", "written", "filtered", "folded",
+                   "rejected")  # fmt: skip
+        accounts = [
+            (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
+            for a in self.account.sources.values()
+        ]
+        rejected = self.account.rejected
+        notes = self.notes
+        shown = notes[:_NOTES_SHOWN]
+        if len(notes) > len(shown):
+            shown.append(f"and {len(notes) - len(shown)} more")
+        return html.joined(
+            html.paragraph(self._summary(), strong=True),
+            html.bullets(self.choices),
+            html.table(columns, accounts, right=columns[1:]),
+            html.table(("record type", "rows"), self.rows.items(), right=("rows",)),
+            html.table(("left out of the rows", "units"), self.left_out, right=("units",)),
+            html.details(count_in_words(len(notes), "note"), html.bullets(shown)),
+            html.paragraph(
+                f"{count_in_words(rejected, 'input unit')} could not be read: "
+                "see the rejects() of the dataset"
+            )
+            if rejected
+            else "",
+        )
+
+    def _summary(self) -> str:
+        where = printable_line(", ".join(self.datasets)) or "the dataset"
+        if self.dry:
+            todo = len(self.plan.to_read)
+            return f"{todo} of {len(self.plan.partitions)} partitions would be read for {where}"
+        if self.run is None:
+            return f"nothing new for {where}"
+        rejected = self.account.rejected
+        said = f"{count_in_words(self.account.written, 'row')}"
+        if rejected:
+            said += f" and {count_in_words(rejected, 'reject')}"
+        return f"{said} committed to {where} as run {self.run}"
