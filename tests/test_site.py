@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import threading
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -74,7 +76,9 @@ def navigation() -> list[str]:
 
 @pytest.mark.slow
 def test_every_page_is_in_the_navigation_once_and_built(site):
-    pages = sorted(p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md"))
+    docs = ROOT / "docs"
+    written = [*docs.rglob("*.md"), *(p.with_suffix(".md") for p in docs.rglob("*.ipynb"))]
+    pages = sorted(path.relative_to(docs).as_posix() for path in written)
     assert sorted(navigation()) == pages
     for page in pages:
         assert (site / page).with_suffix(".html").is_file()
@@ -110,13 +114,16 @@ def test_the_scan_for_other_hosts_sees_them():
     assert found.links == ["https://c/"]
 
 
-def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(monkeypatch):
-    import importlib.util
-    from types import SimpleNamespace
-
+def site_hook():
+    """The module that mkdocs calls for our pages."""
     spec = importlib.util.spec_from_file_location("site_hook", ROOT / ".ci" / "site.py")
     hook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)
+    return hook
+
+
+def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(monkeypatch):
+    hook = site_hook()
     page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(ROOT / "docs" / "plugins.md")))
     text = (
         "[a](../SECURITY.md#promises) [b](../tests) [c](engines.md)\n```text\n[d](../tests)\n```\n"
@@ -129,6 +136,17 @@ def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(monkeypatch
     shown = hook.on_page_markdown(text, page=page)
     assert "[a](https://host.invalid/group/harvest/-/blob/abc/SECURITY.md#promises)" in shown
     assert "[b](https://host.invalid/group/harvest/-/tree/abc/tests)" in shown
+
+
+def test_links_to_a_notebook_lead_to_its_page(monkeypatch):
+    hook = site_hook()
+    monkeypatch.delenv("CI_PROJECT_URL", raising=False)
+    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(ROOT / "docs" / "index.md")))
+    text = "[a](notebooks/dask-run.ipynb)\n```text\n[b](notebooks/dask-run.ipynb)\n```\n"
+
+    shown = hook.on_page_markdown(text, page=page)
+
+    assert shown == text.replace("[a](notebooks/dask-run.ipynb)", "[a](notebooks/dask-run.md)")
 
 
 @pytest.fixture(scope="module")

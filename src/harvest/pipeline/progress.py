@@ -159,7 +159,7 @@ class _Cell(Observer):
         """Leave one line where the bar was."""
         if self.output is not None:
             took = seconds_in_words(time.monotonic() - self.started)
-            self._show(f"<small>read {self._amounts()} in {took}</small>")
+            self._show(f"<small>read {self._amounts('')} in {took}</small>")
 
     def _redraw(self) -> None:
         now = time.monotonic()
@@ -170,12 +170,11 @@ class _Cell(Observer):
     def _bar(self) -> str:
         most = max(self.expected, 1)
         bar = f'<progress value="{min(self.size, most)}" max="{most}"></progress>'
-        return f"{bar} <small>{self._amounts()}</small>"
+        return f"{bar} <small>{self._amounts(f' of {bytes_in_words(self.expected)}')}</small>"
 
-    def _amounts(self) -> str:
-        size, of = bytes_in_words(self.size), bytes_in_words(self.expected)
-        rows = count_in_words(self.rows, "row")
-        return f"{self.done:,} of {count_in_words(self.total, 'part')}, {size} of {of}, {rows}"
+    def _amounts(self, expected: str) -> str:
+        size, rows = bytes_in_words(self.size), count_in_words(self.rows, "row")
+        return f"{self.done:,} of {count_in_words(self.total, 'part')}, {size}{expected}, {rows}"
 
     def _show(self, html: str) -> None:
         shown = importlib.import_module("IPython.display")

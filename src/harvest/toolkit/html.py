@@ -13,7 +13,7 @@ from .texts import printable_line
 
 __all__ = ["bullets", "details", "joined", "paragraph", "table"]
 
-_CELL = "vertical-align:baseline;padding:.2em .8em .2em 0"
+_CELL = "vertical-align:baseline;padding:.2em .6em"
 _LEFT = f"text-align:left;{_CELL}"
 _RIGHT = f"text-align:right;white-space:nowrap;{_CELL}"
 
