@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -143,6 +144,12 @@ def test_findings_show_what_to_try_and_the_evidence():
     assert repr(verdict) == "<Verdict: 1 finding: 1 high.>"
     assert f"HIGH: {NASTY} is longer than 2" in found.texts
     assert f"Write less {NASTY}" in found.texts
+    # the rows of the finding, as one writes them in a cell
+    (where,) = re.findall(
+        r"^1 row of dataset\.view\('test\.lines'\)\.filter\(pl\.sql_expr\((.*)\)\):$",
+        "\n".join(found.texts), re.MULTILINE,
+    )  # fmt: skip
+    assert rows.filter(pl.sql_expr(ast.literal_eval(where)))["text"].to_list() == [NASTY]
     assert found.texts[-3:-1] == [NASTY, "4,000"]
     assert "img" not in found.tags
 
