@@ -49,9 +49,10 @@ def rows(dataset: Path) -> dict[str, int]:
     return harvest.open(dataset).record_types
 
 
-def by_both(study: Path, out: Path) -> dict[str, int]:
-    """What the two sources find that are sure of the study, each named."""
-    harvest.run([f"mofka-dask:{study}", f"darshan:{study}"], f"parquet:{out}")
+def by_each(study: Path, out: Path) -> dict[str, int]:
+    """What the sources find that are sure of files of the study, each named at its place."""
+    places = [f"mofka-dask:{study}", f"darshan:{study}", f"slurm:{study / 'a.txt'}"]
+    harvest.run(places, f"parquet:{out}")
     return rows(out)
 
 
@@ -60,28 +61,21 @@ def test_a_directory_is_read_by_all_sources_that_are_sure_of_it(study, tmp_path)
     # when it is harvested without the name of a source
     done = command("run", "-s", study, "-k", f"parquet:{tmp_path / 'out'}")
 
-    # then both are there, and one line says who read it and who, less sure, did not
-    assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
-    (line,) = [line for line in done.stderr.splitlines() if "read by" in line]
-    assert line.startswith(f"harvest: {study}: read by ")
-    read, left = line.split("; not by ")
-    assert "mofka-dask (" in read
-    assert "darshan (" in read
-    assert "slurm" not in read
-    assert left.endswith(f"-s slurm:{study} adds")
+    # then all are there, each at the place that is its own, and one line says who read it
+    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
+    read, *left = [line for line in done.stderr.splitlines() if str(study) in line]
+    assert read == (
+        f"harvest: {study}: read by darshan (100% sure) and mofka-dask (95% sure) and "
+        "slurm (95% sure)"
+    )
+    assert not left
 
 
 @pytest.mark.slow
-def test_what_was_left_is_read_with_the_option_that_the_line_gives(study, tmp_path):
-    arguments = ["-s", study, "-s", f"slurm:{study}", "-k", f"parquet:{tmp_path / 'out'}"]
-    command("run", *arguments)
-    assert rows(tmp_path / "out").items() >= {"slurm.job": 30, "darshan.job": 2}.items()
-
-
 def test_a_source_that_is_named_beside_the_bare_location_reads_it_once(study, tmp_path):
     sources = [f"darshan:{study}", str(study)]
     harvest.run(sources, f"parquet:{tmp_path / 'out'}")
-    assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
+    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
 
 
 @pytest.mark.slow
@@ -95,15 +89,14 @@ def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
 
     # a dry run and a printed recipe name the sources; so does the result in Python
     planned = json.loads(command("run", recipe, "--dry-run", "--json").stdout)
-    assert {part["source"] for part in planned} == {"mofka-dask", "darshan"}
+    assert {part["source"] for part in planned} == set(NAMES)
     printed = tomllib.loads(command("run", recipe, "--print-config").stdout)
-    assert [source["name"] for source in printed["source"]] == ["darshan", "mofka-dask"]
+    assert [source["name"] for source in printed["source"]] == ["darshan", "mofka-dask", "slurm"]
     made = harvest.run(str(study), out, dry_run=True)
-    assert {planned.part.source for planned in made.plan.partitions} == {"mofka-dask", "darshan"}
-    (choice,) = made.choices
-    assert "not by slurm" in choice
+    assert {planned.part.source for planned in made.plan.partitions} == set(NAMES)
+    assert "read by darshan (100% sure) and mofka-dask (95% sure)" in made.choices[0]
 
-    # preview shows both, a schedule remarks on it, and a watch reads both
+    # preview shows all, a schedule remarks on it, and a watch reads all
     shown = command("preview", "-s", study, "-n", "1")
     assert "darshan.job: 1 of 2 rows" in shown.stdout
     assert "dask.worker: 1 of " in shown.stdout
@@ -111,11 +104,11 @@ def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
     assert "read by" in command("schedule", "-s", study, "-k", out).stderr
     watched = command("watch", "-s", study, "-k", out, "--settle", "0", "--runs", "1")
     assert "read by" in watched.stderr
-    assert rows(tmp_path / "out") == by_both(study, tmp_path / "named")
+    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
 
     # and the record of the run names them, so that it can be read again
     (run,) = harvest.open(tmp_path / "out").runs()
-    assert [source["name"] for source in run["sources"]] == ["darshan", "mofka-dask"]
+    assert [source["name"] for source in run["sources"]] == ["darshan", "mofka-dask", "slurm"]
 
 
 @harvest.record("choose.line", layer="workflow", level="client")
@@ -162,6 +155,24 @@ class Faint(Lines):
 
 class Dim(Lines):
     name, sure = "dim", 0.2
+
+
+class Texts(Lines):
+    """Sure of the files of one ending."""
+
+    name, sure, ending = "texts", 0.9, ".txt"
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        return Detection(cls.sure, "its ending") if path.name.endswith(cls.ending) else None
+
+
+class Notes(Texts):
+    name, sure, ending = "notes", 0.95, ".md"
+
+
+class Tables(Texts):
+    name, sure, ending = "tables", 0.6, ".csv"
 
 
 def knowing(*sources: type[Source]) -> PluginManager:
@@ -217,3 +228,37 @@ def test_what_cannot_be_decided_is_refused_with_the_options_that_decide_it(file,
     assert "equally well" in text
     for source in sources:
         assert f"-s {source.name}:{location}" in text
+
+
+def test_what_nobody_reads_is_counted_in_a_line(file):
+    (file.parent / "notes").mkdir()
+    (file.parent / "notes" / "b.md").write_text("words\n")
+
+    names, (remark,) = chosen(file.parent, Texts)
+
+    assert names == ["texts"]
+    assert remark.startswith(f"{file.parent}: 1 file that no source recognises")
+
+
+def test_a_source_reads_its_own_files_where_others_lie_and_a_place_that_is_named_only_once(file):
+    """Given files of two sources in one directory, each at the file that is its own."""
+    (file.parent / "b.md").write_text("words\n")
+
+    recipe = Recipe(sources=(Endpoint(None, str(file.parent)),))
+    named, _ = name_sources(recipe, knowing(Texts, Notes))
+    assert [(e.name, e.location) for e in named.sources] == [
+        ("notes", str(file.parent / "b.md")),
+        ("texts", str(file)),
+    ]
+    again = Recipe(sources=(Endpoint("texts", str(file.parent)), Endpoint(None, str(file.parent))))
+    named, _ = name_sources(again, knowing(Texts, Notes))
+    assert [e.name for e in named.sources] == ["texts", "notes"]
+
+
+def test_a_source_that_is_half_sure_beside_one_that_is_sure_is_named_and_not_asked(file):
+    (file.parent / "b.csv").write_text("1\n")
+    names, remarks = chosen(file.parent, Texts, Tables)
+    assert names == ["texts"]
+    assert remarks[0].endswith(
+        f"not by tables (60% sure), which -s tables:{file.parent / 'b.csv'} adds"
+    )

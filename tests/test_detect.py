@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 import small_inputs
@@ -12,10 +15,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import harvest
-from harvest import SourceError
+from harvest import Detection, Partition, ReadContext, Source, SourceError
 from harvest.pipeline.preview import first_rows
-from harvest.plugins.detect import LOOKED_AT, best
-from harvest.plugins.registry import manager
+from harvest.pipeline.survey import NAMED_AT_MOST, Known, survey
+from harvest.plugins.detect import best
+from harvest.plugins.registry import PluginManager, manager
 
 PLUGINS = manager()
 SOURCES = sorted(small_inputs.MAKERS)
@@ -42,11 +46,17 @@ FILES = {
 PLACES = ("", "deeper", "one/two/three")
 
 
-def reads_rows(source: str, directory: Path) -> bool:
-    """Whether reading the directory with this source gives a row."""
+def recognised(directory: Path) -> list[Known]:
+    """What the sources see in a directory, by strong signs and by weak ones."""
+    found = survey(directory, PLUGINS)
+    return [*found.known, *found.doubtful]
+
+
+def reads_rows(source: str, location: Path) -> bool:
+    """Whether reading the location with this source gives a row."""
     cls = PLUGINS.source(source)
     try:
-        found = first_rows(cls(str(directory), cls.Config()), 1)
+        found = first_rows(cls(str(location), cls.Config()), 1)
     except SourceError:
         return False
     return any(first.rows.num_rows for first in found.tables.values())
@@ -68,50 +78,52 @@ def laid_out(directory: Path, files: dict[str, str]) -> None:
 @example({"gpfs/all.list": "", "slurm/a.txt": "", "nobody/binary": ""})
 @example({"mofka-dask/worker.csv": "one/two/three"})
 @example({"mofka-dask/settings": ""})
-def test_a_source_recognises_a_directory_if_and_only_if_it_reads_rows_there(files):
+def test_a_source_reads_rows_at_each_place_that_is_named_and_all_who_read_rows_are_seen(files):
     # given files of some sources, at some depths, beside files of no source
     with tempfile.TemporaryDirectory() as folder:
         laid_out(Path(folder), files)
 
-        # when all sources are asked, then those that read rows there say yes, and no other does
-        recognised = {found.source for found in best(Path(folder), PLUGINS)}
-        assert recognised == {name for name in SOURCES if reads_rows(name, Path(folder))}
+        # when all sources are asked
+        found = recognised(Path(folder))
+
+        # then each reads rows at its places, and whoever reads rows of the whole is among them
+        for known in found:
+            assert all(reads_rows(known.source, place) for place in known.locations)
+        assert {known.source for known in found} >= {
+            name for name in SOURCES if reads_rows(name, Path(folder))
+        }
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_directory_of_its_own_files_alone_is_recognised_for_sure(source, tmp_path):
     small_inputs.write(tmp_path, 1)
 
-    first = best(tmp_path / source, PLUGINS)[0]
+    (first,) = survey(tmp_path / source, PLUGINS).known
 
     assert first.source == source
     assert first.confidence >= 0.9
 
 
-def test_the_share_of_the_files_says_how_sure_it_is(tmp_path, monkeypatch):
+def test_files_that_nobody_recognises_are_not_given_to_a_source(tmp_path):
     # given one dump among three files
     laid_out(tmp_path, {"slurm/csv": "", "nobody/notes": "", "nobody/binary": ""})
 
-    monkeypatch.chdir(tmp_path.parent)
-    (found,) = best(Path(tmp_path.name), PLUGINS)
+    (found,) = recognised(tmp_path)
 
-    # then as sure as of the file itself, times a third
+    # then the dump is named, and as sure as if it were alone
     (alone,) = best(tmp_path / "jobs.csv", PLUGINS)
-    assert found.confidence == pytest.approx(alone.confidence / 3)
-    assert found.reason == f"1 of 3 files: {alone.reason} (jobs.csv)"
+    assert found.confidence == alone.confidence
+    assert found.locations == (tmp_path / "jobs.csv",)
 
 
-@pytest.mark.slow
-def test_what_lies_behind_many_other_files_is_found_too(tmp_path):
-    for number in range(LOOKED_AT + 5):
-        (tmp_path / f"{number:05d}").touch()
-    laid_out(tmp_path, {"slurm/csv": ""})
+def test_a_directory_with_many_dumps_is_named_as_a_whole_though_it_holds_another_file(tmp_path):
+    for number in range(NAMED_AT_MOST + 1):
+        (tmp_path / f"{number}.csv").write_bytes(FILES["slurm/csv"][1])
+    laid_out(tmp_path, {"nobody/notes": ""})
 
-    (found,) = best(tmp_path, PLUGINS)
+    (found,) = recognised(tmp_path)
 
-    assert found.source == "slurm"
-    assert found.reason.startswith(f"1 of {LOOKED_AT + 6:,} files: ")
-    assert found.reason.endswith("(jobs.csv)")
+    assert (found.locations, found.others) == ((tmp_path,), 1)
 
 
 def test_a_directory_that_a_source_refuses_as_a_whole_is_still_recognised(tmp_path):
@@ -119,8 +131,45 @@ def test_a_directory_that_a_source_refuses_as_a_whole_is_still_recognised(tmp_pa
     name, data = FILES["gpfs/all.list"]
     (tmp_path / f"{name}.part-1-of-2").write_bytes(data)
 
-    (found,) = best(tmp_path, PLUGINS)
+    (found,) = recognised(tmp_path)
 
     assert found.source == "gpfs"
     with pytest.raises(SourceError, match=r"1 of the 2 parts .* missing"):
         harvest.run(str(tmp_path), f"parquet:{tmp_path.parent / 'out'}", plugins=PLUGINS)
+
+
+def test_a_directory_that_a_source_recognises_as_such_is_its_own(tmp_path):
+    """Given a format whose files mean nothing alone, and a source that knows the directory."""
+    (tmp_path / "a.store" / "chunks").mkdir(parents=True)
+    for name in ("a.store/.head", "a.store/chunks/0.0"):
+        (tmp_path / name).write_bytes(b"\0")
+    (tmp_path / "other").write_bytes(b"\0")
+    points = [
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
+        EntryPoint("stores", f"{__name__}:Stores", "harvest"),
+    ]
+
+    found = survey(tmp_path, PluginManager(points, disabled=""))
+
+    (known,) = found.known
+    assert (known.locations, known.files) == ((tmp_path / "a.store",), 2)
+    assert [group.example.name for group in found.unknown] == ["other"]
+
+
+class Stores(Source):
+    """Reads directories whose names end in .store."""
+
+    name = "stores"
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        return Detection(0.9, "its name") if path.is_dir() and path.suffix == ".store" else None
+
+    def plan(self) -> list[Partition]:
+        files = [str(p) for p in sorted(Path(self.location).rglob("*")) if p.is_file()]
+        if Path(self.location).suffix != ".store":
+            raise SourceError("not a store", where=self.location, remedy="name one")
+        return [Partition(id="all", origin=self.location, inputs=tuple(files))]
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
+        return iter(())

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 import small_inputs
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import harvest
 from harvest.errors import SourceError
 from harvest.pipeline.survey import survey
+from harvest.plugins.detect import best
 from harvest.plugins.registry import manager
 
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n"
@@ -66,7 +69,7 @@ def test_files_are_counted_with_their_bytes_and_what_nobody_knows_is_named(tmp_p
 
     (slurm,) = found.known
     assert (slurm.source, slurm.files, slurm.size_bytes) == ("slurm", 2, 2 * len(SACCT))
-    assert [place.name for place in slurm.locations] == ["may.txt", "old"]
+    assert [place.name for place in slurm.locations] == ["logs", "old"]
     (other,) = found.unknown
     assert (other.ending, other.files, other.size_bytes, other.example.name) == (
         ".tex",
@@ -135,3 +138,85 @@ def test_a_dataset_says_what_it_holds_and_what_can_be_asked_of_it(tmp_path):
     assert "2 rows from 1 input" in shown
     assert "1 input unit could not be read: harvest rejects" in shown
     assert f"  harvest report slurm.summary {tmp_path / 'out'}" in shown.splitlines()
+
+
+ODD_NAMES = ["-rf", "two words", "it's", "a\nb", "$(touch x)", "a\tb\\n", "caf\u00e9 \U0001f52c"]
+
+
+@pytest.mark.slow
+def test_the_command_works_in_a_shell_whatever_the_names_of_files(tmp_path):
+    """Given dumps whose names a shell or a terminal would take for something else."""
+    for number, name in enumerate(ODD_NAMES):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / f"{name}.txt").write_text(
+            f"JobID|State|User\n{number}|COMPLETED|ada\n"
+        )
+        (tmp_path / "in" / name / "README").write_text("words\n")
+
+    shown = said("look", "in", where=tmp_path).stdout
+    command = shown.partition("to harvest all of it:")[2].partition("then:")[0]
+    tool = f'harvest() {{ {shlex.quote(sys.executable)} -m harvest "$@"; }}\n'
+    done = subprocess.run(
+        ["bash", "-c", tool + command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    jobs = harvest.open(tmp_path / "out")["slurm.job"].collect()
+    assert sorted(jobs["job_id"]) == [str(number) for number in range(len(ODD_NAMES))]
+
+
+def test_a_path_by_way_of_a_parent_directory_is_the_same_tree(tmp_path):
+    small_inputs.write(tmp_path / "in", 1)
+    (tmp_path / "beside").mkdir()
+
+    straight = survey(tmp_path / "in", manager())
+    around = survey(tmp_path / "beside" / ".." / "in", manager())
+
+    assert around == straight
+
+
+def test_links_in_a_circle_and_links_that_lead_nowhere_end(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "sacct.txt").write_text(SACCT)
+    (tmp_path / "in" / "again").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / "lost").symlink_to(tmp_path / "nowhere")
+
+    found = survey(tmp_path / "in", manager())
+
+    assert [known.files for known in found.known] == [1]
+    assert [group.example.name for group in found.unknown] == ["lost"]
+
+
+def test_a_dataset_below_it_is_named_and_not_entered(tmp_path):
+    """Given what a first look's command leaves: its own dataset among the inputs."""
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    first = survey(tmp_path, manager())
+    harvest.run([f"slurm:{tmp_path}"], f"parquet:{tmp_path / 'out'}", workers=1)
+
+    found = survey(tmp_path, manager())
+
+    assert found.datasets == (tmp_path / "out",)
+    assert (found.known, found.unknown) == (first.known, first.unknown)
+    assert "out holds a dataset" in said("look", tmp_path).stdout
+
+
+def test_an_empty_directory_holds_nothing_and_says_so(tmp_path):
+    done = said("look", tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "recognises anything" in done.stdout
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.binary(max_size=200) | st.text("\"',;|\t\r\n\0 aJobIDState%2", max_size=60).map(str.encode)
+)
+@example(b'"JobID"\r,State\n')
+@example(b'MDHIM-\r|"State"')
+def test_any_bytes_are_looked_at_by_every_source_without_an_error(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(data)
+    for candidate in best(path, PLUGINS):
+        assert 0 < candidate.confidence <= 1
+
+
+PLUGINS = manager()

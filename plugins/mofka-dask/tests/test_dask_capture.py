@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from harvest import SourceError
-from harvest.plugins.detect import best
+from harvest.pipeline.survey import survey
 from harvest.plugins.registry import manager
 from harvest.testing import Collected, collect
 from harvest_mofka_dask.live import reader
@@ -81,7 +81,7 @@ def test_a_location_without_captures_is_refused_with_what_to_do(tmp_path):
 def test_a_capture_is_recognised_for_sure_and_by_this_source_alone(tmp_path):
     run = captures.write(tmp_path / "R1", captures.example())
 
-    (found,) = best(run, manager())
+    (found,) = survey(run, manager()).known
     assert found.source == "dask"
     assert found.confidence == pytest.approx(0.95)
     assert DaskSource.detect(run / "capture.json") is None

@@ -95,8 +95,8 @@ class Source(abc.ABC):
     def detect(cls, path: Path) -> Detection | None:
         """Whether this source can read ``path``, which exists; None if not.
 
-        Files are enough: a directory for which it gives None is recognised by the files that
-        ``plan`` lists there.
+        Files are enough: a directory for which it gives None is made of the files below it, of
+        which each belongs to the source that is surest of it.
         """
         return None
 

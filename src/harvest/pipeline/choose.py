@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from harvest.errors import SourceError, UsageError
-from harvest.plugins.detect import Candidate, best
 from harvest.plugins.registry import PluginManager
-from harvest.toolkit.texts import printable_line
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line, shell_word
 
 from .recipe import Endpoint, Recipe
+from .survey import Known, Survey, survey
 
 __all__ = ["SURE", "name_sources"]
 
 SURE: Final = 0.7
 """From here on a source is sure of what it recognises: a file name alone gives less."""
+OPTIONS_SHOWN: Final = 3
 
 
 def name_sources(
@@ -28,9 +29,9 @@ def name_sources(
 ) -> tuple[Recipe, list[str]]:
     """The recipe with the name of a source at every location, and what is to be said about it.
 
-    A directory is read by every source that is sure of it, or by the surest if none is; a file has
-    one format and is read by the surest.  Where several come into question, one line says which
-    read it and which do not.
+    A directory is what ``survey`` finds in it: every source that is sure reads the files that it
+    recognises, or the surest does if none is sure.  Where several come into question, one line says
+    which read it and which do not; another counts the files that nobody reads.
 
     absent: leave a location that is not there as it is.
     Raises SourceError where it is not there, UsageError where no source or not one alone is
@@ -44,15 +45,15 @@ def name_sources(
         if endpoint.name or (absent and not path.exists()):
             named.append(endpoint)
             continue
-        found = _candidates(endpoint.location, path, plugins)
-        chosen = _chosen(found, path)
+        found = _survey(endpoint.location, path, plugins)
+        chosen = _chosen(found, endpoint.location)
+        # a place below one that is named for the source already would be read twice
         named += [
-            Endpoint(each.source, endpoint.location)
-            for each in chosen
-            if (each.source, _place(endpoint.location)) not in given
+            Endpoint(name, location)
+            for name, location in _endpoints(chosen, found.root, endpoint.location)
+            if not any((name, place) in given for place in _upwards(location))
         ]
-        if len(found) > 1:
-            remarks.append(_remark(endpoint.location, chosen, found[len(chosen) :]))
+        remarks += _remarks(found, chosen, endpoint.location)
     return attrs.evolve(recipe, sources=tuple(named)), remarks
 
 
@@ -60,7 +61,13 @@ def _place(location: str) -> str:
     return os.path.abspath(Path(location).expanduser())  # noqa: PTH100 - no link is followed
 
 
-def _candidates(location: str, path: Path, plugins: PluginManager) -> list[Candidate]:
+def _upwards(location: str) -> Iterator[str]:
+    """The place itself, and all directories that it lies in."""
+    place = Path(_place(location))
+    return map(str, (place, *place.parents))
+
+
+def _survey(location: str, path: Path, plugins: PluginManager) -> Survey:
     if not location:
         raise UsageError("a source has no location", remedy="write NAME:LOCATION")
     if not path.exists():
@@ -69,8 +76,8 @@ def _candidates(location: str, path: Path, plugins: PluginManager) -> list[Candi
             where=printable_line(location),
             remedy="check the path, or name the source as NAME:LOCATION",
         )
-    found = best(path, plugins)
-    if not found:
+    found = survey(path, plugins)
+    if not found.known and not found.doubtful:
         raise UsageError(
             "no source recognises it",
             where=printable_line(location),
@@ -79,32 +86,57 @@ def _candidates(location: str, path: Path, plugins: PluginManager) -> list[Candi
     return found
 
 
-def _chosen(found: Sequence[Candidate], path: Path) -> Sequence[Candidate]:
-    """Those of the candidates, surest first, that read a path."""
-    sure = [each for each in found if each.confidence >= SURE]
-    if len(sure) > 1 and path.is_dir():
-        return sure
-    equal = [each for each in found if each.confidence == found[0].confidence]
+def _chosen(found: Survey, location: str) -> Sequence[Known]:
+    """Those that read it: all that are sure, though a file is not read in two formats."""
+    each_sure = [known for known in found.known if known.confidence >= SURE]
+    if each_sure and found.root.is_dir():
+        return sorted(each_sure, key=lambda known: (-known.confidence, known.source))
+    every = sorted((*found.known, *found.doubtful), key=lambda known: -known.confidence)
+    equal = [known for known in every if known.confidence == every[0].confidence]
     if len(equal) > 1:
         raise UsageError(
             " and ".join(map(_sureness, equal)) + " could read it equally well",
-            where=printable_line(str(path)),
-            remedy="name the source: " + " or ".join(_option(each, str(path)) for each in equal),
+            where=printable_line(location),
+            remedy="name the source: "
+            + " or ".join(_options(known, found.root, location) for known in equal),
         )
-    return found[:1]
+    return every[:1]
 
 
-def _remark(location: str, chosen: Sequence[Candidate], left: Sequence[Candidate]) -> str:
-    text = f"{printable_line(location)}: read by {' and '.join(map(_sureness, chosen))}"
-    if left:
-        options = " ".join(_option(each, location) for each in left)
-        text += f"; not by {' and '.join(map(_sureness, left))}, which {options} adds"
-    return text
+def _endpoints(chosen: Sequence[Known], root: Path, location: str) -> Iterator[tuple[str, str]]:
+    """The sources at their places, which are written as the location is."""
+    for known in chosen:
+        for place in known.locations:
+            below = place.relative_to(root)
+            yield known.source, str(Path(location) / below) if below.parts else location
 
 
-def _sureness(candidate: Candidate) -> str:
-    return f"{candidate.source} ({candidate.confidence:.0%} sure)"
+def _remarks(found: Survey, chosen: Sequence[Known], location: str) -> Iterator[str]:
+    shown = printable_line(location)
+    left = [known for known in (*found.known, *found.doubtful) if known not in chosen]
+    left.sort(key=lambda known: (-known.confidence, known.source))
+    if left or len(chosen) > 1:
+        text = f"{shown}: read by {' and '.join(map(_sureness, chosen))}"
+        if left:
+            options = " ".join(_options(known, found.root, location) for known in left)
+            text += f"; not by {' and '.join(map(_sureness, left))}, which {options} adds"
+        yield text
+    files = sum(group.files for group in found.unknown)
+    files -= sum(known.files for known in chosen if known in found.doubtful)
+    if files and found.root.is_dir():
+        yield (
+            f"{shown}: {count_in_words(files, 'file')} that no source recognises; "
+            f"harvest look {shell_word(location)} lists them"
+        )
 
 
-def _option(candidate: Candidate, location: str) -> str:
-    return f"-s {shlex.quote(f'{candidate.source}:{printable_line(location)}')}"
+def _sureness(known: Known) -> str:
+    return f"{known.source} ({known.confidence:.0%} sure)"
+
+
+def _options(known: Known, root: Path, location: str) -> str:
+    """The options that name it at its places, if these are few."""
+    places = [f"{name}:{place}" for name, place in _endpoints([known], root, location)]
+    if len(places) > OPTIONS_SHOWN:
+        return f"-s {known.source}:PLACE for each of its {len(places)} places"
+    return " ".join(f"-s {shell_word(place)}" for place in places)

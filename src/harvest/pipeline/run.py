@@ -41,7 +41,7 @@ def run(
     """Harvest sources into sinks, as ``harvest run`` does.
 
     sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
-        source that is sure of it, and ``choices`` of the result says by which.
+        source that is sure of files there, and ``choices`` of the result says by which.
     recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
     settings: plugin name -> key -> value.
     schema_drift: evolve, freeze or reject, where columns are not those of a dataset.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from harvest.errors import HarvestError, SourceError
-from harvest.plugins.detect import best, files_read
+from harvest.plugins.detect import Candidate, best, files_read
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.files import walk_files
 
@@ -20,13 +20,15 @@ __all__ = ["Known", "Survey", "Unknown", "survey"]
 
 NAME_ALONE: Final = 0.5
 """How sure a source is of a file that has a fitting name and nothing else."""
+NAMED_AT_MOST: Final = 20
+"""Files of a directory that are named one by one, where the directory holds others."""
 
 
 @attrs.frozen
 class Known:
     """The files of a tree that a source recognises.
 
-    confidence: that of the surest file; reason: why it is one.
+    confidence: that of the surest file, which is example; reason: why it is one.
     files, size_bytes: of those recognised.
     locations: what to name so that the source reads all of them.
     others: files that nobody recognises, and that the source reads at these locations too.
@@ -35,10 +37,16 @@ class Known:
     source: str
     confidence: float
     reason: str
+    example: Path
     files: int
     size_bytes: int
     locations: tuple[Path, ...]
     others: int
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The source at each of its locations."""
+        return tuple(Endpoint(self.source, str(place)) for place in self.locations)
 
 
 @attrs.frozen
@@ -53,32 +61,56 @@ class Unknown:
 
 @attrs.frozen
 class Survey:
-    """What a tree is made of: most files first."""
+    """What a tree is made of: most files first.
+
+    known: what sources recognise by more than weak signs.
+    doubtful: sources that recognise files by weak signs only, or only such as another source is
+        surer of.
+    datasets: directories below it that hold a dataset, and were not entered.
+    """
 
     root: Path
     known: tuple[Known, ...]
+    doubtful: tuple[Known, ...]
     unknown: tuple[Unknown, ...]
+    datasets: tuple[Path, ...]
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The sources of the run that harvests all of it."""
-        return tuple(
-            Endpoint(each.source, str(place)) for each in self.known for place in each.locations
-        )
+        return tuple(endpoint for each in self.known for endpoint in each.endpoints)
 
 
 @attrs.define
 class _Claim:
-    """The files that a source recognises, with how sure it is of each, and the best reason."""
+    """The files that a source recognises, with how sure it is of each; lesser: others' files."""
 
-    paths: dict[Path, float] = attrs.field(factory=dict)
-    surest: float = 0.0
-    reason: str = ""
+    paths: dict[Path, Candidate] = attrs.field(factory=dict)
+    lesser: dict[Path, Candidate] = attrs.field(factory=dict)
 
-    def add(self, path: Path, confidence: float, reason: str) -> None:
-        self.paths[path] = confidence
-        if confidence > self.surest:
-            self.surest, self.reason = confidence, reason
+    def surest(self) -> tuple[Path, Candidate]:
+        found = self.paths or self.lesser
+        return max(found.items(), key=lambda item: item[1].confidence)
+
+
+@attrs.define
+class _Tree:
+    """All files of a tree with their sizes, the claims on them, and the owners of each."""
+
+    sizes: dict[Path, int] = attrs.field(factory=dict)
+    claims: dict[str, _Claim] = attrs.field(factory=dict)
+    owners: dict[Path, set[str]] = attrs.field(factory=dict)
+    datasets: list[Path] = attrs.field(factory=list)
+
+    def add(self, path: Path, found: list[Candidate]) -> None:
+        """What the sources say of a file, surest first; the surest own it."""
+        for candidate in found:
+            claim = self.claims.setdefault(candidate.source, _Claim())
+            if candidate.confidence == found[0].confidence:
+                claim.paths[path] = candidate
+                self.owners.setdefault(path, set()).add(candidate.source)
+            else:
+                claim.lesser[path] = candidate
 
 
 def survey(root: Path, plugins: PluginManager) -> Survey:
@@ -87,65 +119,93 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     A file is the surest source's; where several are equally sure, it is each one's.
     Raises SourceError where there is nothing, or a directory cannot be listed.
     """
-    top = root.expanduser().absolute()
+    top = _absolute(root)
     if not top.exists():
         raise SourceError("no such file or directory", where=str(root), remedy="check the path")
-    sizes, claims, owners = _look(top, plugins)
+    tree = _look(top, plugins)
     known: list[Known] = []
+    doubtful: list[Known] = []
     read: set[Path] = set()
-    for name, claim in claims.items():
-        found = _places(top, set(claim.paths), _Reader(plugins, name, owners))
+    for name, claim in tree.claims.items():
+        found = _places(top, set(claim.paths), _Reader(plugins, name, tree))
         # a place where nothing but weak signs speak for the source is nobody's
-        places = [
+        strong = [
             (place, taken)
             for place, taken in found
-            if max(claim.paths.get(path, 0.0) for path in taken) >= NAME_ALONE
+            if any(_strong(claim.paths.get(path)) for path in taken)
         ]
-        taken = set().union(*(taken for _, taken in places))
-        mine = taken & set(claim.paths)
-        if not mine:
-            continue
-        read |= taken
-        known.append(
-            Known(
-                name,
-                claim.surest,
-                claim.reason,
-                len(mine),
-                sum(sizes[path] for path in mine),
-                tuple(place for place, _ in places),
-                sum(1 for path in taken if path in sizes and path not in owners),
-            )
-        )
+        taken = set().union(*(taken for _, taken in strong))
+        if taken & set(claim.paths):
+            read |= taken
+            known.append(_known(name, claim, strong, tree))
+        else:
+            doubtful.append(_known(name, claim, found or [(top, set(claim.lesser))], tree))
     known.sort(key=lambda each: (-each.files, each.source))
-    return Survey(top, tuple(known), _unknown(sizes, read))
+    doubtful.sort(key=lambda each: (-each.confidence, each.source))
+    return Survey(
+        top, tuple(known), tuple(doubtful), _unknown(tree.sizes, read), tuple(tree.datasets)
+    )
 
 
-def _look(
-    top: Path, plugins: PluginManager
-) -> tuple[dict[Path, int], dict[str, _Claim], dict[Path, set[str]]]:
-    """Sizes of all files, the files of each source, and the sources of each file."""
-    sizes: dict[Path, int] = {}
-    claims: dict[str, _Claim] = {}
-    owners: dict[Path, set[str]] = {}
+def _absolute(path: Path) -> Path:
+    """As sources name it: a step to the parent directory is taken, and no link followed for it."""
+    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - no link is followed
+
+
+def _strong(candidate: Candidate | None) -> bool:
+    return candidate is not None and candidate.confidence >= NAME_ALONE
+
+
+def _known(name: str, claim: _Claim, found: list[tuple[Path, set[Path]]], tree: _Tree) -> Known:
+    taken = set().union(*(taken for _, taken in found))
+    mine = taken & set(claim.paths or claim.lesser)
+    example, surest = claim.surest()
+    return Known(
+        source=name,
+        confidence=surest.confidence,
+        reason=surest.reason,
+        example=example,
+        files=len(mine),
+        size_bytes=sum(tree.sizes[path] for path in mine),
+        locations=tuple(place for place, _ in found),
+        others=sum(1 for path in taken if path in tree.sizes and path not in tree.owners),
+    )
+
+
+def _look(top: Path, plugins: PluginManager) -> _Tree:
+    tree = _Tree()
+    whole: dict[Path, list[Candidate]] = {}
     try:
-        folders = [(top.parent, [top])] if top.is_file() else walk_files(top)
-        for _, files in folders:
+        for folder, files in _folders(top, tree.datasets):
+            for candidate in best(folder, plugins) if folder != top or top.is_dir() else ():
+                for path in files_read(plugins.source(candidate.source), folder):
+                    whole.setdefault(path, []).append(candidate)
             for path in files:
-                sizes[path] = path.stat().st_size if path.exists() else 0
-                found = best(path, plugins) if path.exists() else []
-                for candidate in found:
-                    if candidate.confidence == found[0].confidence:
-                        claim = claims.setdefault(candidate.source, _Claim())
-                        claim.add(path, candidate.confidence, candidate.reason)
-                        owners.setdefault(path, set()).add(candidate.source)
+                there = path.exists()
+                tree.sizes[path] = path.stat().st_size if there else 0
+                found = [*whole.pop(path, ()), *(best(path, plugins) if there else ())]
+                tree.add(path, sorted(found, key=lambda each: -each.confidence))
     except OSError as error:
         raise SourceError(
             f"cannot be read: {error.strerror}",
             where=str(error.filename or top),
             remedy="check its permissions",
         ) from error
-    return sizes, claims, owners
+    return tree
+
+
+def _folders(top: Path, datasets: list[Path]) -> Iterator[tuple[Path, list[Path]]]:
+    """The directories of a tree with their files; those of datasets are listed, not entered."""
+    if top.is_file():
+        yield top, [top]
+        return
+    for folder, files in walk_files(top):
+        if any(dataset in (folder, *folder.parents) for dataset in datasets[-1:]):
+            continue
+        if folder != top and (folder / "_harvest" / "manifest.json").is_file():
+            datasets.append(folder)
+            continue
+        yield folder, files
 
 
 @attrs.frozen
@@ -154,31 +214,46 @@ class _Reader:
 
     plugins: PluginManager
     name: str
-    owners: Mapping[Path, set[str]]
+    tree: _Tree
 
-    def reads(self, place: Path) -> set[Path] | None:
-        """What it reads at a place; None where it refuses the place or takes others' files."""
+    def reads(self, place: Path, own: set[Path]) -> set[Path] | None:
+        """What it reads at a place; None where it takes others' files, or refuses the place.
+
+        own: files of its own directly there.  Refusing those it has a reason, which the run shall
+        show: it counts as if it read them.
+        """
         try:
             found = set(files_read(self.plugins.source(self.name), place))
         except (HarvestError, OSError):
-            return None
-        foreign = any(self.name not in self.owners.get(path, {self.name}) for path in found)
+            return own or None
+        foreign = any(self.name not in self.tree.owners.get(path, {self.name}) for path in found)
         return None if foreign else found
+
+    def strangers(self, found: set[Path]) -> bool:
+        """Whether files are among these that nobody recognises."""
+        return any(path in self.tree.sizes and path not in self.tree.owners for path in found)
 
 
 def _places(top: Path, wanted: set[Path], reader: _Reader) -> list[tuple[Path, set[Path]]]:
-    """The fewest places at which a source reads all of its files, with what it reads there."""
+    """The fewest places at which a source reads all of its files, with what it reads there.
+
+    Where it would read files there that nobody recognises, its own are named if they are few.
+    """
+    if not wanted:
+        return []
     if top in wanted:
         return [(top, {top})]
-    found = reader.reads(top)
+    here = {path for path in wanted if path.parent == top}
+    found = reader.reads(top, here)
+    if found is not None and reader.strangers(found) and len(wanted & found) <= NAMED_AT_MOST:
+        found = None
     if found is not None and wanted <= found:
         return [(top, found)]
     below: dict[Path, set[Path]] = {}
     for path in wanted:
         below.setdefault(top / path.relative_to(top).parts[0], set()).add(path)
-    here = {path for path in wanted if path.parent == top}
     places: list[tuple[Path, set[Path]]] = []
-    if len(here) > 1 and found is not None and here <= found:
+    if here and found is not None and here <= found:
         places.append((top, found))
         below = {place: paths - found for place, paths in below.items() if paths - found}
     for place in sorted(below):

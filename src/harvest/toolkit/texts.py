@@ -9,10 +9,12 @@ that hide or reorder text, and bytes that UTF-8 does not have::
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from typing import Final
 
-__all__ = ["excerpt", "not_utf8", "printable", "printable_line"]
+__all__ = ["excerpt", "not_utf8", "printable", "printable_line", "shell_word"]
 
 _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Surrogates that stand for no byte of a name."""
@@ -35,6 +37,19 @@ def printable_line(text: str) -> str:
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
         for c in printable(text)
     )
+
+
+def shell_word(text: str) -> str:
+    """A word of a command, to be copied from a terminal into a shell: quoted where it must be.
+
+    What cannot be printed is written as bytes, ``$'a\\x0ab'``, which bash, zsh and ksh read.
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    letters = (
+        chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in os.fsencode(text)
+    )
+    return "$'" + "".join(letters) + "'"
 
 
 def excerpt(text: str, limit: int = 80) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from harvest import interrupt
-from harvest.errors import ExitCode, HarvestError, UsageError
+from harvest.errors import ExitCode, HarvestError, SourceError, UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Recipe
@@ -78,10 +78,10 @@ def watch(
         raise UsageError(
             "a limit makes no sense here", remedy="leave it out: a watch reads all there is"
         )
-    recipe, choices = name_sources(recipe, plugins)
-    uses = prepare_sources(recipe, plugins)
+    named, choices = name_sources(recipe, plugins)
+    prepare_sources(named, plugins)
     sinks = prepare_sinks(recipe, plugins)
-    roots = [str(Path(use.source.location).expanduser().absolute()) for use in uses]
+    roots = [str(Path(e.location).expanduser().absolute()) for e in recipe.sources]
     for sink in sinks:
         place = str(Path(sink.location).expanduser().absolute())
         if place in roots:
@@ -201,12 +201,13 @@ class _Watch:
     def _round(self, *, patience_s: float) -> None:
         self.last_round = time.monotonic()
         try:
-            uses = prepare_sources(self.recipe, self.plugins)
-            sinks = prepare_sinks(self.recipe, self.plugins)
+            recipe = self._named()
+            uses = prepare_sources(recipe, self.plugins)
+            sinks = prepare_sinks(recipe, self.plugins)
             for sink in sinks:
                 sink.check()
             made = make_round(
-                self.recipe,
+                recipe,
                 self.plugins,
                 uses,
                 sinks,
@@ -228,6 +229,16 @@ class _Watch:
             return
         self.trouble = None
         self._after(made)
+
+    def _named(self) -> Recipe:
+        """The recipe with the sources that fit what lies there now."""
+        try:
+            recipe, choices = name_sources(self.recipe, self.plugins)
+        except UsageError as error:  # when the watch began, it could be decided
+            raise SourceError(error.message, where=error.where, remedy=error.remedy) from error
+        for choice in choices:
+            self.note(choice)
+        return recipe
 
     def _after(self, made: Round) -> None:
         for source, why in made.failures.items():

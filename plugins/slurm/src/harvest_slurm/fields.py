@@ -6,6 +6,7 @@ Names are compared without case, blanks, underscores and width suffix, so that `
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -182,6 +183,7 @@ _OTHERS: Final = [
 _WIDTH = re.compile(r"%-?\d*$")
 
 
+@functools.lru_cache(maxsize=4096)  # one header is compared under many delimiters
 def canonical(name: str) -> str:
     """The spelling under which names are compared."""
     return _WIDTH.sub("", name.strip()).replace(" ", "").replace("_", "").lower()

@@ -29,6 +29,7 @@ HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at."""
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
+JOB_FIELDS: Final = ("jobid", "jobidraw", "jobname", "state")
 LONGEST_HEADER: Final = 64 * 1024
 LONGEST_DELIMITER: Final = 32
 _NAME_END = re.compile(r"(?:^|(?<=[^\W_]))(?!%-?\d)[\W_]")
@@ -138,6 +139,8 @@ def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout
     if len(line) > LONGEST_HEADER:
         return None
     header = line.decode("utf-8", "replace")
+    if not any(field in header.replace(" ", "").replace("_", "").lower() for field in JOB_FIELDS):
+        return None  # before it is divided at every character that may be a delimiter
     splits = [
         _Split(mark, header.split(mark))
         for mark in ([delimiter] if delimiter else _candidates(header))
@@ -188,8 +191,7 @@ class _Split:
 
     @property
     def has_job_field(self) -> bool:
-        fields = ("jobid", "jobidraw", "jobname", "state")
-        return any(canonical(name) in fields for name in self.names)
+        return any(canonical(name) in JOB_FIELDS for name in self.names)
 
     def rank(self) -> tuple[int, int, bool, bool, int]:
         """The greater, the likelier."""
@@ -199,9 +201,9 @@ class _Split:
 
 
 def _quoted(line: bytes, header: str) -> Iterator[_Split]:
-    """Divisions of a header with quotes that CSV may have."""
+    """Divisions of a header with quotes that CSV may have; a line break is in none."""
     data = np.frombuffer(line, np.uint8)
-    for mark in COMMON if '"' in header else ():
+    for mark in COMMON if '"' in header and "\r" not in header else ():
         if first_misplaced(data, ord(mark)) < 0:
             yield _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
 

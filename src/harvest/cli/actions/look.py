@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from harvest.pipeline.runner import execute
 from harvest.pipeline.survey import Survey, survey
 from harvest.plugins.registry import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
+from harvest.toolkit.texts import shell_word
 
 __all__ = ["look_at"]
 
@@ -33,6 +33,8 @@ def look_at(path: Path, run: Path | None, *, json: bool) -> int:
             result = execute(recipe, plugins, observer=observer)
         say(result.choices)
         print_result(result, recipe, json=json)
+        if not json:
+            _print_questions(found, plugins, run)
         return int(result.exit_code)
     if json:
         print_json(_document(found, plugins))
@@ -58,6 +60,13 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
         if known.others:
             files = count_in_words(known.others, "file")
             print_lines([f"{known.source} also reads {files} there that nobody recognises"])
+    for doubtful in found.doubtful:
+        print_lines(
+            [
+                f"{doubtful.source} could read {_below(doubtful.example, found.root)}, but is only "
+                f"{doubtful.confidence:.0%} sure: {doubtful.reason}"
+            ]
+        )
     if found.unknown:
         total = sum(group.files for group in found.unknown)
         print(f"\n{count_in_words(total, 'file')} that nobody knows:")
@@ -72,14 +81,22 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
         )
         if len(found.unknown) > UNKNOWN_SHOWN:
             print(f"and {len(found.unknown) - UNKNOWN_SHOWN} more endings")
+    for dataset in found.datasets:
+        print_lines([f"{_below(dataset, found.root)} holds a dataset, and was not looked at"])
     if found.known:
         print("\nto harvest all of it:\n")
         print_lines(_command(path, found))
-        views, reports = _applying(found, plugins)
-        print("\nthen:\n")
-        print_lines([f"  harvest findings {OUT}"])
-        print_lines(f"  harvest report {name} {OUT}" for name in reports)
-        print_lines(f"  harvest view {name} {OUT}" for name in views)
+        _print_questions(found, plugins, Path(OUT))
+
+
+def _print_questions(found: Survey, plugins: PluginManager, dataset: Path) -> None:
+    """The commands that ask the dataset what the sources bring."""
+    views, reports = _applying(found, plugins)
+    out = shell_word(str(dataset))
+    print("\nthen:\n")
+    print_lines([f"  harvest findings {out}"])
+    print_lines(f"  harvest report {name} {out}" for name in reports)
+    print_lines(f"  harvest view {name} {out}" for name in views)
 
 
 def _below(path: Path, root: Path) -> str:
@@ -91,7 +108,7 @@ def _command(path: Path, found: Survey) -> list[str]:
     words = ["harvest run"]
     for endpoint in found.endpoints:
         place = path / Path(endpoint.location).relative_to(found.root)
-        words.append(f"    -s {shlex.quote(f'{endpoint.name}:{place}')}")
+        words.append(f"    -s {shell_word(f'{endpoint.name}:{place}')}")
     words.append(f"    -k parquet:{OUT}")
     return [f"  {word} \\" for word in words[:-1]] + [f"  {words[-1]}"]
 
@@ -134,6 +151,17 @@ def _document(found: Survey, plugins: PluginManager) -> dict[str, Any]:
             }
             for group in found.unknown
         ],
+        "doubtful": [
+            {
+                "source": doubtful.source,
+                "confidence": doubtful.confidence,
+                "reason": doubtful.reason,
+                "files": doubtful.files,
+                "example": str(doubtful.example),
+            }
+            for doubtful in found.doubtful
+        ],
+        "datasets": list(map(str, found.datasets)),
         "views": views,
         "reports": reports,
     }

@@ -10,14 +10,15 @@ from harvest.cli.outcome import say
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import plugin_settings
 from harvest.cli.tables import print_json, print_table
-from harvest.errors import SourceError, UsageError
+from harvest.errors import UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sources
 from harvest.pipeline.preview import first_rows
 from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.survey import Known, survey
 from harvest.plugins.columns import columns_of_record
-from harvest.plugins.detect import best
 from harvest.plugins.registry import manager, split_location
+from harvest.toolkit.amounts import count_in_words
 
 __all__ = ["print_first_rows", "print_sources"]
 
@@ -33,11 +34,10 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
                 "an address is not a path, and is not detected",
                 remedy="name its source: harvest preview -s NAME:ADDRESS",
             )
-        if not path.exists():
-            raise SourceError("no such file or directory", where=str(path), remedy="check the path")
-        found = best(path, manager())
+        seen = survey(path, manager())
+        found = sorted((*seen.known, *seen.doubtful), key=lambda each: -each.confidence)
         unknown = unknown or not found
-        rows += [(str(path), c.source, c.confidence, c.reason) for c in found]
+        rows += [(str(path), k.source, k.confidence, _reason(k, seen.root)) for k in found]
         if not found:
             rows.append((str(path), None, None, "no source recognises it"))
     if json:
@@ -47,6 +47,14 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
         table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
         print_table(("path", "source", "sure", "because"), table, prose=("because",))
     return 1 if unknown else 0
+
+
+def _reason(known: Known, root: Path) -> str:
+    """Why a source is so sure; of a directory, with the files that it recognises there."""
+    if root.is_file():
+        return known.reason
+    files = count_in_words(known.files, "file")
+    return f"{files}: {known.reason} ({known.example.relative_to(root)})"
 
 
 def print_first_rows(
