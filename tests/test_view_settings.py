@@ -124,8 +124,11 @@ def command(*words: object) -> subprocess.CompletedProcess[str]:
         (("view", "slurm.worst_days", "@", "--set", "top=1", "--set", "top=2"), "'1' and as '2'"),
         (("view", "slurm.jobs", "@", "--json", "-o", "x.csv"), "give one of them"),
         (("query", "@", "select 1", "--json", "-o", "x.csv"), "give one of them"),
-        (("query", "@", "select 1; select 2"), "2 statements where one query is expected"),
-        (("query", "@", "select 1; select 2; -- three"), "2 statements"),
+        (("query", "@", "select 1; select 2", "-o", "x.csv"), "2 queries, and one file"),
+        (
+            ("query", "@", "select 1; create table a as select 2"),
+            "statement 2 is of the type CREATE",
+        ),
         (("query", "@", "/* nothing */"), "0 statements"),
         (("rejects", "@", "--set", "slurm.timezone=UTC"), "--set is for --replay"),
         (("verify", "@", "--deleted", "drop"), "--deleted is for --repair"),

@@ -25,6 +25,7 @@ from harvest.toolkit.amounts import count_in_words
 
 from .description import Description, describe
 from .history import read_runs, settings_used
+from .sql import queries as run_queries
 from .sql import query as run_query
 from .summary import to_html
 from .verify import verify
@@ -229,6 +230,12 @@ class Dataset:
         settings: of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
         """
         return run_query(self, query, settings)
+
+    def sql_all(
+        self, queries: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> list[pl.DataFrame]:
+        """The results of several SQL queries, divided by semicolons; all else is as in ``sql``."""
+        return run_queries(self, queries, settings)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """Every input unit that could not be read: source, origin, position, raw, reason."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -13,29 +14,46 @@ from harvest.errors import HarvestError, UsageError, error_within
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["query"]
+__all__ = ["queries", "query"]
 
 
 SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """DuckDB would show the tables that were opened, and only those that a query names are."""
+READING: Final = ("SELECT", "EXPLAIN", "MULTI")
+"""Types of the statements that give rows and change nothing; a PIVOT is several at once."""
+_NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
 
 def query(
     dataset: Dataset, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> pl.DataFrame:
-    """The result of one SQL query; ``show tables`` lists what can be asked.
+    """The result of one SQL query; several are refused.  See ``queries``."""
+    found = queries(dataset, text, settings)
+    if len(found) != 1:
+        raise UsageError(
+            f"{len(found)} statements where one query is expected",
+            remedy="ask each query in a call of its own",
+        )
+    return found[0]
+
+
+def queries(
+    dataset: Dataset, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[pl.DataFrame]:
+    """The results of SQL queries, divided by semicolons; ``show tables`` lists what can be asked.
 
     settings: of views, by the view's name.
 
     Tables are named as the record types and views are (``dask.transfer``, ``dask.tasks``): quoted
-    whole, or as schema and table.  Only tables that the query names are opened.  The query cannot
-    write files or read others.
+    whole, or as schema and table.  Only tables that the queries name are opened.  A query cannot
+    write files or read others, and a statement that makes or changes something is refused before
+    the first is run.
 
-    Raises UsageError for wrong SQL, or settings of a view that the query does not name;
-    HarvestError when duckdb is not installed.
+    Raises UsageError for wrong SQL, or settings of a view that no query names; HarvestError when
+    duckdb is not installed.
     """
     if SHOW_TABLES.fullmatch(text):
-        return _tables(dataset)
+        return [_tables(dataset)]
     try:
         import duckdb  # of the extra `sql`
     except ImportError as error:
@@ -44,23 +62,23 @@ def query(
             remedy="install hpc-harvest with the extra 'sql'",
         ) from error
     connection = duckdb.connect(":memory:")
+    number = of = 0
     try:
         statements = connection.extract_statements(text)
-        if len(statements) != 1:
-            raise UsageError(
-                f"{len(statements)} statements where one query is expected",
-                remedy="ask each query in a command of its own",
-            )
+        _check(statements)
         connection.execute("SET TimeZone = 'UTC'")
         _register_all(connection, dataset, _tables_in(dataset, text), settings or {})
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        relation = connection.sql(text)
-        if relation is None:
-            raise UsageError("the statement gives no rows", remedy="ask with SELECT or FROM")
-        result: pl.DataFrame = relation.pl()
-        return result
+        found: list[pl.DataFrame] = []
+        of = len(statements)
+        for number, statement in enumerate(statements, start=1):  # noqa: B007 - an error says it
+            if SHOW_TABLES.fullmatch(statement.query):
+                found.append(_tables(dataset))
+            else:
+                found.append(connection.sql(statement.query).pl())
+        return found
     except duckdb.Error as error:
         # rows are read while the query runs
         within = error_within(error) if isinstance(error, duckdb.InvalidInputException) else None
@@ -68,12 +86,38 @@ def query(
             raise within from error
         for name in _undeclared_types(dataset, text):
             dataset.record_type(name)  # its error says what to install
-        raise UsageError(
-            f"the query failed: {error}",
-            remedy="tables are named like " + ", ".join(f'"{n}"' for n in list(dataset)[:3]),
-        ) from error
+        raise _wrong(dataset, str(error), f"query {number}" if of > 1 else "the query") from error
     finally:
         connection.close()
+
+
+def _check(statements: Sequence[Any]) -> None:
+    """Raise UsageError where there is none, or one that does other than reading."""
+    if not statements:
+        raise UsageError("0 statements where a query is expected", remedy="ask with SELECT or FROM")
+    for number, statement in enumerate(statements, start=1):
+        kind = statement.type.name
+        if kind not in READING:
+            raise UsageError(
+                f"statement {number} is of the type {kind}, and a dataset is only read",
+                remedy="ask with SELECT or FROM",
+            )
+
+
+def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
+    """What DuckDB says, which marks the place; for an unknown table, those that there are."""
+    missing = _NO_TABLE.search(problem)
+    if missing is None:
+        return UsageError(f"{which} failed: {problem}", remedy=None)
+    known = [*dataset.record_types, *dataset.views()]
+    last = {name.rpartition(".")[2]: name for name in known}
+    near = difflib.get_close_matches(missing[1].rpartition(".")[2], last, n=3, cutoff=0.6)
+    # DuckDB's own suggestion knows nothing but the tables that were named
+    return UsageError(
+        f"{which} failed: no table {missing[1]!r}",
+        remedy=(f"did you mean {' or '.join(last[name] for name in near)}? " if near else "")
+        + "'show tables' lists them",
+    )
 
 
 def _tables(dataset: Dataset) -> pl.DataFrame:

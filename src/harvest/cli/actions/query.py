@@ -25,7 +25,7 @@ def print_query(
     exact: bool,
     wide: bool,
 ) -> int:
-    """Run SQL over a dataset."""
+    """Run SQL over a dataset, and print or write what it gives."""
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     text = sys.stdin.read() if sql == "-" else sql
@@ -33,13 +33,20 @@ def print_query(
     for key, value in key_values(settings).items():
         view, _, name = key.rpartition(".")
         of_views.setdefault(view, {})[name] = value
-    frame = open_dataset(dataset).sql(text, settings=of_views)
+    frames = open_dataset(dataset).sql_all(text, settings=of_views)
     if output is not None:
-        export(frame.lazy(), output)
-        print(f"{how_many(frame.height, 'row')} written to {output}")
-    elif json:
-        print_rows_as_json("result", frame)
-    else:
-        rest = "--wide shows all, -o FILE.csv writes all"
-        print_records("result", frame, style=Style(exact=exact, wide=wide, rest=rest))
+        if len(frames) > 1:
+            raise UsageError(
+                f"{len(frames)} queries, and one file", remedy="ask each in a command of its own"
+            )
+        export(frames[0].lazy(), output)
+        print(f"{how_many(frames[0].height, 'row')} written to {output}")
+        return 0
+    rest = "--wide shows all, -o FILE.csv writes all"
+    for number, frame in enumerate(frames, start=1):
+        name = f"result {number}" if len(frames) > 1 else "result"
+        if json:
+            print_rows_as_json(name, frame)
+        else:
+            print_records(name, frame, style=Style(exact=exact, wide=wide, rest=rest))
     return 0

@@ -14,7 +14,7 @@ __all__ = ["query"]
 
 def query(
     dataset: DatasetPath,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SQL query, or - to read it.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="SQL, or - to read it.")],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .jsonl."),
@@ -33,7 +33,8 @@ def query(
 ) -> int:
     """Run SQL over a dataset.
 
-    Record types and views are tables; 'show tables' lists them. Example:
+    Record types and views are tables; 'show tables' lists them. Several queries, divided by
+    semicolons, are run in order. Example:
     harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
     from harvest.cli.actions.query import print_query  # late: help needs none of it

@@ -1,0 +1,97 @@
+"""SQL over a dataset: several queries at once, what is refused, and what an error says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import harvest
+from harvest import UsageError
+
+duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory) -> Path:
+    """Two jobs."""
+    folder = tmp_path_factory.mktemp("sql")
+    (folder / "sacct.txt").write_text("JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n")
+    harvest.run([f"slurm:{folder / 'sacct.txt'}"], f"parquet:{folder / 'out'}", workers=1)
+    return folder / "out"
+
+
+def test_several_queries_are_run_in_order(dataset):
+    users, tables, count = harvest.open(dataset).sql_all(
+        "select user from slurm.job order by user; show tables; select count(*) as n from slurm.job"
+    )
+    assert users["user"].to_list() == ["ada", "tim"]
+    assert "slurm.job" in tables["name"].to_list()
+    assert count["n"].to_list() == [2]
+
+
+def test_each_result_is_printed_under_its_number(dataset):
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "query", str(dataset), "select 7 as a; select 8 as b"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = done.stdout.split("\n\n")[:2]
+    assert [first.split(), second.split()] == [
+        ["result", "1:", "1", "row", "a", "7"],
+        ["result", "2:", "1", "row", "b", "8"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table a as select 1",
+        "create macro f(x) as x",
+        "insert into slurm.job values (1)",
+        "copy (select 1) to 'made.csv'",
+        "attach 'made.db'",
+        "install httpfs",
+        "load httpfs",
+        "set threads = 1",
+        "drop view slurm.job",
+        "export database 'made'",
+        "prepare a as select 1",
+        "call pragma_version()",
+    ],
+)
+def test_nothing_is_run_where_one_statement_would_do_other_than_read(dataset, statement, tmp_path):
+    with pytest.raises(UsageError, match=r"statement 2 is of the type [A-Z]+, .* only read"):
+        harvest.open(dataset).sql_all(f"select 1; {statement}")
+    with pytest.raises(UsageError, match=r"statement 1 is of the type"):
+        harvest.open(dataset).sql(statement)
+
+
+def test_no_query_reads_a_file_though_another_stands_before_it(dataset, tmp_path):
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    with pytest.raises(UsageError, match="query 2 failed"):
+        harvest.open(dataset).sql_all(f"select 1; select * from '{tmp_path / 'secret.csv'}'")
+
+
+def test_a_wrong_word_is_marked_in_its_line(dataset):
+    with pytest.raises(UsageError) as refused:
+        harvest.open(dataset).sql("select user\nfrm slurm.job")
+    text = str(refused.value)
+    assert 'syntax error at or near "slurm"' in text
+    assert "LINE 2: frm slurm.job" in text
+    assert text.splitlines()[-1].strip().strip("^") == ""
+
+
+@pytest.mark.parametrize("name", ["slurm.jobz", "slrm.job", "jobs", '"slurm.jobz"'])
+def test_an_unknown_table_brings_the_names_that_are_like_it(dataset, name):
+    with pytest.raises(UsageError, match=r"no table .*did you mean .*slurm\.job.*show tables"):
+        harvest.open(dataset).sql(f"select * from {name}")
+
+
+def test_a_pivot_is_one_query(dataset):
+    (found,) = harvest.open(dataset).sql_all(
+        "pivot slurm.job on state using count(*) group by user"
+    )
+    assert sorted(found["user"]) == ["ada", "tim"]
