@@ -22,6 +22,7 @@ from harvest.storage.files import link_on_the_way
 from harvest.storage.manifest import Manifest
 from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.steps import step
 
 from .description import Description, describe
 from .history import read_runs, settings_used
@@ -116,6 +117,7 @@ class Dataset:
 
         Raises UnknownTypeError, a KeyError, when no installed plugin declares the type.
         """
+        step(f"reading {name}")
         return self.sink.scan(self.files(name), self.record_type(name))
 
     def record_type(self, name: str) -> RecordType:

@@ -18,6 +18,7 @@ from harvest.errors import PluginError, UsageError, suggestion
 from harvest.plugins.registry import PluginManager, resolve
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.frames import condition
+from harvest.toolkit.steps import step
 
 from .model import Evidence, Found, Verdict
 
@@ -64,6 +65,7 @@ def evaluate(
     elsewhere: list[str] = []
     groups: dict[tuple[str, tuple[tuple[str, Any], ...]], list[_Question]] = {}
     for rule in plugins.rules.values() if rules is None else rules:
+        step(f"rule {rule.name}")
         numbers = thresholds_of(rule, given.get(rule.name, {}))
         view = plugins.views.get(rule.view)
         if view is None:

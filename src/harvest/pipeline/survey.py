@@ -13,6 +13,7 @@ from harvest.errors import HarvestError, SourceError
 from harvest.plugins.detect import Candidate, best, files_read
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.files import walk_files
+from harvest.toolkit.steps import step
 
 from .recipe import Endpoint
 
@@ -177,6 +178,7 @@ def _look(top: Path, plugins: PluginManager) -> _Tree:
     whole: dict[Path, list[Candidate]] = {}
     try:
         for folder, files in _folders(top, tree.datasets):
+            step(f"{len(tree.sizes):,} files, now {folder.name}")
             for candidate in best(folder, plugins) if folder != top or top.is_dir() else ():
                 for path in files_read(plugins.source(candidate.source), folder):
                     whole.setdefault(path, []).append(candidate)

@@ -8,6 +8,7 @@ from typing import Any
 from harvest.api.spec import ReportSpec
 from harvest.api.view import View
 from harvest.errors import UsageError, suggestion
+from harvest.toolkit.steps import step
 
 from .registry import resolve
 
@@ -32,6 +33,7 @@ def build(kind: str, spec: View | ReportSpec, dataset: Any, settings: Mapping[st
     ValueError.
     """
     check_settings(kind, spec, settings)
+    step(f"{kind} {spec.name}")
     function = resolve(spec.build)
     try:
         return function(dataset, **settings)

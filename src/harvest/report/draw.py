@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from harvest.errors import HarvestError
+from harvest.toolkit.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,6 +134,7 @@ def _draw(plot: Plot, file_format: str) -> bytes:
     # no dates and versions: the same data give the same bytes
     metadata = _NO_SVG_METADATA if file_format == "svg" else {"Software": None}
     buffer = io.BytesIO()
+    step(f"drawing {plot.title}")
     with matplotlib.rc_context(_style(matplotlib)):
         figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from harvest.cli.progress import working
 from harvest.cli.settings import key_values
 from harvest.cli.tables import print_json, print_table
 from harvest.dataset import open as open_dataset
@@ -28,7 +29,8 @@ def show_findings(
             thresholds.setdefault(rule, {})[name] = value
         else:
             of_views[key] = value
-    verdict = open_dataset(dataset).findings(rules, thresholds=thresholds, **of_views)
+    with working("looking for findings"):
+        verdict = open_dataset(dataset).findings(rules, thresholds=thresholds, **of_views)
     if json:
         print_json(verdict.to_dict())
     else:

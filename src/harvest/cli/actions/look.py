@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.cli.outcome import print_result, say
+from harvest.cli.progress import working
 from harvest.cli.tables import print_json, print_lines, print_table
 from harvest.model import record_type
 from harvest.pipeline.progress import display
@@ -26,7 +27,8 @@ UNKNOWN_SHOWN = 10
 def look_at(path: Path, run: Path | None, *, json: bool) -> int:
     """Print what a tree is made of, or harvest it; 1 where no source recognises any of it."""
     plugins = manager()
-    found = survey(path, plugins)
+    with working("looking"):
+        found = survey(path, plugins)
     if run is not None and found.known:
         recipe = Recipe(sources=found.endpoints, sinks=(Endpoint("parquet", str(run)),))
         with display() as observer:

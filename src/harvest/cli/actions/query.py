@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
@@ -33,7 +34,8 @@ def print_query(
     for key, value in key_values(settings).items():
         view, _, name = key.rpartition(".")
         of_views.setdefault(view, {})[name] = value
-    frames = open_dataset(dataset).sql_all(text, settings=of_views)
+    with working("querying"):
+        frames = open_dataset(dataset).sql_all(text, settings=of_views)
     if output is not None:
         if len(frames) > 1:
             raise UsageError(

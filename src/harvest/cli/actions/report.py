@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from harvest.cli.progress import working
 from harvest.cli.settings import key_values
 from harvest.cli.tables import print_declared, print_json
 from harvest.dataset import open as open_dataset
@@ -36,12 +37,13 @@ def show_report(
     manager().report(name)
     if dataset is None:
         raise UsageError("which dataset?", remedy=f"write: harvest report {name} DATASET")
-    made = open_dataset(dataset).report(name, **key_values(settings))
-    if only is not None:
-        made = made.only(only)
-    if output is not None:
-        for path in made.write(output):
-            print(f"{name} written to {path}")
+    with working(f"building {name}"):
+        made = open_dataset(dataset).report(name, **key_values(settings))
+        if only is not None:
+            made = made.only(only)
+        written = [] if output is None else made.write(output)
+    for path in written:
+        print(f"{name} written to {path}")
     if json:
         print_json(made.to_dict())
     elif output is None:

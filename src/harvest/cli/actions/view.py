@@ -9,6 +9,7 @@ import attrs
 import polars as pl
 
 from harvest.api.column import Column
+from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
@@ -80,18 +81,23 @@ def show_view(
         raise UsageError("which dataset?", remedy=f"write: harvest view {name} DATASET")
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
-    frame = open_dataset(dataset).view(name, **key_values(settings))
-    frame, rows = choice.of(frame), choice.rows
+    rows, room = choice.rows, choice.rows or ROWS_SHOWN
+    with working(f"building {name}"):
+        frame = choice.of(open_dataset(dataset).view(name, **key_values(settings)))
+        asked = frame if rows is None else frame.head(rows)
+        if output is not None:
+            count = export(asked, output, text=spec.text)
+        elif json:
+            every = asked.collect()
+        else:
+            first = frame.head(room + 1).collect()
+            total = first.height if first.height <= room else _height(frame)
     if output is not None:
-        count = export(frame if rows is None else frame.head(rows), output, text=spec.text)
         print(f"{how_many(count, 'row')} of {name} written to {output}")
         return 0
     if json:
-        print_rows_as_json(name, (frame if rows is None else frame.head(rows)).collect())
+        print_rows_as_json(name, every)
         return 0
-    room = rows or ROWS_SHOWN
-    first = frame.head(room + 1).collect()
-    total = first.height if first.height <= room else _height(frame)
     style = Style(exact=exact, wide=wide, rest=REST)
     known = columns_of(spec, manager())
     if choice.columns is not None or not spec.columns:
