@@ -14,8 +14,10 @@ Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra
 
 from __future__ import annotations
 
+from .axes import bytes_axis, legend, legend_below, seconds_axis
 from .draw import COLOURS
 from .model import Column, Notes, Plot, Section, Table
 from .report import Report
 
-__all__ = ["COLOURS", "Column", "Notes", "Plot", "Report", "Section", "Table"]
+__all__ = ["COLOURS", "Column", "Notes", "Plot", "Report", "Section", "Table",
+           "bytes_axis", "legend", "legend_below", "seconds_axis"]  # fmt: skip

@@ -6,7 +6,7 @@ so that a plot inside it follows the reader's choice of a light or dark page.
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 import io
 import re
 import warnings
@@ -14,15 +14,17 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from harvest.errors import HarvestError
 from harvest.toolkit.steps import step
 
+from .dates import date_formatter
+from .extra import need
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from .model import Plot
 
-__all__ = ["COLOURS", "need", "to_inline_svg", "to_png", "to_svg"]
+__all__ = ["COLOURS", "drawn", "to_inline_svg", "to_png", "to_svg"]
 
 COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
@@ -45,20 +47,6 @@ PNG_DPI = 144
 _NOT_STYLE = frozenset(
     ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "tk.window_focus")
 )
-
-
-def need(module: str, purpose: str) -> Any:
-    """Import a module of the extra ``report``; raises HarvestError saying what to install."""
-    library = module.partition(".")[0]
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        if error.name is not None and error.name.partition(".")[0] != library:
-            raise
-        raise HarvestError(
-            f"{purpose} needs {library}, which is not installed",
-            remedy="install hpc-harvest with the extra 'report'",
-        ) from error
 
 
 def to_svg(plot: Plot) -> bytes:
@@ -129,24 +117,31 @@ _PICTURES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
 
 
 def _draw(plot: Plot, file_format: str) -> bytes:
-    matplotlib = need("matplotlib", "drawing a plot")
-    figure_class = need("matplotlib.figure", "drawing a plot").Figure
     # no dates and versions: the same data give the same bytes
     metadata = _NO_SVG_METADATA if file_format == "svg" else {"Software": None}
     buffer = io.BytesIO()
     step(f"drawing {plot.title}")
+    with drawn(plot) as figure, warnings.catch_warnings():
+        # a character that the font lacks is drawn as a box: that is to be seen in the plot
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(
+            buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata
+        )
+    # matplotlib repeats each text in a comment, control characters and all: no valid XML
+    return _COMMENT.sub(b"", buffer.getvalue()) if file_format == "svg" else buffer.getvalue()
+
+
+@contextlib.contextmanager
+def drawn(plot: Plot) -> Iterator[Any]:
+    """The figure of a plot, to be saved or measured within the block: there its style holds."""
+    matplotlib = need("matplotlib", "drawing a plot")
+    figure_class = need("matplotlib.figure", "drawing a plot").Figure
     with matplotlib.rc_context(_style(matplotlib)):
         figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)
         _plain_tick_labels(figure)
-        # a character that the font lacks is drawn as a box: that is to be seen in the plot
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from font")
-            figure.savefig(
-                buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata
-            )
-    # matplotlib repeats each text in a comment, control characters and all: no valid XML
-    return _COMMENT.sub(b"", buffer.getvalue()) if file_format == "svg" else buffer.getvalue()
+        _dates_with_years(figure)
+        yield figure
 
 
 def _style(matplotlib: Any) -> dict[str, Any]:
@@ -187,6 +182,16 @@ def _style(matplotlib: Any) -> dict[str, Any]:
         "svg.fonttype": "path",
         "svg.hashsalt": "harvest",
     }
+
+
+def _dates_with_years(figure: Any) -> None:
+    """Dates say their year where it begins, which matplotlib's own formatter does not."""
+    from matplotlib.dates import AutoDateFormatter, ConciseDateFormatter  # of the extra
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), (AutoDateFormatter, ConciseDateFormatter)):
+                axis.set_major_formatter(date_formatter())
 
 
 def _plain_tick_labels(figure: Any) -> None:

@@ -14,7 +14,8 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
-from .draw import COLOURS, need, to_inline_svg, to_png
+from .draw import COLOURS, to_inline_svg, to_png
+from .extra import need
 from .model import Notes, Plot, Section, Table
 from .write import to_csv
 

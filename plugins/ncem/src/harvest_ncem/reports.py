@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from harvest.api.view import DatasetReader
-from harvest.report import Column, Notes, Plot, Report, Table
+from harvest.report import Column, Notes, Plot, Report, Table, legend, legend_below
 
 from .study import Study, load_study
 from .views.outliers import durations, fences, outliers, positions
@@ -228,7 +228,7 @@ def _overview(table: pl.DataFrame) -> Plot:
         axes.set_ylim(bottom=0)
         axes.set_xlabel("scan size (positions)")
         axes.set_ylabel("duration per scan (s)")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        legend(figure)
 
     said = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
     return Plot(
@@ -288,7 +288,7 @@ def _histograms(size: str, rows: pl.DataFrame) -> Plot:
         draw,
         f"Durations at {size}",
         f"Histograms of the durations at {size}. {said[0].upper()}{said[1:]}.",
-        size=(7.5, 2.9),
+        size=(7.5, 3.4),
     )
 
 
@@ -302,7 +302,6 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
     width = edges[1] - edges[0]
     below = values.filter(rows["outlier"] & (values < inside.min()))
     above = values.filter(rows["outlier"] & (values > inside.max()))
-    axes.margins(y=0.5)  # room for the legend above the bars
     low, high = axes.get_xlim()
     ticks = [(x, f"{x:,g}") for x in axes.get_xticks() if max(low, edges[0]) <= x <= edges[-1]]
     for part, place, end in (
@@ -320,7 +319,7 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
         drawn = {"color": INK, "linewidth": 1.1, "linestyle": style}
         place = float(measured)  # type: ignore[arg-type]
         if edges[0] <= place <= edges[-1]:
-            axes.axvline(place, ymax=0.69, label=f"{name} {_short(place)} s", **drawn)
+            axes.axvline(place, label=f"{name} {_short(place)} s", **drawn)
         else:
             axes.plot([], [], label=f"{name} {_short(place)} s (beyond)", **drawn)
     axes.set_title(f"{LABELS[method]}, n = {values.len():,}")
@@ -328,7 +327,7 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
     axes.set_ylabel("jobs" if method == "file_transfer" else "scans")
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.grid(visible=False, axis="x")
-    axes.legend(loc="upper right")
+    legend_below(axes)
 
 
 def bin_edges(values: pl.Series) -> list[float]:

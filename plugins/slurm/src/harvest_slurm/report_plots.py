@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.report import Plot
+from harvest.report import Plot, legend
 from harvest.toolkit.amounts import seconds_in_words
 
 from .zone import Zone
@@ -28,6 +28,9 @@ TICKS = (
 )
 INK = "#1f2430"
 POINTS_AS_SHAPES = 2000
+PIECES = 20
+MARKERS = "os^Dvp"
+"""Marks of partitions, for those who see few colours."""
 SHOWN_PARTITIONS = 5
 SHOWN_BARS = 15
 
@@ -60,7 +63,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
         axes.yaxis.get_major_locator().set_params(integer=True)
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.grid(visible=False, axis="x")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        legend(figure)
 
     return Plot(
         "histogram",
@@ -83,27 +86,37 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
         axes = figure.subplots()
         many = points.height > POINTS_AS_SHAPES
         palette = to_rgba_array([f"C{number}" for number in range(len(labels))])
-        # all in one, by time: else the last partition would lie on top of the others
-        axes.scatter(
-            points["when"].to_numpy(),
-            points["wait_s"].to_numpy(),
-            c=palette[points["group"].to_numpy()],
-            s=7 if many else 13,
-            alpha=0.5 if many else 0.75,
-            linewidths=0,
-            # a page with a shape per point would be too heavy to open
-            rasterized=many,
-        )
+        # by time, in pieces: else the last partition would lie on top of the others
+        for piece in points.iter_slices(-(-points.height // PIECES) or 1):
+            for (group,), some in piece.group_by("group", maintain_order=True):
+                axes.scatter(
+                    some["when"].to_numpy(),
+                    some["wait_s"].to_numpy(),
+                    color=palette[int(str(group))],
+                    marker=MARKERS[int(str(group))],
+                    s=7 if many else 13,
+                    alpha=0.5 if many else 0.75,
+                    linewidths=0,
+                    # a page with a shape per point would be too heavy to open
+                    rasterized=many,
+                )
         _time_axis(axes.yaxis, max(_longest(points["wait_s"]), 10.0))
         axes.set_ylim(bottom=0.8)
         axes.set_xlabel(f"submitted ({zone.name})")
         axes.set_ylabel("wait")
         if len(labels) > 1:
             for number, label in enumerate(labels):
-                axes.plot([], [], linestyle="none", marker="o", color=f"C{number}", label=label)
-            figure.legend(loc="outside upper left", ncols=min(len(labels), 4))
+                axes.plot(
+                    [],
+                    [],
+                    linestyle="none",
+                    marker=MARKERS[number],
+                    color=f"C{number}",
+                    label=label,
+                )
+            legend(figure)
 
-    shown = f"; colours distinguish {len(labels)} partitions" if len(labels) > 1 else ""
+    shown = f"; colours and shapes distinguish {len(labels)} partitions" if len(labels) > 1 else ""
     return Plot(
         "by-date",
         draw,
@@ -195,7 +208,7 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
-        figure.legend(loc="outside upper left", ncols=3)
+        legend(figure)
 
     listed = ", ".join(
         f"{name} {used:,.0f} used and {lost:,.0f} wasted"

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import polars as pl
 
-from harvest.report import Notes, Plot
+from harvest.report import Notes, Plot, bytes_axis, seconds_axis
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 from ..views.frames import SEGMENTS, traced_once
@@ -174,7 +174,7 @@ def _draw(
         above.stairs(values.sum(axis=0) / width, edges, color=f"C{column}", fill=True, alpha=0.4)
         above.set_title(op)
         above.set_ylim(0, float(values.sum(axis=0).max()) / width * 1.05 or 1)
-        above.yaxis.set_major_formatter(lambda v, _: f"{bytes_in_words(v)}/s" if v else "0")
+        bytes_axis(above.yaxis, above.get_ylim()[1], per="/s")
         image = axes.pcolormesh(
             edges,
             np.arange(len(labels) + 1) - 0.5,
@@ -187,7 +187,7 @@ def _draw(
         )
         label_lines(axes, labels if column == 0 else [""] * len(labels))
         axes.set_xlim(0, extent.seconds)
-        axes.set_xlabel("seconds since the job began")
+        seconds_axis(axes.xaxis, extent.seconds, "since the job began")
         bar = figure.colorbar(image, ax=axes, orientation="horizontal", fraction=0.06, pad=0.03)
         rates = ["0", *(f"{bytes_in_words(part * most)}/s" for part in (0.25, 1))]
         bar.set_ticks([0, 0.5, 1], labels=rates if most else ["0", "", ""])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harvest.report import Column, Notes, Plot, Section, Table
+from harvest.report import Column, Notes, Plot, Section, Table, legend
 
 from ..views.counters import BINS, counter_rows
 from ..views.files import traced_files
@@ -81,7 +81,7 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.set_ylabel("requests")
         axes.grid(visible=False, axis="x")
-        figure.legend(loc="outside upper left", ncols=2, handlelength=1.0, handleheight=0.9)
+        legend(figure)
 
     most = max(((op, row) for op in OPS for row in range(len(labels))),
                key=lambda place: table[place[0]][place[1]])  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harvest.report import Column, Notes, Plot, Section, Table
+from harvest.report import Column, Notes, Plot, Section, Table, legend
 from harvest.toolkit.amounts import share_in_words
 
 from ..views import files as files_of
@@ -112,7 +112,7 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
         axes.xaxis.set_major_formatter("{x:,.4g}")
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
-        figure.legend(loc="outside upper left", ncols=3, handlelength=1.0, handleheight=0.9)
+        legend(figure)
 
     most = rows.sort("seconds", descending=True).row(0, named=True)
     return Plot(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from harvest.report import Notes, Plot
+from harvest.report import Notes, Plot, legend, seconds_axis
 from harvest.toolkit.amounts import count_in_words, share_in_words
 
 from ..views.frames import SEGMENTS, traced_once
@@ -184,7 +184,6 @@ def _draw(figure: Any, picture: NDArray[np.float64], labels: list[str], extent: 
         rasterized=True,
     )
     label_lines(axes, labels)
-    axes.set_xlabel("seconds since the job began")
+    seconds_axis(axes.xaxis, extent.seconds, "since the job began")
     handles = [Patch(color=colour, label=op) for op, colour in COLOURS.items()]
-    figure.legend(handles=handles, loc="outside upper left", ncols=2, handlelength=1.0,
-                  handleheight=0.9)  # fmt: skip
+    legend(figure, handles)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.report import Plot
+from harvest.report import Plot, legend
 
 from .text import Unit, bytes_text, unit_for
 
@@ -42,7 +42,7 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         if len(sizes_known) > 1:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+            legend(figure)
 
     first = head.row(0, named=True)
     alt = (
@@ -107,7 +107,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
                 label=names[time],
             )
         _classes(axes, labels, unit)
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        legend(figure)
 
     accessed = ages.filter(pl.col("time") == "access")
     total = int(accessed["size_bytes"].sum())

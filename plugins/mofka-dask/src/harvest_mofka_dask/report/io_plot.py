@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import polars as pl
 
-from harvest.report import Plot
+from harvest.report import Plot, bytes_axis, seconds_axis
 from harvest.toolkit.amounts import bytes_in_words
 
 __all__ = ["IO_BINS", "IoOverTime", "io_over_time", "io_plot"]
@@ -77,8 +77,8 @@ def io_plot(io: IoOverTime, counted: Mapping[str, int]) -> Plot:
             axes.stairs(values, edges / 1e6, color=f"C{number}", linewidth=1.0)
             axes.set_title(op)
             axes.set_ylim(bottom=0)
-            axes.yaxis.set_major_formatter(lambda v, _: f"{bytes_in_words(v)}/s" if v else "0")
-        many[-1].set_xlabel("seconds since the first event of the run")
+            bytes_axis(axes.yaxis, float(values.max()), per="/s")
+        seconds_axis(many[-1].xaxis, float(edges[-1]) / 1e6, "since the first event of the run")
 
     sums = ", ".join(
         f"{op} {bytes_in_words(size)}"

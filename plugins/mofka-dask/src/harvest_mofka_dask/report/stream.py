@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from harvest.report import Notes, Plot
+from harvest.report import Notes, Plot, legend, seconds_axis
 
 from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
 
@@ -22,6 +22,7 @@ DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
 OCCUPANCY_COLUMNS = 240
 PALE = 0.35
+SINCE = "since the first event of the run"
 LINE = ["worker", "thread", "lane"]
 """What has a line of its own: a thread, or where it is not known, what ran at the same time."""
 
@@ -59,7 +60,7 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         axes.set_ylim(lines.height - 0.4, -0.6)
         margin = (last - first) / 100  # or a bar at an end would be cut in two
         axes.set_xlim((first - margin) / 1e6, (last + margin) / 1e6)
-        axes.set_xlabel("seconds since the first event of the run")
+        seconds_axis(axes.xaxis, last / 1e6, SINCE)
         _blocks(axes, lines)
         axes.grid(visible=False, axis="y")
         _legend(figure, colours)
@@ -166,7 +167,7 @@ def _draw_occupancy(
     axes.set_ylim(len(workers) - 0.5, -0.5)
     name_workers(axes, workers, range(len(workers)))
     axes.grid(visible=False)
-    axes.set_xlabel("seconds since the first event of the run")
+    seconds_axis(axes.xaxis, float(edges[-1]), SINCE)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
     bar.ax.yaxis.get_major_locator().set_params(integer=True)
     bar.set_label("threads executing", fontsize=8)
@@ -279,9 +280,7 @@ def _legend(figure: Any, colours: dict[str | None, str]) -> None:
     if len(colours) > len(named):
         others = len(colours) - len(named)
         handles.append(Patch(color=OTHER, label=f"{others} other" + ("s" if others > 1 else "")))
-    figure.legend(
-        handles=handles, loc="outside upper left", ncols=4, handlelength=1.0, handleheight=0.9
-    )
+    legend(figure, handles)
 
 
 def _caption(name: str | None) -> str:

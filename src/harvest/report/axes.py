@@ -1,0 +1,88 @@
+"""What plots share: legends beside the data, and axes whose units fit the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from .extra import need
+
+__all__ = ["bytes_axis", "legend", "legend_below", "seconds_axis"]
+
+_SECONDS: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"),
+                   (1e-3, "milliseconds"), (1e-6, "microseconds"))  # fmt: skip
+_BYTES: Final = tuple(
+    (1000.0**power, unit)
+    for power, unit in reversed([*enumerate(("bytes", "kB", "MB", "GB", "TB", "PB", "EB"))])
+)
+
+
+def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
+    """A legend above the axes, never on the data, in as many columns as have room.
+
+    handles: what it names; all that has a label, unless given.
+    """
+    if handles is None:
+        handles = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
+    paths = need("matplotlib.textpath", "drawing a plot")
+    points = need("matplotlib", "drawing a plot").rcParams["legend.fontsize"]
+    widths = [
+        paths.TextPath((0, 0), str(handle.get_label()), size=points).get_extents().width
+        for handle in handles
+    ]
+    # a legend's own spaces are in letters: before a handle, between it and its text, and columns
+    room = (figure.get_figwidth() * 72 - points) / (max(widths) + 4.5 * points)
+    figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        ncols=max(1, min(len(handles), int(room))),
+        handlelength=1.2,
+        handleheight=0.9,
+    )
+
+
+def legend_below(axes: Any) -> None:
+    """A legend of one of several axes side by side, below its label."""
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.22), borderaxespad=0.0)
+
+
+def seconds_axis(axis: Any, longest: float, since: str) -> None:
+    """Label an axis of seconds by the unit that fits: minutes since the job began.
+
+    longest: how far it reaches, in seconds.
+    """
+    size, unit = _fitting(_SECONDS, longest, at_least=2.0)
+    _in_units(axis, size)
+    axis.set_label_text(f"{unit} {since}".strip())
+
+
+def bytes_axis(axis: Any, most: float, what: str = "", per: str = "") -> None:
+    """Label an axis of bytes by the unit that fits: read (MB/s).
+
+    most: how far it reaches, in bytes; per: ``/s`` for a rate.
+    """
+    size, unit = _fitting(_BYTES, most, at_least=1.0)
+    _in_units(axis, size)
+    axis.set_label_text(f"{what} ({unit}{per})" if what else f"{unit}{per}")
+
+
+def _fitting(
+    units: Sequence[tuple[float, str]], most: float, *, at_least: float
+) -> tuple[float, str]:
+    """The largest unit of which there are enough."""
+    for size, unit in units:
+        if most >= at_least * size:
+            return size, unit
+    return next(each for each in units if each[0] == 1.0) if most <= 0 else units[-1]
+
+
+def _in_units(axis: Any, size: float) -> None:
+    """Ticks at round numbers of a unit, whose values are its numbers."""
+    ticker = need("matplotlib.ticker", "drawing a plot")
+
+    class Rounded(ticker.MaxNLocator):  # type: ignore[misc, name-defined]
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            return super().tick_values(vmin / size, vmax / size) * size
+
+    axis.set_major_locator(Rounded(nbins="auto", steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(lambda value, _: f"{value / size:,.6g}")

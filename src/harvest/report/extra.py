@@ -1,0 +1,24 @@
+"""Libraries of the extra ``report``, imported when first needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from harvest.errors import HarvestError
+
+__all__ = ["need"]
+
+
+def need(module: str, purpose: str) -> Any:
+    """Import a module of the extra ``report``; raises HarvestError saying what to install."""
+    library = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if error.name is not None and error.name.partition(".")[0] != library:
+            raise
+        raise HarvestError(
+            f"{purpose} needs {library}, which is not installed",
+            remedy="install hpc-harvest with the extra 'report'",
+        ) from error

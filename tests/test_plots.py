@@ -1,0 +1,205 @@
+"""Pictures that can be read: legends beside the data, dates with years, units that fit."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+import small_inputs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import harvest
+from harvest.report import Plot, bytes_axis, legend, seconds_axis
+from harvest.report.dates import dates_in_words
+from harvest.report.draw import drawn
+
+matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+from pictures import flaws  # noqa: E402 - it draws
+
+
+def ticks(plot: Plot, axis: str = "xaxis") -> list[str]:
+    """The labels of an axis that lie within it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with drawn(plot) as figure:
+        FigureCanvasAgg(figure).draw()
+        shown = getattr(figure.axes[0], axis)
+        low, high = sorted(shown.get_view_interval())
+        return [
+            tick.label1.get_text()
+            for tick in shown.get_major_ticks()
+            if low <= tick.get_loc() <= high
+        ]
+
+
+def lines_over(start: str, span: timedelta) -> Plot:
+    """A line over a span of time."""
+    first = datetime.fromisoformat(start)
+
+    def draw(figure):
+        figure.subplots().plot([first, first + span], [0, 1])
+
+    return Plot("dates", draw, "Dates", "A line.", size=(7.5, 3.0))
+
+
+RUN = {"dask.run": {"run": "mofka-dask"}}
+"""Settings of reports that want them where a dataset holds several runs."""
+
+SPANS = {
+    "minutes": timedelta(minutes=20),
+    "a day": timedelta(days=1),
+    "a week": timedelta(days=8),
+    "a month": timedelta(days=31),
+    "a year": timedelta(days=365),
+    "several years": timedelta(days=1500),
+}
+
+
+@pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
+def test_dates_around_the_end_of_a_year_say_both_years(span):
+    """Given a span that begins in 2025 and ends in 2026, or later."""
+    start = datetime(2026, 1, 1) - span / 2
+    plot = lines_over(start.isoformat(), span)
+
+    labels = ticks(plot)
+
+    years = [re.findall(r"\b20\d\d\b", label) for label in labels]
+    assert years[0], labels
+    assert ["2026"] in years, labels
+    assert flaws(plot) == []
+
+
+def test_a_label_carries_the_day_where_one_begins_and_the_year_where_one_begins():
+    hours = [datetime(2025, 12, 31, 18) + timedelta(hours=3 * n) for n in range(4)]
+    assert dates_in_words(hours) == ["18:00\n31 Dec\n2025", "21:00", "00:00\n1 Jan\n2026", "03:00"]
+
+
+@given(
+    st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1)),
+    st.sampled_from([1, 30, 3600, 21600, 86400, 7 * 86400, 86400 * 31, 86400 * 366]),
+    st.integers(1, 9),
+)
+@settings(max_examples=200)
+def test_from_the_labels_alone_each_year_is_known(start, gap, count):
+    moments = [start + timedelta(seconds=gap * n) for n in range(count)]
+    year = None
+    for moment, label in zip(moments, dates_in_words(moments), strict=True):
+        year = int(found[-1]) if (found := re.findall(r"\d{4}", label)) else year
+        assert year == moment.year
+
+
+def amounts(name: str, most: float) -> Plot:
+    """A line from nothing to so many seconds, or bytes, on the vertical axis."""
+
+    def draw(figure):
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, most])
+        if name == "seconds":
+            seconds_axis(axes.yaxis, most, "since the start")
+        else:
+            bytes_axis(axes.yaxis, most, "read", "/s")
+
+    return Plot("amounts", draw, "Amounts", "A line.")
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "label", "last"),
+    [
+        ("seconds", 0.004, "milliseconds since the start", 4),
+        ("seconds", 90.0, "seconds since the start", 90),
+        ("seconds", 600.0, "minutes since the start", 10),
+        ("seconds", 36_000.0, "hours since the start", 10),
+        ("seconds", 10 * 86400.0, "days since the start", 10),
+        ("seconds", 0.0, "seconds since the start", 0),
+        ("bytes", 800.0, "read (bytes/s)", 800),
+        ("bytes", 8e6, "read (MB/s)", 8),
+        ("bytes", 8e15, "read (PB/s)", 8),
+        ("bytes", 0.0, "read (bytes/s)", 0),
+    ],
+)
+def test_the_unit_of_an_axis_fits_the_data_and_its_ticks_are_round(name, most, label, last):
+    plot = amounts(name, most)
+    with drawn(plot) as figure:
+        assert figure.axes[0].get_ylabel() == label
+    numbers = [float(text.replace(",", "")) for text in ticks(plot, "yaxis")]
+    assert max(numbers) <= last * 1.06 + 0.06
+    assert max(numbers) >= last * 0.7
+    assert all(len(f"{number:g}") <= 5 for number in numbers)
+    assert flaws(plot) == []
+
+
+@pytest.mark.parametrize("length", [3, 24, 40])
+@pytest.mark.parametrize("series", [1, 12, 60])
+def test_a_legend_lies_beside_the_data_and_within_the_picture(series, length):
+    def draw(figure):
+        axes = figure.subplots()
+        for number in range(series):
+            axes.plot([0, 1], [number, 1], label=f"{number}".ljust(length, "m"))
+        legend(figure)
+
+    height = 3.0 + 0.2 * series
+    assert flaws(Plot("many", draw, "Many", "Lines.", size=(7.5, height))) == []
+
+
+def test_what_is_looked_for_is_found_where_it_is():
+    """Given a plot with its legend on the data, and labels over each other."""
+
+    def draw(figure):
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], label="on the data")
+        axes.set_xticks([0.50, 0.51], ["a long label", "another long label"])
+        axes.legend(loc="center")
+
+    found = flaws(Plot("bad", draw, "Bad", "A line."))
+    assert any("legend lies on the data" in flaw for flaw in found)
+    assert any("lie on each other" in flaw for flaw in found)
+
+
+@pytest.mark.slow
+def test_every_plot_of_every_report_can_be_read(tmp_path):
+    """Given a dataset with rows of every source."""
+    small_inputs.write(tmp_path / "in", 1)
+    harvest.run(
+        small_inputs.sources(tmp_path / "in"), f"parquet:{tmp_path / 'out'}",
+        settings={"slurm": {"timezone": "UTC"}}, workers=1,
+    )  # fmt: skip
+    dataset = harvest.open(tmp_path / "out")
+    names = [
+        name
+        for name, spec in dataset.plugins.reports.items()
+        if not spec.requires or any(kind in dataset for kind in spec.requires)
+    ]
+
+    found = {
+        f"{name}: {plot.name}": flaws(plot)
+        for name in names
+        for plot in dataset.report(name, **RUN.get(name, {})).plots
+    }
+
+    assert len(found) >= 8, "few reports have a plot"
+    assert {name: flaw for name, flaw in found.items() if flaw} == {}
+
+
+@pytest.mark.parametrize("partitions", [1, 6, 60])
+@pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
+def test_waits_of_any_span_and_many_partitions_can_be_read(span, partitions):
+    plots = pytest.importorskip("harvest_slurm.report_plots", reason="needs the plugin slurm")
+    from harvest_slurm.zone import Zone
+
+    first = datetime(2025, 12, 31, 12, tzinfo=UTC)
+    rows = pl.DataFrame(
+        {
+            "submit_time": [first + span * n / 120 for n in range(120)],
+            "start_time": [None] * 120,
+            "wait_s": [0.5 * 1.15**n for n in range(120)],
+            "partition": [f"a long name of a partition {n % partitions}" for n in range(120)],
+        },
+        schema_overrides={
+            "submit_time": pl.Datetime("us", "UTC"), "start_time": pl.Datetime("us", "UTC"),
+        },
+    )  # fmt: skip
+    assert flaws(plots.scatter(rows, Zone("UTC", ""))) == []
+    assert flaws(plots.histogram(rows)) == []
