@@ -8,8 +8,7 @@ from typing import Any
 import typer
 
 from harvest.cli.app import app
-
-from .markdown import table
+from harvest.toolkit.markdown import table
 
 __all__ = ["Command", "commands", "page"]
 

@@ -11,9 +11,9 @@ import attrs
 from harvest.api import spec
 from harvest.api.rule import Finding, Rule, Threshold
 from harvest.api.view import View
+from harvest.dataset.view_schema import view_schema
 from harvest.plugins.registry import manager
-
-from .markdown import paragraph, table
+from harvest.toolkit.markdown import paragraph, table
 
 __all__ = ["hooks", "record_types", "rules", "views_and_reports"]
 
@@ -109,13 +109,17 @@ def views_and_reports() -> str:
         "",
         "Generated from what the installed plugins declare. A view is a table "
         "(`harvest view NAME DATASET`), a report is tables and plots "
-        "(`harvest report NAME DATASET`). Settings are given with `--set KEY=VALUE`.",
+        "(`harvest report NAME DATASET`). Settings are given with `--set KEY=VALUE`. "
+        "`harvest schema VIEW` shows the columns of a view too.",
+        "",
+        "## Views",
         "",
     ]
-    for title, declared in (("Views", manager().views), ("Reports", manager().reports)):
-        lines += [f"## {title}", ""]
-        for name in sorted(declared):
-            lines += _section(name, declared[name])
+    found = manager()
+    lines += [view_schema(view, found).markdown("###") for _, view in sorted(found.views.items())]
+    lines += ["## Reports", ""]
+    for name in sorted(found.reports):
+        lines += _section(name, found.reports[name])
     return "\n".join(lines)
 
 

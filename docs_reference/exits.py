@@ -5,8 +5,7 @@ from __future__ import annotations
 from harvest.errors import ExitCode
 from harvest.fault import VARIABLE as FAULT
 from harvest.plugins.registry import DISABLE_VARIABLE
-
-from .markdown import table
+from harvest.toolkit.markdown import table
 
 __all__ = ["ENVIRONMENT", "MEANING", "page"]
 

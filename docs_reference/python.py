@@ -9,8 +9,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import harvest
-
-from .markdown import paragraph
+from harvest.toolkit.markdown import paragraph
 
 __all__ = ["MODULES", "page"]
 

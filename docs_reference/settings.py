@@ -7,9 +7,9 @@ import attrs
 from harvest.api.settings import describe
 from harvest.pipeline.recipe import Recipe
 from harvest.plugins.registry import manager
+from harvest.toolkit.markdown import table
 
 from .commands import commands
-from .markdown import table
 
 __all__ = ["page"]
 

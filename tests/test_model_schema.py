@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import json
+from datetime import UTC, datetime
 
 import attrs
 import jsonschema
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harvest.model import Int32, Record, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.model.frames import frame_of, native_schema, plain_columns, polars_schema, polars_type
+from harvest.model.describe import json_type
+from harvest.model.frames import (
+    arrow_type_of,
+    frame_of,
+    native_schema,
+    plain_columns,
+    polars_schema,
+    polars_type,
+)
+from harvest.model.json import encode_frame
 
 
 @attrs.define
@@ -126,3 +138,52 @@ def test_frames_in_polars_own_types_can_be_made_plain() -> None:
 def test_an_arrow_type_outside_the_model_has_no_polars_type() -> None:
     with pytest.raises(TypeError, match="duration"):
         polars_type(pa.duration("s"))
+
+
+VALUES = {
+    pl.Boolean(): True,
+    pl.Int32(): -1,
+    pl.UInt64(): 2**64 - 1,
+    pl.Float64(): float("nan"),
+    pl.String(): "text",
+    pl.Binary(): b"\xff",
+    pl.Datetime("us", "UTC"): datetime(2024, 4, 19, tzinfo=UTC),
+}
+"""Polars types of columns, with a value of each."""
+
+
+def nested(inner: st.SearchStrategy[pl.DataType]) -> st.SearchStrategy[pl.DataType]:
+    return st.one_of(
+        inner.map(pl.List),
+        inner.map(lambda kind: pl.List(pl.Struct({"key": pl.String(), "value": kind}))),
+        st.tuples(inner, inner).map(lambda two: pl.Struct({"a": two[0], "b": two[1]})),
+    )
+
+
+KINDS = st.recursive(st.sampled_from(list(VALUES)), nested, max_leaves=4)
+
+
+def value_of(kind: pl.DataType) -> object:
+    if isinstance(kind, pl.List):
+        return [value_of(kind.inner), None] if not isinstance(kind.inner, pl.Struct) else [
+            value_of(kind.inner)]  # fmt: skip
+    if isinstance(kind, pl.Struct):
+        return {field.name: value_of(field.dtype) for field in kind.fields}
+    return VALUES[kind]
+
+
+@given(kind=KINDS)
+def test_arrow_and_polars_types_stand_for_each_other(kind: pl.DataType) -> None:
+    assert polars_type(arrow_type_of(kind)) == kind
+
+
+@given(kind=KINDS)
+@settings(max_examples=30, deadline=None)
+def test_a_value_written_as_json_fits_the_json_schema_of_its_type(kind: pl.DataType) -> None:
+    frame = pl.DataFrame({"v": [value_of(kind)]}, schema={"v": kind})
+    (line,) = encode_frame(frame)
+    schema = json_type(arrow_type_of(kind))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(line)["v"], schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(object(), schema)

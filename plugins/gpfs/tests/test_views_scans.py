@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 from scan_rows import NOW, dataset, harvested, row
 
-from harvest import UsageError
+from harvest import DatasetError, UsageError
+
+LATER = NOW + timedelta(days=7)
 
 
 def ago(days):
@@ -252,3 +254,16 @@ def test_ages_without_a_time_to_count_from_are_refused(tmp_path, view, given):
 def test_what_a_view_divides_groups_by_is_refused_as_a_group(scan, view, by):
     with pytest.raises(UsageError, match="is what this view divides each group by"):
         scan.view(view, by=by)
+
+
+@pytest.mark.parametrize("view", ["gpfs.usage", "gpfs.ages", "gpfs.largest", "gpfs.churn"])
+def test_without_a_scan_the_columns_are_known_and_the_rows_refused(tmp_path, view):
+    # given a dataset without rows of gpfs.file, and one with two scans
+    none = harvested(tmp_path / "none", [])
+    some = harvested(tmp_path / "some", [row("/d/a", 1)], [row("/d/a", 1, scan_time=LATER)])
+
+    # then a view has the same columns in both, and says of the first what to do
+    frame = none.view(view)
+    assert frame.collect_schema() == some.view(view).collect_schema()
+    with pytest.raises(DatasetError, match=r"no rows of gpfs\.file; harvest a policy list first"):
+        frame.collect()

@@ -39,6 +39,13 @@ def record_types(incomplete: str) -> list[str]:
     return [name for name in _plugins().record_types() if name.startswith(incomplete)]
 
 
+def schemas(incomplete: str) -> list[tuple[str, str]]:
+    """Names of record types and of views."""
+    kinds = _plugins().record_types().values()
+    first = [(k.name, k.doc.partition("\n")[0]) for k in kinds if k.name.startswith(incomplete)]
+    return first + views(incomplete)
+
+
 def _plugins() -> PluginManager:
     from harvest.plugins.registry import manager  # late: most calls complete nothing
 

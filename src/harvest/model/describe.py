@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import pyarrow as pa
+
+from harvest.toolkit.markdown import prose
 
 from .errors import RecordTypeError
 from .types import arrow_type, without_none
@@ -15,7 +18,7 @@ from .types import arrow_type, without_none
 if TYPE_CHECKING:
     from .record import RecordType
 
-__all__ = ["json_schema", "markdown"]
+__all__ = ["json_schema", "json_type", "markdown"]
 
 _SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -26,6 +29,15 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
     float: {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]},
     datetime: {"type": "string", "format": "date-time"},
 }
+
+_BY_ARROW: tuple[tuple[Callable[[pa.DataType], bool], Any], ...] = (
+    (pa.types.is_boolean, bool),
+    (pa.types.is_integer, int),
+    (pa.types.is_floating, float),
+    (pa.types.is_duration, float),  # written as seconds
+    (pa.types.is_timestamp, datetime),
+    (pa.types.is_binary, bytes),
+)
 
 
 def json_schema(record_type: RecordType) -> dict[str, Any]:
@@ -78,6 +90,23 @@ def _of(hint: Any) -> dict[str, Any]:
     raise RecordTypeError(f"{hint!r} has no JSON Schema")
 
 
+def json_type(kind: pa.DataType) -> dict[str, Any]:
+    """The JSON Schema of a value of an Arrow type, as rows are written in JSON."""
+    if pa.types.is_map(kind):
+        return {"type": "object", "additionalProperties": _nullable(json_type(kind.item_type))}
+    if pa.types.is_list(kind):
+        return {"type": "array", "items": _nullable(json_type(kind.value_type))}
+    if pa.types.is_struct(kind):
+        members = {field.name: _nullable(json_type(field.type)) for field in kind}
+        return {"type": "object", "properties": members}
+    if pa.types.is_unsigned_integer(kind):
+        return {"type": "integer", "minimum": 0}
+    for fits, hint in _BY_ARROW:
+        if fits(kind):
+            return dict(_SIMPLE[hint])
+    return {"type": "string", "format": "date"} if pa.types.is_date(kind) else {"type": "string"}
+
+
 def _item(hint: Any) -> dict[str, Any]:
     bare = without_none(hint)
     return _of(bare) if bare is hint else _nullable(_of(bare))
@@ -92,7 +121,7 @@ def markdown(record_type: RecordType) -> str:
     lines = [
         f"## {record_type.name}",
         "",
-        _text(record_type.doc),
+        prose(record_type.doc),
         "",
         f"Version {record_type.version}; layer {record_type.layer}, level {record_type.level}.",
         "",
@@ -100,17 +129,10 @@ def markdown(record_type: RecordType) -> str:
         "|---|---|---|---|---|",
     ]
     for column in record_type.columns:
-        kind = _text(str(arrow_type(column.python_type)))
+        kind = prose(str(arrow_type(column.python_type)))
         kind += "" if column.nullable else ", required"
-        doc = _text(" ".join(column.doc.split())).replace("|", "\\|")
+        doc = prose(" ".join(column.doc.split())).replace("|", "\\|")
         lines.append(
             f"| `{column.name}` | {kind} | {column.unit or ''} | {column.role or ''} | {doc} |"
         )
     return "\n".join(lines) + "\n"
-
-
-def _text(text: str) -> str:
-    """Text in which ``map<string, string>`` is not HTML, except where it is code already."""
-    pieces = text.split("`")  # odd ones are code
-    pieces[::2] = [piece.replace("<", "&lt;") for piece in pieces[::2]]
-    return "`".join(pieces)

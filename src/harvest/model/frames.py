@@ -16,6 +16,7 @@ import pyarrow as pa
 from .record import RecordType
 
 __all__ = [
+    "arrow_type_of",
     "frame_of",
     "native_schema",
     "plain_columns",
@@ -62,6 +63,28 @@ def polars_type(kind: pa.DataType) -> pl.DataType:
     if pa.types.is_struct(kind):
         return pl.Struct({field.name: polars_type(field.type) for field in kind})
     raise TypeError(f"no polars type is laid down for Arrow's {kind}")
+
+
+def arrow_type_of(kind: pl.DataType) -> pa.DataType:
+    """The Arrow type that a polars type stands for.
+
+    A list of structs of ``key`` and ``value`` stands for a map, as in ``polars_type``; a column
+    of nulls alone is taken for text.
+    """
+    if isinstance(kind, pl.List):
+        inner = kind.inner
+        if isinstance(inner, pl.Struct) and [f.name for f in inner.fields] == ["key", "value"]:
+            return pa.map_(pa.string(), arrow_type_of(inner.fields[1].dtype))  # type: ignore[arg-type]
+        return pa.list_(arrow_type_of(inner))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return pa.struct([(f.name, arrow_type_of(f.dtype)) for f in kind.fields])  # type: ignore[arg-type]
+    if isinstance(kind, pl.Datetime):
+        return pa.timestamp(kind.time_unit, kind.time_zone)
+    if kind == pl.Binary:
+        return pa.binary()
+    if kind == pl.String or kind == pl.Null or kind == pl.Categorical or isinstance(kind, pl.Enum):
+        return pa.string()
+    return pl.Series([], dtype=kind).to_arrow(compat_level=pl.CompatLevel.oldest()).type
 
 
 def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:

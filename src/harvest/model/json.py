@@ -22,7 +22,14 @@ import polars as pl
 import pyarrow as pa
 from polars import selectors
 
-from .frames import frame_of, polars_schema, polars_type, seconds, without_maps
+from .frames import (
+    arrow_type_of,
+    frame_of,
+    polars_schema,
+    polars_type,
+    seconds,
+    without_maps,
+)
 from .record import RecordType
 
 __all__ = [
@@ -65,7 +72,7 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
         seconds(selectors.duration().dt.total_microseconds()),
         selectors.categorical().cast(pl.String),
     )
-    kinds = {name: _kind_of(plain.schema[name]) for name in plain.columns}
+    kinds = {name: arrow_type_of(plain.schema[name]) for name in plain.columns}
     return plain.select(_members_text(kinds).alias("json")).to_series()
 
 
@@ -87,23 +94,6 @@ def plain_text(kind: pa.DataType, column: pa.ChunkedArray) -> pa.Array:
             text = text.str.strip_chars('"')
     found = frame.select(pl.when(value.is_not_null()).then(text).alias("text")).to_series()
     return found.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
-
-
-def _kind_of(kind: pl.DataType) -> pa.DataType:
-    """The Arrow type by which a polars type is encoded."""
-    if isinstance(kind, pl.List):
-        inner = kind.inner
-        if isinstance(inner, pl.Struct) and [f.name for f in inner.fields] == ["key", "value"]:
-            return pa.map_(pa.string(), _kind_of(inner.fields[1].dtype))  # type: ignore[arg-type]
-        return pa.list_(_kind_of(inner))  # type: ignore[arg-type]
-    if isinstance(kind, pl.Struct):
-        return pa.struct([(f.name, _kind_of(f.dtype)) for f in kind.fields])  # type: ignore[arg-type]
-    if isinstance(kind, pl.Datetime):
-        return pa.timestamp("us", "UTC")
-    if kind == pl.Binary:
-        return pa.binary()
-    arrow = pl.Series([], dtype=kind).to_arrow(compat_level=pl.CompatLevel.oldest()).type
-    return pa.string() if pa.types.is_null(arrow) else arrow
 
 
 def lines_of(texts: pl.Series) -> memoryview:

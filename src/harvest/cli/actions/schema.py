@@ -1,10 +1,14 @@
-"""``harvest schema``: record types in one of several forms."""
+"""``harvest schema``: record types and views in one of several forms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
+from harvest.api.view import View
 from harvest.cli.tables import print_json, print_table
+from harvest.dataset.view_schema import ViewSchema, view_schema
 from harvest.errors import UsageError, suggestion
 from harvest.model import RecordType
 from harvest.model.arrow import arrow_type
@@ -16,35 +20,60 @@ FORMATS = ("table", "json-schema", "arrow", "markdown")
 
 
 def print_schema(name: str | None, form: str) -> int:
-    """Print all record types, or one."""
+    """Print a record type or a view; or list them, in other forms than a table all record types."""
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", remedy=suggestion(form, FORMATS))
-    types = manager().record_types()
-    if name is not None and name not in types:
-        raise UsageError(f"unknown record type {name!r}", remedy=suggestion(name, types))
-    picked = [types[name]] if name is not None else list(types.values())
-    if form == "json-schema":
-        schemas = {kind.name: kind.json_schema() for kind in picked}
-        print_json(schemas[name] if name is not None else schemas)
-    elif form == "arrow":
-        for kind in picked:
-            print(f"# {kind.name}\n{kind.arrow_schema.to_string(show_schema_metadata=False)}\n")
-    elif form == "markdown":
-        print("\n".join(kind.markdown() for kind in picked), end="")
-    elif name is None:
-        _print_types(picked)
+    plugins = manager()
+    types, views = plugins.record_types(), plugins.views
+    if name is None:
+        _print_all(list(types.values()), list(views.values()), form)
+    elif name in types:
+        _print_type(types[name], form)
+    elif name in views:
+        _print_view(view_schema(views[name], plugins), form)
     else:
-        _print_columns(picked[0])
+        raise UsageError(
+            f"unknown record type or view {name!r}", remedy=suggestion(name, [*types, *views])
+        )
     return 0
 
 
-def _print_types(kinds: Sequence[RecordType]) -> None:
-    print_table(
-        ("record type", "layer", "level", "columns", "description"),
-        [(k.name, k.layer, k.level, len(k.columns), k.doc.partition("\n")[0]) for k in kinds],
-        right=("columns",),
-        prose=("description",),
-    )
+def _print_all(kinds: Sequence[RecordType], views: Sequence[View], form: str) -> None:
+    if form == "json-schema":
+        print_json({kind.name: kind.json_schema() for kind in kinds})
+    elif form == "arrow":
+        for kind in kinds:
+            _print_arrow(kind.name, kind.arrow_schema)
+    elif form == "markdown":
+        print("\n".join(kind.markdown() for kind in kinds), end="")
+    else:
+        print_table(
+            ("record type", "layer", "level", "columns", "description"),
+            [(k.name, k.layer, k.level, len(k.columns), k.doc.partition("\n")[0]) for k in kinds],
+            right=("columns",),
+            prose=("description",),
+        )
+        print()
+        print_table(
+            ("view", "reads", "description"),
+            [(view.name, ", ".join(view.requires), view.doc) for view in views],
+            prose=("reads", "description"),
+        )
+
+
+def _print_type(kind: RecordType, form: str) -> None:
+    if form == "json-schema":
+        print_json(kind.json_schema())
+    elif form == "arrow":
+        _print_arrow(kind.name, kind.arrow_schema)
+    elif form == "markdown":
+        print(kind.markdown(), end="")
+    else:
+        _print_columns(kind)
+
+
+def _print_arrow(name: str, schema: pa.Schema) -> None:
+    print(f"# {name}\n{schema.to_string(show_schema_metadata=False)}\n")
 
 
 def _print_columns(kind: RecordType) -> None:
@@ -64,3 +93,30 @@ def _print_columns(kind: RecordType) -> None:
         ],
         prose=("meaning",),
     )
+
+
+def _print_view(found: ViewSchema, form: str) -> None:
+    if form == "json-schema":
+        print_json(found.json_schema())
+    elif form == "arrow":
+        _print_arrow(found.view.name, found.arrow_schema)
+    elif form == "markdown":
+        print(found.markdown(), end="")
+    else:
+        _print_columns_of_view(found)
+
+
+def _print_columns_of_view(found: ViewSchema) -> None:
+    view = found.view
+    print(f"{view.name}, a view" + (f" of {', '.join(view.requires)}" if view.requires else ""))
+    print(f"{view.doc}\n")
+    if view.settings:
+        print_table(("setting", "meaning"), list(view.settings.items()), prose=("meaning",))
+        print()
+    print_table(
+        ("column", "type", "unit", "meaning"),
+        [(c.name, c.type_text, c.unit, c.doc) for c in found.columns],
+        prose=("meaning",),
+    )
+    if found.unknown:
+        print(f"\nno types are known without rows: {found.unknown}")

@@ -15,9 +15,9 @@ def schema(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="TYPE",
-            help="A record type; all when left out.",
-            autocompletion=complete.record_types,
+            metavar="[NAME]",
+            help="A record type or a view; all are listed without.",
+            autocompletion=complete.schemas,
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
@@ -25,7 +25,10 @@ def schema(
     ] = "table",
     json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
 ) -> int:
-    """Show the record types, or the columns of one."""
+    """List the record types and views, or show the columns of one: type, unit and meaning.
+
+    Without NAME, the other forms than a table hold the record types alone.
+    """
     from harvest.cli.actions.schema import print_schema  # late: help needs none of it
 
     return print_schema(name, "json-schema" if json else format)

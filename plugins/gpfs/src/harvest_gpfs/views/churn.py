@@ -13,7 +13,7 @@ from ..aggregation.groupings import Setting
 from ..aggregation.listing import Listing, common_root, list_scans
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
-from .common import deferred, named, rows_of, whole
+from .common import deferred, named, no_scan, rows_of, whole
 from .pairs import SUMS, flows, summed
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def churn(
         "new_scan": pl.String(),
     }
 
+    if "gpfs.file" not in dataset:
+        return deferred(no_scan, schema)
     rows = rows_of(dataset)
     before, after = two_scans(list_scans(rows), old, new)
     return deferred(lambda: compare((rows, before), (rows, after), root, setting), schema)

@@ -20,7 +20,7 @@ from ..aggregation.listing import Listing
 from ..aggregation.metrics import metrics_of
 from ..aggregation.names import read_names
 from ..aggregation.on_polars import PolarsRows
-from ..aggregation.scans import LATEST, moment
+from ..aggregation.scans import LATEST, Scan, moment, pick
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -38,6 +38,7 @@ __all__ = [
     "listing",
     "metric_names",
     "named",
+    "no_scan",
     "rows_of",
     "typed",
     "whole",
@@ -65,15 +66,30 @@ def listing(
     """One scan of a dataset; what is found out about it is kept as long as the dataset is.
 
     Which scan it is is found out here and now, so that a wrong wish is
-    reported when a view is asked for.
+    reported when a view is asked for.  Where the dataset has no rows, the columns
+    of a view can be asked for, but none of its rows.
     """
     reference = None if now is None else moment(now)
     known = _KNOWN.setdefault(dataset, {})
     if scan not in known:
-        known[scan] = Listing.of(rows_of(dataset), str(scan))
+        some = "gpfs.file" in dataset
+        known[scan] = Listing.of(rows_of(dataset), str(scan)) if some else _no_listing()
     if root is None and reference is None:
         return known[scan]
     return attrs.evolve(known[scan], given_root=root, given_now=reference, same_scan=known[scan])
+
+
+def no_scan() -> pl.DataFrame:
+    """Raise the DatasetError of a dataset that holds no scan."""
+    pick(())
+    raise AssertionError("no scan can be picked")
+
+
+def _no_listing() -> Listing:
+    """The listing of a dataset without one, which refuses to be read."""
+    rows = deferred(no_scan, no_rows().collect_schema())
+    never = datetime(1970, 1, 1, tzinfo=UTC)
+    return Listing(PolarsRows(rows, "streaming"), Scan("none", never, None, 0))
 
 
 _KNOWN: WeakKeyDictionary[DatasetReader, dict[str, Listing]] = WeakKeyDictionary()

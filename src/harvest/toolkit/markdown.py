@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["paragraph", "table"]
+__all__ = ["paragraph", "prose", "table"]
 
 _CODE = re.compile(r"`([^`]*\|[^`]*)`")
 
@@ -27,6 +27,13 @@ def _line(cells: Sequence[str]) -> str:
 def _code(found: re.Match[str]) -> str:
     """Code with a bar as HTML: renderers do not agree whether a bar in code is to be escaped."""
     return f"<code>{escape(found[1], quote=False).replace('|', '&#124;')}</code>"
+
+
+def prose(text: str) -> str:
+    """Text in which ``map<string, string>`` is not HTML, except where it is code already."""
+    pieces = text.split("`")  # odd ones are code
+    pieces[::2] = [piece.replace("<", "&lt;") for piece in pieces[::2]]
+    return "`".join(pieces)
 
 
 def paragraph(thing: Any) -> str:

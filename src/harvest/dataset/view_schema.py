@@ -1,0 +1,146 @@
+"""What the rows of a view are: each column with its type, unit and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+import pyarrow as pa
+
+from harvest.api.column import Column
+from harvest.api.view import View
+from harvest.errors import HarvestError
+from harvest.model.describe import json_type
+from harvest.model.frames import arrow_type_of
+from harvest.plugins.columns import columns_of
+from harvest.plugins.registry import PluginManager
+from harvest.toolkit.markdown import prose, table
+
+from .blank import blank_dataset
+
+__all__ = ["ViewColumn", "ViewSchema", "view_schema"]
+
+
+@attrs.frozen(kw_only=True)
+class ViewColumn:
+    """A column of a view.
+
+    type: of its values; None where it is not known, and type_text says why.
+    unit: of the values themselves, in JSON and CSV.
+    """
+
+    name: str
+    type: pa.DataType | None
+    type_text: str
+    unit: str | None
+    doc: str
+
+
+@attrs.frozen(kw_only=True)
+class ViewSchema:
+    """A view and its columns, in the order of its rows; those of other settings come last.
+
+    unknown: why no types are known, where the view gives none without rows; else empty.
+    """
+
+    view: View
+    columns: tuple[ViewColumn, ...]
+    unknown: str = ""
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns whose types are known, with units and meanings as metadata."""
+        return pa.schema(
+            pa.field(
+                column.name,
+                column.type,
+                metadata={
+                    key: value
+                    for key, value in (("harvest.doc", column.doc), ("harvest.unit", column.unit))
+                    if value
+                },
+            )
+            for column in self.columns
+            if column.type is not None
+        )
+
+    def json_schema(self) -> dict[str, Any]:
+        """JSON Schema (2020-12) of one row as ``harvest view --output rows.jsonl`` writes it."""
+        properties = {}
+        for column in self.columns:
+            schema: dict[str, Any] = {}
+            if column.type is not None:
+                schema = {"anyOf": [json_type(column.type), {"type": "null"}]}
+            if column.doc:
+                schema["description"] = column.doc
+            if column.unit:
+                schema["x-unit"] = column.unit
+            properties[column.name] = schema
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": self.view.name,
+            "description": self.view.doc,
+            "type": "object",
+            "properties": properties,
+            "x-requires": list(self.view.requires),
+            "x-settings": dict(self.view.settings),
+        }
+
+    def markdown(self, heading: str = "##") -> str:
+        """A section of documentation: what it reads, its settings and its columns."""
+        needs = ", ".join(f"`{kind}`" for kind in self.view.requires)
+        settings = [(f"`{key}`", prose(doc)) for key, doc in self.view.settings.items()]
+        columns = [
+            (f"`{c.name}`", prose(c.type_text), c.unit or "", prose(c.doc)) for c in self.columns
+        ]
+        lines = [
+            f"{heading} {self.view.name}",
+            "",
+            prose(" ".join(self.view.doc.split())),
+            "",
+            *([f"Reads {needs}.", ""] if needs else []),
+            *table(("setting", "meaning"), settings),
+            *table(("column", "type", "unit", "meaning"), columns),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+_UNITS: Final[Mapping[str | None, str]] = {"bytes": "bytes", "seconds": "s", "duration": "s"}
+"""Units of values that people are shown in words."""
+
+
+def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
+    """The columns that a view gives with its default settings, then those that it declares too.
+
+    Raises PluginError where the view, or what it declares of its columns, cannot be imported.
+    """
+    meanings = columns_of(view, plugins)
+    declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
+    kinds: dict[str, pa.DataType] = {}
+    unknown = ""
+    try:
+        schema = blank_dataset(plugins).view(view.name).collect_schema()
+        kinds = {name: arrow_type_of(kind) for name, kind in schema.items()}
+    except HarvestError as error:  # a view may want a choice, or refuse a dataset without rows
+        unknown = str(error)
+    why = "not known without rows" if unknown else "depends on settings"
+    names = dict.fromkeys((*kinds, *(column.name for column in declared)))
+    return ViewSchema(
+        view=view,
+        columns=tuple(
+            _column(meanings.get(name) or Column(name), kinds.get(name), why) for name in names
+        ),
+        unknown=unknown,
+    )
+
+
+def _column(meaning: Column, kind: pa.DataType | None, why: str) -> ViewColumn:
+    unit = meaning.unit or _UNITS.get(meaning.format)
+    return ViewColumn(
+        name=meaning.name,
+        type=kind,
+        type_text=why if kind is None else str(kind),
+        unit=unit if meaning.scale == 1 else None,
+        doc=meaning.doc or "",
+    )

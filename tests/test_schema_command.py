@@ -1,0 +1,174 @@
+"""``harvest schema``: record types and views, each column with its type, unit and meaning."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+
+import jsonschema
+import polars as pl
+import pytest
+import small_inputs
+
+import harvest
+from harvest import Column, DatasetError, UsageError, View, hookimpl
+from harvest.cli.actions.schema import print_schema
+from harvest.dataset.export import export
+from harvest.dataset.view_schema import view_schema
+from harvest.model.frames import arrow_type_of
+from harvest.plugins.columns import columns_of
+from harvest.plugins.registry import PluginManager, manager
+
+CHOICES = {"scan": "all", "now": "2026-01-11", "old": "all.list", "new": "some.list"}
+"""What views want where lists of files do not say when they were made."""
+
+harvest_api = 1
+
+
+def rising(dataset, *, extra="no"):
+    frame = pl.LazyFrame({"size": [1.5], "when": [None]}, schema={"size": float, "when": pl.Date})
+    return frame if extra == "no" else frame.with_columns(extra=pl.lit(1))
+
+
+def refusing(dataset):
+    raise DatasetError("there is nothing", remedy="harvest something")
+
+
+@hookimpl
+def harvest_views():
+    columns = (
+        Column("extra", doc="One."),
+        Column("size", format="bytes", doc="How large."),
+        Column("when", doc="Its day."),
+    )
+    return [
+        View(name="test.rising", doc="Sizes.", build=rising, columns=columns,
+             settings={"extra": "yes or no"}),
+        View(name="test.refusing", doc="Never.", build=refusing, columns=columns),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def strangers() -> PluginManager:
+    """A manager that knows the core and the views above."""
+    points = [
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
+        EntryPoint("strange", __name__, "harvest"),
+    ]
+    return PluginManager(points, disabled="")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    """Small inputs of every source in one dataset."""
+    folder = tmp_path_factory.mktemp("schema")
+    small_inputs.write(folder / "in", 1)
+    harvest.run(
+        small_inputs.sources(folder / "in"),
+        f"parquet:{folder / 'out'}",
+        settings={"slurm": {"timezone": "UTC"}},
+    )
+    return harvest.open(folder / "out")
+
+
+def shown(capsys, name, form="table"):
+    assert print_schema(name, form) == 0
+    return capsys.readouterr().out
+
+
+def test_a_view_is_shown_with_what_it_reads_its_settings_and_its_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = shown(capsys, "dask.tasks").splitlines()
+    assert lines[0].startswith("dask.tasks, a view of dask.task_transition, ")
+    assert any(line.startswith("key ") and "keep one task" in line for line in lines)
+    (line,) = [line for line in lines if line.startswith("duration_s ")]
+    assert line.split()[1:3] == ["double", "s"]
+
+
+def test_a_view_in_every_other_form(capsys):
+    described = json.loads(shown(capsys, "dask.tasks", "json-schema"))
+    assert described["properties"]["size_bytes"]["x-unit"] == "bytes"
+    assert described["x-settings"]["run"]
+    assert "size_bytes: int64" in shown(capsys, "dask.tasks", "arrow")
+    page = shown(capsys, "dask.tasks", "markdown")
+    assert page.startswith("## dask.tasks\n")
+    assert "| `size_bytes` | int64 | bytes |" in page
+    assert "list&lt;item: string>" in page  # no tag of HTML
+
+
+def test_all_record_types_and_views_are_listed(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    types, _, views = shown(capsys, None).partition("\nview ")
+    assert {line.split()[0] for line in types.splitlines()[1:]} >= {"dask.transfer", "slurm.job"}
+    assert "\ndask.tasks " in views
+    # machines that ask for all get what they always got
+    assert set(json.loads(shown(capsys, None, "json-schema"))) == set(manager().record_types())
+
+
+def test_an_unknown_name_is_refused_with_names_of_both_kinds():
+    with pytest.raises(UsageError, match=r"unknown record type or view.*'dask\.tasks'"):
+        print_schema("dask.tsks", "table")
+    with pytest.raises(UsageError, match=r"'slurm\.job'"):
+        print_schema("slurm.jb", "table")
+
+
+@pytest.mark.parametrize("name", sorted(manager().views))
+def test_the_types_of_every_view_are_known_before_anything_is_harvested(name):
+    found = view_schema(manager().view(name), manager())
+    assert found.unknown == ""
+    assert found.columns
+    typed = [column for column in found.columns if column.type is not None]
+    # only a setting can add a column
+    assert len(typed) == len(found.columns) or found.view.settings
+
+
+def test_the_rows_of_views_are_what_their_schema_says(dataset):
+    for name in dataset.views():
+        view = manager().view(name)
+        choices = {key: value for key, value in CHOICES.items() if key in view.settings}
+        frame = dataset.view(name, **choices)
+        found = view_schema(view, manager())
+        real = {column: arrow_type_of(kind) for column, kind in frame.collect_schema().items()}
+        assert {c.name: c.type for c in found.columns if c.type is not None} == real, name
+
+
+@pytest.mark.parametrize("name", ["dask.tasks", "slurm.jobs", "slurm.usage", "run.chain"])
+def test_rows_written_as_json_fit_the_json_schema(dataset, tmp_path, name):
+    path = tmp_path / "rows.jsonl"
+    assert export(dataset.view(name), path)
+    schema = view_schema(manager().view(name), manager()).json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        validator.validate(row)
+        assert set(row) <= set(schema["properties"])
+
+
+def test_a_column_that_a_setting_adds_has_no_type_but_its_meaning(strangers):
+    found = view_schema(strangers.view("test.rising"), strangers)
+    assert [(c.name, c.type_text, c.unit, c.doc) for c in found.columns] == [
+        ("size", "double", "bytes", "How large."),
+        ("when", "date32[day]", None, "Its day."),
+        ("extra", "depends on settings", None, "One."),
+    ]
+    schema = found.json_schema()
+    assert schema["properties"]["extra"] == {"description": "One."}
+    assert schema["properties"]["when"]["anyOf"][0] == {"type": "string", "format": "date"}
+    assert found.arrow_schema.names == ["size", "when"]
+
+
+def test_a_view_that_refuses_a_dataset_without_rows_still_has_its_meanings(strangers):
+    found = view_schema(strangers.view("test.refusing"), strangers)
+    assert "there is nothing" in found.unknown
+    assert [(c.name, c.type_text) for c in found.columns] == [
+        (name, "not known without rows") for name in ("extra", "size", "when")
+    ]
+
+
+def test_each_column_has_the_meaning_that_its_view_gives_it():
+    for view in manager().views.values():
+        meanings = columns_of(view, manager())
+        for column in view_schema(view, manager()).columns:
+            if column.name in meanings:
+                assert column.doc == (meanings[column.name].doc or "")
