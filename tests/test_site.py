@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,9 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+
+from harvest.dataset.view_schema import view_schema
+from harvest.plugins.registry import manager
 
 pytest.importorskip("material")
 
@@ -78,8 +82,10 @@ def navigation() -> list[str]:
 def test_every_page_is_in_the_navigation_once_and_built(site):
     docs = ROOT / "docs"
     written = [*docs.rglob("*.md"), *(p.with_suffix(".md") for p in docs.rglob("*.ipynb"))]
-    pages = sorted(path.relative_to(docs).as_posix() for path in written)
-    assert sorted(navigation()) == pages
+    readmes = [f"plugins/{p.parent.name}.md" for p in (ROOT / "plugins").glob("*/README.md")]
+    assert len(readmes) >= 10
+    pages = [*(path.relative_to(docs).as_posix() for path in written), *readmes]
+    assert sorted(navigation()) == sorted(pages)
     for page in pages:
         assert (site / page).with_suffix(".html").is_file()
 
@@ -114,39 +120,79 @@ def test_the_scan_for_other_hosts_sees_them():
     assert found.links == ["https://c/"]
 
 
-def site_hook():
-    """The module that mkdocs calls for our pages."""
+@pytest.fixture
+def hook():
     spec = importlib.util.spec_from_file_location("site_hook", ROOT / ".ci" / "site.py")
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    return hook
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(monkeypatch):
-    hook = site_hook()
-    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(ROOT / "docs" / "plugins.md")))
+def page(address: str):
+    return SimpleNamespace(file=SimpleNamespace(src_uri=address))
+
+
+def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(hook, monkeypatch):
     text = (
         "[a](../SECURITY.md#promises) [b](../tests) [c](engines.md)\n```text\n[d](../tests)\n```\n"
     )
 
     monkeypatch.delenv("CI_PROJECT_URL", raising=False)
-    assert hook.on_page_markdown(text, page=page).startswith("a b [c](engines.md)\n```text\n[d](..")
+    shown = hook.on_page_markdown(text, page=page("plugins.md"))
+    assert shown.startswith("a b [c](engines.md)\n```text\n[d](..")
     monkeypatch.setenv("CI_PROJECT_URL", "https://host.invalid/group/harvest")
     monkeypatch.setenv("CI_COMMIT_SHA", "abc")
-    shown = hook.on_page_markdown(text, page=page)
+    shown = hook.on_page_markdown(text, page=page("plugins.md"))
     assert "[a](https://host.invalid/group/harvest/-/blob/abc/SECURITY.md#promises)" in shown
     assert "[b](https://host.invalid/group/harvest/-/tree/abc/tests)" in shown
 
 
-def test_links_to_a_notebook_lead_to_its_page(monkeypatch):
-    hook = site_hook()
+def test_links_to_a_notebook_lead_to_its_page(hook, monkeypatch):
     monkeypatch.delenv("CI_PROJECT_URL", raising=False)
-    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(ROOT / "docs" / "index.md")))
     text = "[a](notebooks/dask-run.ipynb)\n```text\n[b](notebooks/dask-run.ipynb)\n```\n"
 
-    shown = hook.on_page_markdown(text, page=page)
+    shown = hook.on_page_markdown(text, page=page("index.md"))
 
     assert shown == text.replace("[a](notebooks/dask-run.ipynb)", "[a](notebooks/dask-run.md)")
+
+
+def test_links_between_pages_and_plugins_stay_on_the_site(hook):
+    def linked(address, text):
+        return hook.on_page_markdown(text, page=page(address))
+
+    # given links as they are written for a checkout, then they lead to the pages of the site
+    assert linked("plugins/dask.md", "[h](../../README.md)") == "[h](../index.md)"
+    assert linked("plugins/dask.md", "[m](../mofka-dask/README.md#x)") == "[m](mofka-dask.md#x)"
+    assert linked("plugins/dask.md", "[r](../../docs/reference/rules.md)") == (
+        "[r](../reference/rules.md)"
+    )
+    assert linked("how-to/query.md", "[s](../../plugins/slurm/README.md)") == (
+        "[s](../plugins/slurm.md)"
+    )
+    # what leads nowhere stays, for mkdocs to refuse it
+    assert linked("plugins/dask.md", "[n](../nothing.md)") == "[n](../nothing.md)"
+
+
+@pytest.mark.slow
+def test_the_search_finds_every_column_of_every_view_and_record_type(site):
+    # given what the site's search looks through: the words of each section
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    words = {
+        section["location"]: set(re.split(r"[\s<>]+", section["text"])) for section in index["docs"]
+    }
+
+    def wanted(page, name, columns):
+        (found,) = [text for place, text in words.items() if place == f"{page}#{name}"]
+        assert set(columns) <= found, name
+
+    for name, view in manager().views.items():
+        anchor = name.replace(".", "").lower()
+        columns = [c.name for c in view_schema(view, manager()).columns]
+        assert columns
+        wanted("reference/views-reports.html", anchor, columns)
+    for name, kind in manager().record_types().items():
+        anchor = name.replace(".", "").lower()
+        wanted("reference/record-types.html", anchor, [c.name for c in kind.columns])
 
 
 @pytest.fixture(scope="module")
