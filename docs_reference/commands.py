@@ -24,7 +24,7 @@ class Command:
         self.arguments: list[tuple[str, str]] = []
         self.options: list[tuple[str, str]] = []
         for parameter in command.params:
-            if parameter.name in _GENERAL:
+            if parameter.name in _GENERAL or getattr(parameter, "hidden", False):
                 continue
             text = " ".join((getattr(parameter, "help", None) or "").split())
             if parameter.param_type_name == "argument":

@@ -20,6 +20,7 @@ MODULES = (
     "harvest.model.frames",
     "harvest.model.json",
     "harvest.report",
+    "harvest.toolkit.completion",
     "harvest.toolkit.csv_header",
     "harvest.toolkit.deferred",
     "harvest.toolkit.delimited",

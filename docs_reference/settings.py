@@ -23,9 +23,9 @@ What a run does stands on the command line, in a recipe (TOML), or in both; the 
 prevails. `harvest run ... --print-config` prints the recipe of a command line, and
 `harvest plugins show NAME` the settings of one plugin.
 
-- A plugin's setting: `-o NAME.KEY=VALUE`, or `KEY = VALUE` below `[set.NAME]` in a recipe. Lists
+- A plugin's setting: `--set NAME.KEY=VALUE`, or `KEY = VALUE` below `[set.NAME]` in a recipe. Lists
   are texts separated by commas, or TOML lists. A key of a mapping follows after a dot:
-  `-o ncem.clock_offset.1=-27ms`.
+  `--set ncem.clock_offset.1=-27ms`.
 - A source: `-s NAME:LOCATION`, or `[[source]]` with `name` and `location`.
 - A sink: `-k NAME:LOCATION`, or `[[sink]]` with the same keys.
 
@@ -49,10 +49,10 @@ def page() -> str:
         for name in sorted(declared):
             lines += [f"### {name}", "", declared[name].doc, ""]
             rows = [
-                (f"`{name}.{key}`", kind, f"`{default}`" if default else "", doc)
-                for key, kind, default, doc in describe(load(name).Config)
+                (f"`{name}.{s.name}`", s.value, f"`{s.default}`" if s.default else "", s.doc)
+                for s in describe(load(name).Config)
             ]
-            lines += table(("setting", "type", "default", "meaning"), rows)
+            lines += table(("setting", "value", "default", "meaning"), rows)
             lines += [] if rows else ["No settings.", ""]
     return "\n".join(lines)
 

@@ -178,21 +178,6 @@ def test_a_schema_in_every_format():
     assert "| `total_bytes` |" in harvest("schema", "dask.transfer", "--format", "markdown").stdout
 
 
-def test_the_shell_completes_names():
-    command = Path(sys.executable).with_name("harvest")
-    if not command.exists():
-        pytest.skip("the command is not installed beside this Python")
-    done = subprocess.run(
-        [command], capture_output=True, text=True, check=False,
-        env=os.environ | {
-            "_HARVEST_COMPLETE": "complete_bash",
-            "COMP_WORDS": "harvest view dask.t",
-            "COMP_CWORD": "2",
-        },
-    )  # fmt: skip
-    assert "dask.tasks" in done.stdout.split()
-
-
 def test_a_reader_that_goes_away_ends_the_program_quietly(dataset):
     command = (
         f"{sys.executable} -m harvest view dask.tasks {dataset} --json | head -c 1 > /dev/null"

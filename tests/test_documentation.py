@@ -61,9 +61,10 @@ def test_every_setting_is_in_the_reference_with_its_meaning():
     found = manager()
     for kind in ("source", "sink", "engine"):
         for name in getattr(found, f"{kind}s"):
-            for key, _, _, doc in describe(getattr(found, kind)(name).Config):
-                assert doc, f"{name}.{key} has no meaning"
-                assert f"`{name}.{key}`" in page
+            for setting in describe(getattr(found, kind)(name).Config):
+                key = f"{name}.{setting.name}"
+                assert setting.doc, f"{key} has no meaning"
+                assert f"| `{key}` | {setting.value} |" in page
 
 
 def test_every_view_and_report_is_in_the_reference_with_its_settings():

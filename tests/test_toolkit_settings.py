@@ -7,7 +7,16 @@ import pytest
 
 from harvest import ConfigError
 from harvest.api.settings import describe, structure
-from harvest.toolkit.settings import at_least, matches, one_of, positive, setting, time_zone, within
+from harvest.toolkit.settings import (
+    allows,
+    at_least,
+    matches,
+    one_of,
+    positive,
+    setting,
+    time_zone,
+    within,
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -60,4 +69,36 @@ def test_a_bad_value_is_refused_by_the_name_of_its_setting(name, value, message)
 
 
 def test_the_meaning_is_shown_to_users():
-    assert ("rows", "int", "10", "Rows at a time.") in describe(Config)
+    (rows,) = [setting for setting in describe(Config) if setting.name == "rows"]
+    assert (rows.type, rows.default, rows.doc) == ("int", "10", "Rows at a time.")
+
+
+def test_what_is_allowed_is_shown_to_users():
+    shown = {setting.name: (setting.value, setting.choices) for setting in describe(Config)}
+    assert shown == {
+        "rows": ("whole number, at least 2", ()),
+        "seconds": ("number, more than 0", ()),
+        "level": ("whole number, 1 to 9", ()),
+        "codec": ("none or gzip", ("none", "gzip")),
+        "zone": ("text, an IANA time zone", ()),
+        "sizes": ("texts with commas", ()),
+        "plain": ("text by key", ()),
+    }
+
+
+def test_a_check_of_one_s_own_says_what_it_allows():
+    @allows("an even number")
+    def even(value):
+        if value % 2:
+            raise ValueError(f"must be even, not {value}")
+
+    @attrs.frozen
+    class Pairs:
+        count: int = setting("How many.", 2, even)
+        open: bool = setting("Whether.", False)
+
+    count, opened = describe(Pairs)
+    assert count.value == "whole number, an even number"
+    assert (opened.value, opened.default) == ("true or false", "false")
+    with pytest.raises(ConfigError, match="count must be even, not 3"):
+        structure(Pairs, {"count": "3"}, plugin="demo")

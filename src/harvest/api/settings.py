@@ -14,14 +14,14 @@ from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import attrs
 import cattrs
 
 from harvest.errors import ConfigError, suggestion
 
-__all__ = ["describe", "structure"]
+__all__ = ["Described", "describe", "structure"]
 
 _TRUE = frozenset(("1", "true", "yes", "on"))
 _FALSE = frozenset(("0", "false", "no", "off"))
@@ -93,8 +93,24 @@ def _reason(error: BaseException) -> str:
     return str(error)
 
 
-def describe(cls: type) -> list[tuple[str, str, str, str]]:
-    """The settings of a class as (name, type, default, meaning)."""
+class Described(NamedTuple):
+    """A setting as people are shown it.
+
+    default: its text, empty where there is none.
+    value: what it may be: its choices, or its type and what is allowed of it.
+    choices: all values, where these are some words.
+    """
+
+    name: str
+    type: str
+    default: str
+    doc: str
+    value: str
+    choices: tuple[str, ...]
+
+
+def describe(cls: type) -> list[Described]:
+    """The settings of a class."""
     rows = []
     for attribute in attrs.fields(cls):
         default = attribute.default
@@ -102,8 +118,31 @@ def describe(cls: type) -> list[tuple[str, str, str, str]]:
             default = default.factory()
         kind = str(attribute.type).replace("typing.", "").replace("<class '", "").rstrip("'>")
         shown = "" if default in (None, (), {}) else str(default)
-        rows.append((attribute.name, kind, shown, attribute.metadata.get("doc", "")))
+        doc = attribute.metadata.get("doc", "")
+        choices = tuple(attribute.metadata.get("choices") or ())
+        if kind.split(" ")[0] == "bool":
+            choices, shown = ("true", "false"), shown.lower()
+        value = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices else _in_words(kind)
+        if allowed := attribute.metadata.get("allowed"):
+            value = f"{value}, {allowed}"
+        rows.append(Described(attribute.name, kind, shown, doc, value, choices))
     return rows
+
+
+_TYPES: Final = {
+    "int": "whole number",
+    "float": "number",
+    "str": "text",
+    "datetime": "date and time",
+    "tuple[str, ...]": "texts with commas",
+    "dict[str, str]": "text by key",
+}
+
+
+def _in_words(kind: str) -> str:
+    """A type for people; as it is where no words are known."""
+    plain = kind.removesuffix(" | None")
+    return _TYPES.get(plain, plain)
 
 
 @cache

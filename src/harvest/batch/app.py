@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import attrs
 import typer
 
 from harvest.errors import ExitCode
@@ -22,7 +21,7 @@ app = typer.Typer(help="Follow batch jobs that harvest submitted.", no_args_is_h
 FAILURES_SHOWN = 10
 
 DirectoryArgument = Annotated[
-    Path, typer.Argument(metavar="DIRECTORY", help="As named when the jobs were submitted.")
+    Path, typer.Argument(metavar="DIR", help="As named when the jobs were submitted.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -48,21 +47,11 @@ def cancel(directory: DirectoryArgument) -> int:
 
 def _report(jobs: list[JobStatus], *, json: bool) -> int:
     if json:
-        print(jsonlib.dumps([_document(job) for job in jobs], indent=2))
+        print(jsonlib.dumps([job.to_dict() for job in jobs], indent=2))
     else:
         for job in jobs:
             _print(job)
     return ExitCode.FAILED if any(job.failed for job in jobs) else ExitCode.DONE
-
-
-def _document(job: JobStatus) -> dict[str, Any]:
-    return {
-        "name": job.name,
-        "job_ids": list(job.job_ids),
-        "log": str(job.log),
-        **job.counts,
-        "commands": [attrs.asdict(command) for command in job.commands],
-    }
 
 
 def _print(job: JobStatus) -> None:

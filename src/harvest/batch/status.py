@@ -60,6 +60,16 @@ class JobStatus:
         found = Counter(command.state for command in self.commands)
         return {state: found[state] for state in ("pending", "running", "done", "failed")}
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: counts by state, and how far each command is."""
+        return {
+            "name": self.name,
+            "job_ids": list(self.job_ids),
+            "log": str(self.log),
+            **self.counts,
+            "commands": [attrs.asdict(command) for command in self.commands],
+        }
+
     @property
     def active(self) -> bool:
         """Whether anything of it is still in Slurm's hands."""

@@ -48,9 +48,9 @@ class HarvestGroup(TyperGroup):
         """A command; for a plugin's group only a stand-in that carries its line of help."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
-            return own
+            return _plain(own)
         spec = _plugins().commands.get(cmd_name)
-        return None if spec is None else TyperCommand(name=cmd_name, help=spec.doc)
+        return None if spec is None else _plain(TyperCommand(name=cmd_name, help=spec.doc))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command to be called: here a plugin's group is imported."""
@@ -61,7 +61,22 @@ class HarvestGroup(TyperGroup):
             if isinstance(plugin_app, typer.Typer):
                 command = typer.main.get_group(plugin_app)
             command.name = name
+            _plain(command)
         return name, command, rest
+
+
+def _plain(command: Any) -> Any:
+    """A command, and those below it, whose help looks as that of all others.
+
+    It is plain text, in which brackets stand as they are; and the first sentence of a command
+    stands whole in the list of commands, where a narrow terminal would have it cut.
+    """
+    command.rich_markup_mode = None
+    first = " ".join((command.help or "").partition("\n\n")[0].split())
+    command.short_help = command.short_help or f"{first.partition('. ')[0].rstrip('.')}."
+    for inner in getattr(command, "commands", {}).values():
+        _plain(inner)
+    return command
 
 
 def _plugins() -> PluginManager:

@@ -1,49 +1,149 @@
-"""What the shell may complete: names of sources, sinks, views, rules and record types."""
+"""What the shell may complete: names, settings with their values, and words of options."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["record_types", "rules", "sinks", "sources", "views"]
+__all__ = [
+    "engines",
+    "finding_settings",
+    "own_settings",
+    "query_settings",
+    "reports",
+    "rules",
+    "schemas",
+    "settings",
+    "sinks",
+    "sources",
+    "views",
+    "with_settings",
+]
+
+Items = list[tuple[str, str]]
+"""What a word may become, each with a line that says what it is."""
 
 
-def sources(incomplete: str) -> list[tuple[str, str]]:
+def sources(incomplete: str) -> Items:
     """``NAME:`` of every source, with its line of documentation."""
-    return [
-        (f"{name}:", s.doc) for name, s in _plugins().sources.items() if name.startswith(incomplete)
-    ]
+    return _beginning(incomplete, ((f"{name}:", s.doc) for name, s in _plugins().sources.items()))
 
 
-def sinks(incomplete: str) -> list[tuple[str, str]]:
+def sinks(incomplete: str) -> Items:
     """``NAME:`` of every sink, with its line of documentation."""
-    return [
-        (f"{name}:", s.doc) for name, s in _plugins().sinks.items() if name.startswith(incomplete)
-    ]
+    return _beginning(incomplete, ((f"{name}:", s.doc) for name, s in _plugins().sinks.items()))
 
 
-def views(incomplete: str) -> list[tuple[str, str]]:
+def engines(incomplete: str) -> Items:
+    """Names of engines, with where they run partitions."""
+    return _declared(incomplete, _plugins().engines)
+
+
+def views(incomplete: str) -> Items:
     """Names of views, with what they hold."""
-    return [(name, v.doc) for name, v in _plugins().views.items() if name.startswith(incomplete)]
+    return _declared(incomplete, _plugins().views)
 
 
-def rules(incomplete: str) -> list[tuple[str, str]]:
+def reports(incomplete: str) -> Items:
+    """Names of reports, with what they show."""
+    return _declared(incomplete, _plugins().reports)
+
+
+def rules(incomplete: str) -> Items:
     """Names of rules, with what they look for."""
-    return [(name, r.doc) for name, r in _plugins().rules.items() if name.startswith(incomplete)]
+    return _declared(incomplete, _plugins().rules)
 
 
-def record_types(incomplete: str) -> list[str]:
-    """Names of record types."""
-    return [name for name in _plugins().record_types() if name.startswith(incomplete)]
-
-
-def schemas(incomplete: str) -> list[tuple[str, str]]:
+def schemas(incomplete: str) -> Items:
     """Names of record types and of views."""
-    kinds = _plugins().record_types().values()
-    first = [(k.name, k.doc.partition("\n")[0]) for k in kinds if k.name.startswith(incomplete)]
-    return first + views(incomplete)
+    return _declared(incomplete, _plugins().record_types()) + views(incomplete)
+
+
+def with_settings(incomplete: str) -> Items:
+    """Names of sources, sinks, engines, views and reports."""
+    found = _plugins()
+    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports)
+    return list(dict.fromkeys(item for kind in kinds for item in _declared(incomplete, kind)))
+
+
+def settings(incomplete: str) -> Items:
+    """``NAME.`` of what has settings, then ``NAME.KEY=``, then the values where they are words.
+
+    Where one name is left its keys follow at once: a shell puts a blank behind a single word.
+    """
+    found = _plugins()
+    kinds = (("source", found.sources), ("sink", found.sinks), ("engine", found.engines))
+    name, dot, _ = incomplete.partition(".")
+    if not dot:
+        specs = {n: spec for _, declared in kinds for n, spec in declared.items()}
+        names = _beginning(incomplete, ((f"{n}.", spec.doc) for n, spec in specs.items()))
+        if len(names) != 1:
+            return names
+        name = names[0][0].removesuffix(".")
+    classes = [getattr(found, kind)(name) for kind, declared in kinds if name in declared]
+    return _beginning(incomplete, (item for cls in classes for item in _of(cls, name, incomplete)))
+
+
+def _of(cls: Any, name: str, incomplete: str) -> Items:
+    """Settings of a class as ``NAME.KEY=``; of the one that was typed, the values."""
+    from harvest.api.settings import describe  # late: it imports what reads values
+
+    items: Items = []
+    for setting in describe(cls.Config):
+        key = f"{name}.{setting.name}="
+        if incomplete.startswith(key):
+            items += [(f"{key}{word}", "") for word in setting.choices]
+        else:
+            items.append((key, setting.doc))
+    return items
+
+
+def own_settings(ctx: typer.Context, incomplete: str) -> Items:
+    """``KEY=`` of the view or report that the command line names before."""
+    found = _plugins()
+    declared: Mapping[str, Any] = found.reports if ctx.info_name == "report" else found.views
+    # an option without its value yet leaves the words before it unread
+    words = [str(ctx.params.get("name")), *ctx.args]
+    spec = next((declared[word] for word in words if word in declared), None)
+    return _keys(incomplete, spec.settings) if spec is not None else []
+
+
+def query_settings(incomplete: str) -> Items:
+    """``VIEW.KEY=`` of every view that has settings."""
+    views = _plugins().views
+    keys = {f"{n}.{key}": doc for n, v in views.items() for key, doc in v.settings.items()}
+    return _keys(incomplete, keys)
+
+
+def finding_settings(incomplete: str) -> Items:
+    """``RULE.THRESHOLD=`` of every rule, and ``KEY=`` of the views that rules look at."""
+    found = _plugins()
+    limits = {
+        f"{rule.name}.{name}": limit.doc
+        for rule in found.rules.values()
+        for name, limit in rule.thresholds.items()
+    }
+    looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
+    keys = {key: doc for name in looked_at for key, doc in found.views[name].settings.items()}
+    return _keys(incomplete, keys | limits)
+
+
+def _keys(incomplete: str, meanings: Mapping[str, str]) -> Items:
+    return _beginning(incomplete, ((f"{key}=", doc) for key, doc in meanings.items()))
+
+
+def _declared(incomplete: str, specs: Mapping[str, Any]) -> Items:
+    return _beginning(incomplete, ((name, spec.doc) for name, spec in specs.items()))
+
+
+def _beginning(incomplete: str, items: Iterable[tuple[str, str]]) -> Items:
+    """Those that begin with what was typed, each with the first line of what it is."""
+    return [(word, doc.partition("\n")[0]) for word, doc in items if word.startswith(incomplete)]
 
 
 def _plugins() -> PluginManager:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import attrs
 import typer
 
 from harvest.pipeline.recipe import run_options
+from harvest.toolkit.completion import words
 
 from . import complete
 
@@ -20,6 +22,7 @@ __all__ = [
     "RecipeFile",
     "RunOptions",
     "Settings",
+    "SettingsAsBefore",
     "Sinks",
     "Sources",
     "Wait",
@@ -62,7 +65,22 @@ Sinks = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting. Repeatable."),
+    typer.Option(
+        "--set",
+        metavar="NAME.KEY=VALUE",
+        help="A setting of a source, a sink or an engine. Repeatable.",
+        autocompletion=complete.settings,
+    ),
+]
+SettingsAsBefore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o",
+        metavar="NAME.KEY=VALUE",
+        help="The same as --set.",
+        hidden=True,  # elsewhere -o is the output
+        autocompletion=complete.settings,
+    ),
 ]
 Wide = Annotated[
     bool, typer.Option("--wide", help="All columns in full, in lines as long as they are.")
@@ -101,7 +119,7 @@ def takes_run_options(*, without: str = "") -> Callable[[Callable[..., int]], Ca
                 file=values.pop("recipe"),
                 sources=values.pop("source"),
                 sinks=values.pop("sink"),
-                settings=values.pop("settings"),
+                settings=[*(values.pop("settings") or ()), *(values.pop("before") or ())],
                 wait_s=values.pop("wait"),
                 run={field.name: values.pop(field.name) for field in fields},
             )
@@ -115,7 +133,8 @@ def takes_run_options(*, without: str = "") -> Callable[[Callable[..., int]], Ca
                 _parameter("source", Sources),
                 _parameter("sink", Sinks),
                 _parameter("settings", Settings),
-                *(_parameter(field.name, _annotation(field.metadata)) for field in fields),
+                _parameter("before", SettingsAsBefore),
+                *(_parameter(field.name, _annotation(field)) for field in fields),
                 _parameter("wait", Wait, 0.0),
                 *(parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in own),
             ]
@@ -130,10 +149,17 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
-def _annotation(option: Mapping[str, Any]) -> Any:
+def _annotation(field: attrs.Attribute[Any]) -> Any:
     """What typer shall make of an option of a run, by its declaration."""
+    option = field.metadata
     kind: Any = option["kind"]
+    completion = words(*option["words"]) if "words" in option else None
     return Annotated[
         kind | None,
-        typer.Option(min=option.get("least"), metavar=option["metavar"], help=option["doc"]),
+        typer.Option(
+            min=option.get("least"),
+            metavar=option["metavar"],
+            help=option["doc"],
+            autocompletion=complete.engines if field.name == "engine" else completion,
+        ),
     ]

@@ -55,7 +55,7 @@ def _word(doc: str, *words: str) -> Any:
                 remedy=f"use {', '.join(words[:-1])} or {words[-1]}",
             )
 
-    option = {"kind": str, "doc": doc, "metavar": "|".join(words)}
+    option = {"kind": str, "doc": doc, "metavar": "|".join(words), "words": words}
     return attrs.field(default=words[0], validator=check, metadata=option)
 
 
@@ -91,11 +91,16 @@ class Recipe:
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     engine: str = attrs.field(
         default="local",
-        metadata={"kind": str, "doc": "Where partitions run: local, ...", "metavar": "NAME"},
+        metadata={
+            "kind": str,
+            "doc": "Where partitions run: local (the default), dask, slurm, or an engine that a "
+            "plugin brings.",
+            "metavar": "NAME",
+        },
     )
     workers: int | None = _number("Worker processes. [default: as many as pay]", least=1)
     on_error: str = _word(
-        "An unreadable input unit: reject (keep and go on) or fail.", "reject", "fail"
+        "An unreadable input unit: reject (the default: keep and go on) or fail.", "reject", "fail"
     )
     max_rejects: int | None = _number("Commit nothing when there are more rejects.", least=0)
     limit: int | None = _number("Rows per source at most.", metavar="ROWS", least=1)

@@ -220,7 +220,7 @@ class PluginManager:
         """The rule of this name; raises UsageError or PluginError."""
         return self._by_name("rule", self.rules, name)
 
-    def version_of(self, spec: SourceSpec | SinkSpec) -> str:
+    def version_of(self, spec: Any) -> str:
         """``distribution version`` of the plugin that declared ``spec``."""
         plugin = self.owner(spec)
         return f"{plugin.distribution} {plugin.version}"

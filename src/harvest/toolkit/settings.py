@@ -14,13 +14,28 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
-__all__ = ["at_least", "matches", "one_of", "positive", "setting", "time_zone", "within"]
+__all__ = ["allows", "at_least", "matches", "one_of", "positive", "setting", "time_zone", "within"]
 
 Check = Callable[[Any], None]
+Checking = TypeVar("Checking", bound=Check)
+
+
+def allows(text: str = "", *, choices: Iterable[str] = ()) -> Callable[[Checking], Checking]:
+    """A decorator that gives a check the words in which people are shown what it allows.
+
+    text: what a value may be (``at least 1``); choices: all values, where these are some words.
+    Listings of settings, the reference and the shell's completion follow.
+    """
+
+    def decorate(check: Checking) -> Checking:
+        vars(check).update(allowed=text, choices=tuple(choices))
+        return check
+
+    return decorate
 
 
 def setting(doc: str, default: Any = None, check: Check | None = None, **more: Any) -> Any:
@@ -39,9 +54,15 @@ def setting(doc: str, default: Any = None, check: Check | None = None, **more: A
             except ValueError as error:
                 raise ValueError(f"{attribute.name} {error}") from error
 
-    return attrs.field(default=default, validator=validate, metadata={"doc": doc}, **more)
+    metadata = {
+        "doc": doc,
+        "allowed": getattr(check, "allowed", ""),
+        "choices": getattr(check, "choices", ()),
+    }
+    return attrs.field(default=default, validator=validate, metadata=metadata, **more)
 
 
+@allows("more than 0")
 def positive(value: float) -> None:
     """Check that a number is greater than 0."""
     if not value > 0:
@@ -51,6 +72,7 @@ def positive(value: float) -> None:
 def at_least(lowest: float) -> Check:
     """A check that a number is not below ``lowest``."""
 
+    @allows(f"at least {lowest:,}")
     def check(value: float) -> None:
         if not value >= lowest:
             raise ValueError(f"must be at least {lowest}, not {value}")
@@ -61,6 +83,7 @@ def at_least(lowest: float) -> Check:
 def within(lowest: float, highest: float) -> Check:
     """A check that a number is one from ``lowest`` to ``highest``, both included."""
 
+    @allows(f"{lowest:,} to {highest:,}")
     def check(value: float) -> None:
         if not lowest <= value <= highest:
             raise ValueError(f"must be {lowest} to {highest}, not {value}")
@@ -72,6 +95,7 @@ def one_of(choices: Iterable[str]) -> Check:
     """A check that a text is one of some words."""
     words = tuple(choices)
 
+    @allows(choices=words)
     def check(value: str) -> None:
         if value not in words:
             raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
@@ -95,6 +119,7 @@ def matches(pattern: str, remedy: str) -> Check:
     return check
 
 
+@allows("an IANA time zone")
 def time_zone(value: str) -> None:
     """Check that a text is an IANA time zone."""
     try:

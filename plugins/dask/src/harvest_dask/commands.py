@@ -12,6 +12,7 @@ from distributed.comm.addressing import parse_address
 from distributed.comm.registry import get_backend
 
 from harvest import HarvestError, UsageError, interrupt
+from harvest.toolkit.completion import words
 
 from .client import capture
 from .settings import CaptureError
@@ -34,12 +35,18 @@ def capture_command(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="A new directory that all machines share."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write to DIR, a new directory that all machines share.",
         ),
     ],
-    interval: Annotated[float, typer.Option(help="Seconds between samples.")] = 1.0,
+    interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between samples.")] = 1.0,
     flush: Annotated[
-        float, typer.Option(help="Seconds (at most 1) of events that a killed process may lose.")
+        float,
+        typer.Option(
+            metavar="SECONDS", help="What a killed process may lose of its events; at most 1."
+        ),
     ] = 0.5,
     via_scheduler: Annotated[
         bool,
@@ -47,10 +54,14 @@ def capture_command(
     ] = False,
     yappi: Annotated[
         str | None,
-        typer.Option(metavar="cpu|wall", help="Profile the workers with Yappi, by this clock."),
+        typer.Option(
+            metavar="cpu|wall",
+            help="Profile the workers with Yappi, by this clock.",
+            autocompletion=words("cpu", "wall"),
+        ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(help="Seconds to wait for a scheduler that does not answer.")
+        float, typer.Option(metavar="SECONDS", help="Wait for a scheduler that does not answer.")
     ] = 30.0,
 ) -> None:
     """Capture what a running Dask cluster does, until Ctrl-C or the cluster's end.

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+import orjson
 import typer
 
 import harvest_gpfs
 from harvest import UsageError
-from harvest.batch import Batch, Job, python
+from harvest.batch import Batch, Job, JobStatus, python
+from harvest.toolkit.completion import words
 from harvest.toolkit.texts import printable_line
 
 from .converting import convert
@@ -19,13 +21,19 @@ from .submitting import Submission, batches_of, submittable
 
 __all__ = ["app"]
 
-app = typer.Typer(help="GPFS policy lists: split, convert, aggregate.", no_args_is_help=True)
+app = typer.Typer(
+    help="GPFS policy lists: split, convert, aggregate, churn, status.", no_args_is_help=True
+)
 
 SettingsOption = Annotated[
     list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."),
+]
+SettingsAsBefore = Annotated[
+    list[str] | None,
     typer.Option(
-        "-o", "--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."
-    ),
+        "-o", metavar="KEY=VALUE", help="The same as --set.", hidden=True
+    ),  # elsewhere -o is the output
 ]
 RootOption = Annotated[
     str | None,
@@ -36,7 +44,10 @@ RootOption = Annotated[
     ),
 ]
 TopDepthOption = Annotated[
-    int, typer.Option("--top-depth", min=1, help="Directories below the root that make one up.")
+    int,
+    typer.Option(
+        "--top-depth", min=1, metavar="N", help="Directories below the root that make one up."
+    ),
 ]
 
 
@@ -45,10 +56,18 @@ TopDepthOption = Annotated[
 def split_command(
     path: Annotated[Path, typer.Argument(metavar="LIST", help="The list, plain, .gz or .zst.")],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the parts go.")],
-    parts: Annotated[int, typer.Option("-n", "--parts", min=1, help="How many.")],
-    compress: Annotated[str, typer.Option(help="Parts: none, gzip or zstd.")] = "none",
+    parts: Annotated[int, typer.Option("-n", "--parts", min=1, metavar="N", help="How many.")],
+    compress: Annotated[
+        str,
+        typer.Option(
+            metavar="none|gzip|zstd",
+            help="How the parts are compressed.",
+            autocompletion=words("none", "gzip", "zstd"),
+        ),
+    ] = "none",
     part: Annotated[
-        int | None, typer.Option("--part", min=1, help="Make this part only.", hidden=True)
+        int | None,
+        typer.Option("--part", min=1, metavar="N", help="Make this part only.", hidden=True),
     ] = None,
     *,
     jobs: Submission,
@@ -63,15 +82,15 @@ def split_command(
         split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
         return 0
     plan = Split.of(path, directory, parts, compress)
-    words = (
+    call = (
         "gpfs", "split", f"--parts={parts}", f"--compress={compress}", "--", str(plan.path),
         str(plan.directory),
     )  # fmt: skip
-    whole = python("harvest", *words)
+    whole = python("harvest", *call)
     last = Job(name="split-last", commands=[whole], options=jobs.options, after_any="split")
     # a compressed list can only be gone through from its beginning: one job alone does so
     each = [
-        python("harvest", "gpfs", "split", f"--part={number}", *words[2:])
+        python("harvest", "gpfs", "split", f"--part={number}", *call[2:])
         for number in range(1, parts + 1)
     ]
     array = Job(
@@ -89,25 +108,41 @@ def split_command(
 @submittable()
 def convert_command(
     lists: Annotated[
-        list[Path], typer.Argument(metavar="LIST...", help="Lists, or directories of them.")
+        list[Path], typer.Argument(metavar="LIST", help="Lists, or directories of them.")
     ],
     target: Annotated[
-        Path, typer.Option("-t", "--to", metavar="DIR", help="Where the Parquet files go.")
+        Path,
+        typer.Option(
+            "--output", "--to", "-t", metavar="DIR", help="Write the Parquet files to DIR."
+        ),
     ],
     layout: Annotated[
-        str, typer.Option(help="flat: a dataset; hive: sorted files in top=/date=.")
+        str,
+        typer.Option(
+            metavar="flat|hive",
+            help="flat: a dataset; hive: sorted files in top=/date=.",
+            autocompletion=words("flat", "hive"),
+        ),
     ] = "flat",
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
+    before: SettingsAsBefore = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: as many as pay]")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Worker processes. [default: as many as pay]"),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where lists are read: local, dask, slurm.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where lists are read: local, dask, slurm.",
+            autocompletion=words("local", "dask", "slurm"),
+        ),
     ] = None,
     max_rejects: Annotated[
-        int | None, typer.Option(min=0, help="Convert nothing when there are more rejects.")
+        int | None,
+        typer.Option(min=0, metavar="N", help="Convert nothing when there are more rejects."),
     ] = None,
     *,
     jobs: Submission,
@@ -116,6 +151,7 @@ def convert_command(
 
     Exit codes as for `harvest run`: 3 when there were rejects.
     """
+    settings = [*(settings or ()), *(before or ())]
     options: dict[str, Any] = {
         "layout": layout, "root": root, "top_depth": top_depth, "settings": _key_values(settings),
         "max_rejects": max_rejects,
@@ -129,12 +165,12 @@ def convert_command(
             workers=jobs.array_limit, dry_run=jobs.dry_run, **options,
         )  # fmt: skip
         return _print_scripts(result) if jobs.dry_run else _report(result, target)
-    words = ["gpfs", "convert", f"--to={target.absolute()}", f"--layout={layout}"]
-    words += [f"--top-depth={top_depth}", *([] if root is None else [f"--root={root}"])]
-    words += [f"--set={text}" for text in settings or ()]
-    words += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
-    words += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
-    job = Job(name="convert", commands=[python("harvest", *words)], options=jobs.options)
+    call = ["gpfs", "convert", f"--output={target.absolute()}", f"--layout={layout}"]
+    call += [f"--top-depth={top_depth}", *([] if root is None else [f"--root={root}"])]
+    call += [f"--set={text}" for text in settings]
+    call += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
+    call += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
+    job = Job(name="convert", commands=[python("harvest", *call)], options=jobs.options)
     return jobs.send("convert", target.absolute().parent, job)
 
 
@@ -143,35 +179,50 @@ def convert_command(
 def aggregate_command(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="Datasets, Parquet files or directories of them."),
+        typer.Argument(metavar="INPUT", help="Datasets, Parquet files or directories of them."),
     ],
     output: Annotated[
         Path,
-        typer.Option("-t", "--to", metavar="FILE", help="Result: .csv, .parquet or .jsonl."),
+        typer.Option(
+            "-o", "--output", "--to", "-t", metavar="FILE", help="Write .csv, .parquet or .jsonl."
+        ),
     ],
-    by: Annotated[str, typer.Option(help="Groupings, with commas.")] = "uid",
+    by: Annotated[str, typer.Option(metavar="NAMES", help="Groupings, with commas.")] = "uid",
     metrics: Annotated[
-        str | None, typer.Option(help="What is counted and summed, with commas.")
+        str | None, typer.Option(metavar="NAMES", help="What is counted and summed, with commas.")
     ] = None,
     backend: Annotated[
-        str, typer.Option(help="auto, memory, streaming, gpu or dask; the result is the same.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto, memory, streaming, gpu or dask; the result is the same.",
+            autocompletion=words("auto", "memory", "streaming", "gpu", "dask"),
+        ),
     ] = "auto",
     scan: Annotated[
-        str, typer.Option(help="latest, all, a time or the path of a list.")
+        str, typer.Option(metavar="SCAN", help="latest, all, a time or the path of a list.")
     ] = "latest",
     now: Annotated[
-        str | None, typer.Option(help="What ages are counted from. [default: the scan's time]")
+        str | None,
+        typer.Option(metavar="TIME", help="What ages are counted from. [default: the scan's time]"),
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
-    depth: Annotated[int, typer.Option(min=0, help="How far down `directory` goes.")] = 2,
-    passwd: Annotated[Path | None, typer.Option(help="File with the users' names.")] = None,
-    group: Annotated[Path | None, typer.Option(help="File with the groups' names.")] = None,
+    depth: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How far down `directory` goes.")
+    ] = 2,
+    passwd: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File with the users' names.")
+    ] = None,
+    group: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File with the groups' names.")
+    ] = None,
     address: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, for that backend.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Dask workers started where no address is given.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Dask workers started where no address is given."),
     ] = None,
     *,
     jobs: Submission,
@@ -191,8 +242,8 @@ def aggregate_command(
             typer.echo(f"{name}: {_line(value)}")
         typer.echo(f"{len(result.frame)} groups written to {_line(output)}")
         return 0
-    words = ["--", *(str(Path(item).absolute()) for item in inputs)]
-    return _send_alone("aggregate", output, given, words, jobs)
+    rest = ["--", *(str(Path(item).absolute()) for item in inputs)]
+    return _send_alone("aggregate", output, given, rest, jobs)
 
 
 @app.command("churn")
@@ -204,27 +255,31 @@ def churn_command(
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Later scan.")],
     output: Annotated[
         Path,
-        typer.Option("-t", "--to", metavar="FILE", help="Result: .csv, .parquet or .jsonl."),
+        typer.Option(
+            "--output", "--to", "-t", metavar="FILE", help="Write .csv, .parquet or .jsonl."
+        ),
     ],
     old_scan: Annotated[
-        str | None, typer.Option(help="Which scan of OLD. [default: its latest]")
+        str | None, typer.Option(metavar="SCAN", help="Which scan of OLD. [default: its latest]")
     ] = None,
     new_scan: Annotated[
-        str | None, typer.Option(help="Which scan of NEW. [default: its latest]")
+        str | None, typer.Option(metavar="SCAN", help="Which scan of NEW. [default: its latest]")
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
+    before: SettingsAsBefore = None,
     scratch: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where lists are converted to.")
     ] = None,
     *,
     jobs: Submission,
 ) -> int:
-    """Show what happened between two scans, per top-level directory.
+    """Write what happened between two scans, per top-level directory.
 
     OLD and NEW may be the same dataset: then its latest two scans are compared.
     """
+    settings = [*(settings or ()), *(before or ())]
     given: dict[str, Any] = {
         "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
         "scratch": scratch,
@@ -236,8 +291,8 @@ def churn_command(
             typer.echo(f"from {_line(before)} to {_line(after)}")
         typer.echo(f"{len(frame)} top-level directories written to {_line(output)}")
         return 0
-    words = [*(f"--set={text}" for text in settings or ()), "--", str(old.absolute())]
-    return _send_alone("churn", output, given, [*words, str(new.absolute())], jobs)
+    rest = [*(f"--set={text}" for text in settings), "--", str(old.absolute())]
+    return _send_alone("churn", output, given, [*rest, str(new.absolute())], jobs)
 
 
 @app.command("status")
@@ -245,30 +300,35 @@ def status_command(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="The directory that --submit writes to.")
     ],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Show how far the batch jobs of a directory are. Ends with 1 when a job failed."""
-    failed = False
-    for place in batches_of(directory.expanduser().absolute()):
-        typer.echo(_line(place.name))
-        for job in Batch.open(place).status():
-            counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
-            typer.echo(
-                f"  {_line(job.name)} (Slurm job {', '.join(map(str, job.job_ids))}): {counts}"
-            )
-            for command in job.failed[:10]:
-                typer.echo(
-                    f"    command {command.number}: {_line(command.reason)}; see {_line(job.log)}"
-                )
-            failed = failed or bool(job.failed)
-    return 1 if failed else 0
+    places = batches_of(directory.expanduser().absolute())
+    batches = {place.name: Batch.open(place).status() for place in places}
+    if json:
+        shown = {name: [job.to_dict() for job in jobs] for name, jobs in batches.items()}
+        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for name, jobs in batches.items():
+            typer.echo(_line(name))
+            for job in jobs:
+                _print_job(job)
+    return 1 if any(job.failed for jobs in batches.values() for job in jobs) else 0
+
+
+def _print_job(job: JobStatus) -> None:
+    counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
+    typer.echo(f"  {_line(job.name)} (Slurm job {', '.join(map(str, job.job_ids))}): {counts}")
+    for command in job.failed[:10]:
+        typer.echo(f"    command {command.number}: {_line(command.reason)}; see {_line(job.log)}")
 
 
 def _send_alone(
-    name: str, output: Path, given: dict[str, Any], words: Iterable[str], jobs: Submission
+    name: str, output: Path, given: dict[str, Any], rest: Iterable[str], jobs: Submission
 ) -> int:
     """Submit the same command, as it stands, as a job.
 
-    given: its options by name; words: what follows them.
+    given: its options by name; rest: what follows them.
     """
     target = output.expanduser().absolute()
     for key in ("passwd", "group", "scratch"):
@@ -277,7 +337,7 @@ def _send_alone(
     spelled = [
         f"--{key.replace('_', '-')}={value}" for key, value in given.items() if value is not None
     ]
-    command = python("harvest", "gpfs", name, f"--to={target}", *spelled, *words)
+    command = python("harvest", "gpfs", name, f"--output={target}", *spelled, *rest)
     return jobs.send(name, target.parent, Job(name=name, commands=[command], options=jobs.options))
 
 
@@ -295,7 +355,9 @@ def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{text!r} is not a setting", remedy="write --set KEY=VALUE")
+            raise UsageError(
+                f"{text!r} is not a setting", remedy="write --set KEY=VALUE; where to is --output"
+            )
         given[key.removeprefix("gpfs.")] = value
     return given
 

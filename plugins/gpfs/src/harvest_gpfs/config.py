@@ -6,7 +6,7 @@ from datetime import datetime
 
 import attrs
 
-from harvest.toolkit.settings import at_least, one_of, setting
+from harvest.toolkit.settings import allows, at_least, one_of, setting
 
 from .parse import compiled
 from .parse.attributes import KNOWN, Attribute
@@ -32,6 +32,7 @@ def _keys(value: tuple[str, ...]) -> None:
             )
 
 
+@allows(choices=compiled.CHOICES)
 def _kernel(value: str) -> None:
     compiled.wanted(0, value)
 

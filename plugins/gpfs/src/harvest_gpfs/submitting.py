@@ -38,13 +38,18 @@ class Submission:
     wait: Annotated[
         bool, _option("--wait/--detach", "With --submit: wait for the jobs, or return at once.")
     ] = True
-    partition: Annotated[str | None, _option("--partition", "Slurm partition.")] = None
-    account: Annotated[str | None, _option("--account", "Slurm account.")] = None
+    partition: Annotated[str | None, _option("--partition", "Slurm partition.", metavar="NAME")] = (
+        None
+    )
+    account: Annotated[str | None, _option("--account", "Slurm account.", metavar="NAME")] = None
     time: Annotated[
-        str | None, _option("--time", "Time limit: minutes, HH:MM:SS or D-HH:MM:SS.")
+        str | None,
+        _option("--time", "Time limit: minutes, HH:MM:SS or D-HH:MM:SS.", metavar="TIME"),
     ] = None
-    memory: Annotated[str | None, _option("--memory", "Memory of a job, as 4G.")] = None
-    cpus: Annotated[int | None, _option("--cpus", "CPUs of a job.", min=1)] = None
+    memory: Annotated[
+        str | None, _option("--memory", "Memory of a job, as 4G.", metavar="SIZE")
+    ] = None
+    cpus: Annotated[int | None, _option("--cpus", "CPUs of a job.", metavar="N", min=1)] = None
     env_setup: Annotated[
         list[str] | None,
         _option(
@@ -62,11 +67,16 @@ class Submission:
         ),
     ] = None
     array_limit: Annotated[
-        int | None, _option("--array-limit", "Array tasks that run at once.", min=1)
+        int | None, _option("--array-limit", "Array tasks that run at once.", metavar="N", min=1)
     ] = None
     per_task: Annotated[
         int | None,
-        _option("--per-task", "Lists, or ranges of a large one, that one array task reads.", min=1),
+        _option(
+            "--per-task",
+            "Lists, or ranges of a large one, that one array task reads.",
+            metavar="N",
+            min=1,
+        ),
     ] = None
 
     @property

@@ -33,7 +33,7 @@ def trace(
     dataset: DatasetArgument,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Output: .json or .json.gz."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz."),
     ] = Path("trace.json"),
     run: RunOption = None,
 ) -> None:
@@ -53,7 +53,7 @@ def timeline(
     dataset: DatasetArgument,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Output: a page, .html."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write a page, .html."),
     ] = Path("timeline.html"),
     run: RunOption = None,
 ) -> None:

@@ -36,7 +36,9 @@ def job_command(
     ] = None,
     restart: Annotated[
         int | None,
-        typer.Option(min=0, help="Which run of a requeued job, from 0; the last unless given."),
+        typer.Option(
+            min=0, metavar="N", help="Which run of a requeued job, from 0; the last unless given."
+        ),
     ] = None,
     timezone: Annotated[
         str | None,

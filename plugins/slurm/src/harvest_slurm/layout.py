@@ -248,9 +248,9 @@ def _headless(
         raise SourceError(
             "no header of sacct in the first line, so the columns are unknown",
             where=where,
-            remedy="name them: -o slurm.columns=JobID,JobName,State,... or, of a dump made for "
-            "another program, -o slurm.layout=xdmod (fixed widths need a header; a delimiter that "
-            "is not found is set by slurm.delimiter)",
+            remedy="name them: --set slurm.columns=JobID,JobName,State,... or, of a dump made for "
+            "another program, --set slurm.layout=xdmod (fixed widths need a header; a delimiter "
+            "that is not found is set by slurm.delimiter)",
         )
     texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
     chosen = delimiter or _likely_mark(texts, len(columns), where)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from harvest.api.settings import describe
 from harvest.cli.tables import print_json, print_table
 from harvest.errors import UsageError, suggestion
-from harvest.model import RecordType, record_type
+from harvest.model import record_type
 from harvest.plugins.registry import PluginManager, manager
 from harvest.plugins.scaffold import scaffold
 
@@ -79,57 +78,83 @@ def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
     return offers
 
 
+KINDS = ("source", "sink", "engine", "view", "report")
+"""What has settings; a source and an engine may have the same name."""
+
+
 def print_plugin(name: str, *, json: bool) -> int:
-    """Print a source's or sink's settings, and the record types it yields."""
+    """Print the settings of all that has a name, and the record types that a source yields."""
     found = manager()
-    if name not in found.sources and name not in found.sinks:
+    kinds = [kind for kind in KINDS if name in getattr(found, f"{kind}s")]
+    if not kinds:
         if name in found.broken:
             found.source(name)  # raises with cause and remedy
+        known = [name for kind in KINDS for name in getattr(found, f"{kind}s")]
         raise UsageError(
-            f"unknown source or sink {name!r}",
-            remedy=suggestion(name, [*found.sources, *found.sinks]),
+            f"unknown source, sink, engine, view or report {name!r}",
+            remedy=suggestion(name, known),
         )
-    is_source = name in found.sources
-    spec: Any = found.sources[name] if is_source else found.sinks[name]
-    cls: Any = found.source(name) if is_source else found.sink(name)
-    settings = describe(cls.Config)
-    types = [record_type(c) for c in cls.record_types] if is_source else []
+    parts = [_described(found, kind, name) for kind in kinds]
     if json:
-        keys = ("name", "type", "default", "meaning")
-        print_json(
-            {
-                "name": name,
-                "kind": "source" if is_source else "sink",
-                "doc": spec.doc,
-                "plugin": found.version_of(spec),
-                "settings": [dict(zip(keys, row, strict=True)) for row in settings],
-                "record_types": [t.name for t in types],
-            }
-        )
-    else:
-        print(f"{'source' if is_source else 'sink'} {name}: {spec.doc}\n{found.version_of(spec)}\n")
-        _print_settings(name, settings)
-        _print_record_types(types)
+        first, *others = parts
+        print_json({**first, "others": others} if others else first)
+        return 0
+    for number, part in enumerate(parts):
+        if number:
+            print()
+        _print_described(part)
     return 0
 
 
-def _print_settings(name: str, settings: Sequence[Sequence[str]]) -> None:
+def _described(found: PluginManager, kind: str, name: str) -> dict[str, Any]:
+    """What is printed of a source, sink, engine, view or report."""
+    spec = getattr(found, f"{kind}s")[name]
+    part = {"name": name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
+    if kind in ("view", "report"):
+        settings = [{"name": key, "meaning": doc} for key, doc in spec.settings.items()]
+        return {**part, "settings": settings, "requires": list(spec.requires)}
+    cls = getattr(found, kind)(name)
+    types = [record_type(c) for c in cls.record_types] if kind == "source" else []
+    return {
+        **part,
+        "settings": [
+            {
+                "name": setting.name,
+                "type": setting.type,
+                "default": setting.default,
+                "meaning": setting.doc,
+                "value": setting.value,
+                "choices": list(setting.choices),
+            }
+            for setting in describe(cls.Config)
+        ],
+        "record_types": [t.name for t in types],
+    }
+
+
+def _print_described(part: dict[str, Any]) -> None:
+    name, settings = part["name"], part["settings"]
+    print(f"{part['kind']} {name}: {part['doc']}\n{part['plugin']}\n")
     if not settings:
         print("no settings")
-        return
-    print_table(
-        ("setting", "type", "default", "meaning"),
-        [(f"{name}.{key}", kind, default, doc) for key, kind, default, doc in settings],
-        prose=("meaning",),
-    )
-
-
-def _print_record_types(types: Sequence[RecordType]) -> None:
-    if types:
+    elif part["kind"] in ("view", "report"):
+        print_table(
+            ("setting", "meaning"),
+            [(s["name"], s["meaning"]) for s in settings],
+            prose=("meaning",),
+        )
+    else:
+        print_table(
+            ("setting", "value", "default", "meaning"),
+            [(f"{name}.{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings],
+            prose=("meaning",),
+        )
+    if part.get("record_types"):
+        known = manager().record_types()
         print()
         print_table(
             ("record type", "description"),
-            [(t.name, t.doc.partition("\n")[0]) for t in types],
+            [(n, known[n].doc.partition("\n")[0]) for n in part["record_types"]],
             prose=("description",),
         )
 

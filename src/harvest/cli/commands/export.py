@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli.options import DatasetPath
+from harvest.toolkit.completion import words
 
 __all__ = ["export"]
 
@@ -19,7 +20,12 @@ def export(
     ],
     form: Annotated[
         str,
-        typer.Option("--as", metavar="FORM", help="ro-crate: a research object (RO-Crate 1.1)."),
+        typer.Option(
+            "--as",
+            metavar="FORM",
+            help="ro-crate: a research object (RO-Crate 1.1).",
+            autocompletion=words("ro-crate"),
+        ),
     ],
     license_: Annotated[
         str,
@@ -27,15 +33,19 @@ def export(
             "--license", metavar="ID", help="An SPDX identifier, such as CC-BY-4.0, or a URL."
         ),
     ],
-    title: Annotated[str | None, typer.Option(help="What it is called.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")] = None,
+    description: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What it is about.")
+    ] = None,
     authors: Annotated[
         list[str] | None,
         typer.Option(
             "--author", metavar="NAME[, ORCID]", help="Who made it. Repeatable; the first ran it."
         ),
     ] = None,
-    publisher: Annotated[str | None, typer.Option(help="The organisation that offers it.")] = None,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The organisation that offers it.")
+    ] = None,
 ) -> int:
     """Write a dataset in a form that others can find, understand and cite.
 

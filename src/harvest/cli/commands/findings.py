@@ -15,9 +15,7 @@ __all__ = ["findings"]
 def findings(
     dataset: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[DATASET]", help="What a sink wrote; without, all rules are listed."
-        ),
+        typer.Argument(metavar="DATASET", help="What a sink wrote; without, all rules are listed."),
     ] = None,
     rules: Annotated[
         list[str] | None,
@@ -35,6 +33,7 @@ def findings(
             metavar="KEY=VALUE",
             help="A threshold, RULE.NAME=NUMBER, or a setting of the views, such as run=R1. "
             "Repeatable.",
+            autocompletion=complete.finding_settings,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

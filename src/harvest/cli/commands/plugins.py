@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from harvest.cli import complete
 from harvest.cli.options import Json
+from harvest.toolkit.completion import words
 
 __all__ = ["app"]
 
@@ -36,10 +38,21 @@ def list_plugins(json: Json = False) -> int:
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A source or a sink.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A source, sink, engine, view or report.",
+            autocompletion=complete.with_settings,
+        ),
+    ],
     json: Json = False,
 ) -> int:
-    """Show a source or sink: its settings, and the record types it yields."""
+    """Show the settings of a source, sink, engine, view or report.
+
+    Each setting with the values that it may have, its default and its meaning; of a source also
+    the record types that it yields.
+    """
     from harvest.cli.actions.plugins import print_plugin  # late: help needs none of it
 
     return print_plugin(name, json=json)
@@ -48,7 +61,7 @@ def show(
 @app.command("check")
 def check(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME...", help="Plugins; all when left out.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Plugins; all are checked without.")
     ] = None,
     sample: Annotated[
         Path | None,
@@ -69,7 +82,12 @@ def check(
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the plugin, such as my-format.")],
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help="source, sink, view or report.")
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="source, sink, view or report.",
+            autocompletion=words("source", "sink", "view", "report"),
+        ),
     ] = "source",
     directory: Annotated[
         Path, typer.Option("-C", "--directory", metavar="DIR", help="Where to put the project.")

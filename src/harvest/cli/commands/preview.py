@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from harvest.cli import complete
-from harvest.cli.options import Exact, Wide
+from harvest.cli.options import Exact, Json, Settings, SettingsAsBefore, Wide
 
 __all__ = ["detect", "preview"]
 
 
 def detect(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or directories.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or directories.")],
+    json: Json = False,
 ) -> int:
     """Say which sources can read a path, and how sure they are.
 
@@ -38,12 +38,11 @@ def preview(
         ),
     ],
     rows: Annotated[
-        int, typer.Option("-n", "--rows", "--limit", min=1, help="Rows per record type.")
+        int,
+        typer.Option("-n", "--rows", "--limit", min=1, metavar="N", help="Rows per record type."),
     ] = 5,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("-o", "--set", metavar="NAME.KEY=VALUE", help="A plugin's setting."),
-    ] = None,
+    settings: Settings = None,
+    before: SettingsAsBefore = None,
     exact: Exact = False,
     wide: Wide = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
@@ -51,4 +50,5 @@ def preview(
     """Show the first rows of a source; nothing is written."""
     from harvest.cli.actions.preview import print_first_rows  # late: help needs none of it
 
-    return print_first_rows(source, rows, settings, json=json, exact=exact, wide=wide)
+    given = [*(settings or ()), *(before or ())]
+    return print_first_rows(source, rows, given, json=json, exact=exact, wide=wide)

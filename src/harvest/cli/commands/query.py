@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harvest.cli import complete
 from harvest.cli.options import DatasetPath, Exact, Wide
 
 __all__ = ["query"]
@@ -25,6 +26,7 @@ def query(
             "--set",
             metavar="VIEW.KEY=VALUE",
             help="A setting of a view that the query names. Repeatable.",
+            autocompletion=complete.query_settings,
         ),
     ] = None,
     exact: Exact = False,

@@ -7,15 +7,22 @@ from typing import Annotated
 
 import typer
 
+from harvest.cli import complete
+
 __all__ = ["report"]
 
 
 def report(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A report; all are listed without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A report; all are listed without.",
+            autocompletion=complete.reports,
+        ),
     ] = None,
     dataset: Annotated[
-        Path | None, typer.Argument(metavar="[DATASET]", help="What a sink wrote.")
+        Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.")
     ] = None,
     output: Annotated[
         str | None,
@@ -29,7 +36,12 @@ def report(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the report. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the report. Repeatable.",
+            autocompletion=complete.own_settings,
+        ),
     ] = None,
     only: Annotated[
         str | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli.options import RunOptions, takes_run_options
+from harvest.toolkit.completion import words
 
 __all__ = ["schedule"]
 
@@ -18,7 +19,11 @@ Every = Annotated[
 ]
 Form = Annotated[
     str,
-    typer.Option(metavar="FORM", help="cron, systemd (service and timer) or slurm (scrontab)."),
+    typer.Option(
+        metavar="FORM",
+        help="cron, systemd (service and timer) or slurm (scrontab).",
+        autocompletion=words("cron", "systemd", "slurm"),
+    ),
 ]
 Name = Annotated[str, typer.Option(metavar="NAME", help="What the units or the job are called.")]
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli import complete
+from harvest.toolkit.completion import words
 
 __all__ = ["schema"]
 
@@ -15,13 +16,18 @@ def schema(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="A record type or a view; all are listed without.",
             autocompletion=complete.schemas,
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
-        str, typer.Option(help="table, json-schema, arrow or markdown.", metavar="FORMAT")
+        str,
+        typer.Option(
+            metavar="FORM",
+            help="table, json-schema, arrow or markdown.",
+            autocompletion=words("table", "json-schema", "arrow", "markdown"),
+        ),
     ] = "table",
     json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
 ) -> int:

@@ -6,17 +6,19 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import DatasetPath, Json, Wait
+from harvest.cli import complete
+from harvest.cli.options import DatasetPath, Json, SettingsAsBefore, Wait
+from harvest.toolkit.completion import words
 
 __all__ = ["rejects", "verify"]
 
 SettingsAgain = Annotated[
     list[str] | None,
     typer.Option(
-        "-o",
         "--set",
         metavar="NAME.KEY=VALUE",
         help="A setting for reading again, on top of those of the first time. Repeatable.",
+        autocompletion=complete.settings,
     ),
 ]
 
@@ -30,11 +32,13 @@ def verify(
     deleted: Annotated[
         str,
         typer.Option(
-            metavar="POLICY",
+            metavar="keep|drop",
             help="With --repair, damaged rows whose input is gone: keep (as they are) or drop.",
+            autocompletion=words("keep", "drop"),
         ),
     ] = "keep",
     settings: SettingsAgain = None,
+    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> int:
@@ -44,6 +48,7 @@ def verify(
     """
     from harvest.cli.actions.verify import check, mend  # late: help needs none of it
 
+    settings = [*(settings or ()), *(before or ())]
     if repair:
         return mend(dataset, deleted, settings, wait, json=json)
     options = {"--set": settings, "--wait": wait, "--deleted": deleted != "keep"}
@@ -52,7 +57,9 @@ def verify(
 
 def rejects(
     dataset: DatasetPath,
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rejects shown.")] = 20,
+    rows: Annotated[
+        int, typer.Option("-n", "--rows", min=1, metavar="N", help="Rejects shown.")
+    ] = 20,
     replay: Annotated[
         bool,
         typer.Option("--replay", help="Read inputs with rejects again, after a fix."),
@@ -64,6 +71,7 @@ def rejects(
         str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason holds this.")
     ] = None,
     settings: SettingsAgain = None,
+    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print all, one JSON object per line.")
@@ -76,6 +84,7 @@ def rejects(
     """
     from harvest.cli.actions.rejects import read_again, show_rejects  # late: help needs none of it
 
+    settings = [*(settings or ()), *(before or ())]
     if replay:
         return read_again(dataset, source, reason, settings, wait, json=json)
     options = {"--set": settings, "--wait": wait}

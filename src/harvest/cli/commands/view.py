@@ -36,7 +36,12 @@ def view(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the view. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the view. Repeatable.",
+            autocompletion=complete.own_settings,
+        ),
     ] = None,
     where: Annotated[
         str | None,
@@ -59,6 +64,7 @@ def view(
             "--rows",
             "--limit",
             min=1,
+            metavar="N",
             help="Rows shown or written. [default: 20 of a table, else all]",
         ),
     ] = None,

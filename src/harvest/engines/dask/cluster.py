@@ -51,11 +51,16 @@ class DaskConfig(Options):
         default="local",
         metadata={
             "doc": "Without an address: local (workers on this machine) or slurm (workers in "
-            "Slurm jobs, by dask-jobqueue)."
+            "Slurm jobs, by dask-jobqueue).",
+            "choices": ("local", "slurm"),
         },
     )
     threads: int = attrs.field(
-        default=1, metadata={"doc": "Partitions that a worker process reads at once."}
+        default=1,
+        metadata={
+            "doc": "Partitions that a worker process reads at once.",
+            "allowed": "at least 1",
+        },
     )
     host: str | None = attrs.field(
         default=None,
@@ -79,13 +84,17 @@ class DaskConfig(Options):
     )
     retries: int = attrs.field(
         default=3,
-        metadata={"doc": "How often a partition is given out again after its workers were lost."},
+        metadata={
+            "doc": "How often a partition is given out again after its workers were lost.",
+            "allowed": "at least 0",
+        },
     )
     timeout: float = attrs.field(
         default=60.0,
         metadata={
             "doc": "Seconds to wait for a scheduler, and for a worker when there is none; the "
-            "wait for Slurm jobs to start has no bound."
+            "wait for Slurm jobs to start has no bound.",
+            "allowed": "more than 0",
         },
     )
 

@@ -82,7 +82,7 @@ def find_layout(
             f"SHOW prints {_text(seen[0].show or b'')}, without keys and without a '# fields:' "
             "header that names its values",
             where=where,
-            remedy="name them: -o gpfs.show='FILE_SIZE|USER_ID|...', or the SHOW clause itself",
+            remedy="name them: --set gpfs.show='FILE_SIZE|USER_ID|...', or the SHOW clause itself",
         )
     best = _best(layouts, tried, where, config)
     return attrs.evolve(

@@ -74,7 +74,7 @@ def capture(
             "-o",
             "--output",
             metavar="FILE",
-            help="Output: .txt (readable), .jsonl (a task a line) or .parquet.",
+            help="Write .txt (readable), .jsonl (a task a line) or .parquet.",
         ),
     ] = Path("compiled_tasks.txt"),
 ) -> None:
