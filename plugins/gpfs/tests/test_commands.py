@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -125,6 +127,41 @@ def test_one_scan_is_not_compared_with_itself(tmp_path: Path, other: str) -> Non
     printed = gpfs("churn", tmp_path / "out", tmp_path / other, "-t", tmp_path / "x.csv", code=2)
     assert "2026-01-11T00:00:00Z" in printed
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_how_far_jobs_are_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # given a Slurm that accepts job 7 and then forgets it, and a split submitted to it
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, said in {"sbatch": "7", "squeue": "", "sacct": ""}.items():
+        (programs / name).write_text(f"#!/bin/sh\nprintf '%s\\n' '{said}'\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    path = listed(tmp_path / "scan.list", 5)
+    gpfs("split", path, tmp_path / "parts", "-n", 2, "--submit", "--detach")
+
+    # when its state is asked for, then each job of the batch is an object with its commands
+    found = json.loads(gpfs("status", tmp_path / "parts", "--json", code=1))
+
+    (jobs,) = found.values()
+    assert [(job["name"], len(job["commands"])) for job in jobs] == [
+        ("split", 2),
+        ("split-last", 1),
+    ]
+    assert all(job["job_ids"] == [7] for job in jobs)
+    assert sum(job["failed"] for job in jobs) == 3
+
+
+def test_results_go_to_output_by_any_of_its_names(tmp_path: Path) -> None:
+    path = listed(tmp_path / "scan-20260111.list", 30)
+    gpfs("convert", path, "--output", tmp_path / "new")
+    gpfs("convert", path, "-t", tmp_path / "old", "-o", "kernel=arrow")
+    tables = []
+    for number, name in enumerate(("-o", "--output", "-t", "--to")):
+        file = tmp_path / f"{number}.csv"
+        gpfs("aggregate", tmp_path / ("new" if number % 2 else "old"), name, file)
+        tables.append(file.read_text())
+    assert len(set(tables)) == 1
 
 
 def test_the_same_as_python_functions(tmp_path: Path) -> None:

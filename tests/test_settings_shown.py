@@ -1,0 +1,116 @@
+"""What a setting may be is shown where people look for it, and said where a value does not fit."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+import pytest
+import typer
+
+from harvest import ConfigError, UsageError
+from harvest.api.settings import describe, structure
+from harvest.cli.actions.plugins import print_plugin
+from harvest.cli.app import app
+from harvest.pipeline.recipe import Recipe, run_options
+from harvest.plugins.registry import manager
+
+
+def every_setting():
+    found = manager()
+    for kind in ("source", "sink", "engine"):
+        for name in getattr(found, f"{kind}s"):
+            config = getattr(found, kind)(name).Config
+            for setting in describe(config):
+                yield pytest.param(config, name, setting, id=f"{kind} {name}.{setting.name}")
+
+
+NEEDED = {"slurm": {"memory": "4G"}}
+"""Settings that must stand beside a word."""
+
+SETTINGS = list(every_setting())
+
+
+def test_a_plugin_is_shown_with_the_values_that_its_settings_may_have(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    assert print_plugin("parquet", json=False) == 0
+    shown = capsys.readouterr().out
+    assert "parquet.compression     zstd, gzip, snappy or none" in shown
+    assert "parquet.row_group_rows  whole number, at least 1" in shown
+
+
+def test_what_has_one_name_is_shown_together_and_a_machine_finds_the_source_first(capsys):
+    print_plugin("slurm", json=True)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["kind"] == "source"
+    assert "slurm.job" in shown["record_types"]
+    assert [other["kind"] for other in shown["others"]] == ["engine"]
+    (layout,) = [s for s in shown["settings"] if s["name"] == "layout"]
+    assert {"xdmod", "sonar"} <= set(layout["choices"])
+    assert set(layout) >= {"name", "type", "default", "meaning"}
+
+
+@pytest.mark.parametrize(("name", "setting"), [("dask.tasks", "key"), ("slurm.usage", "month")])
+def test_views_and_reports_are_shown_with_their_settings(capsys, name, setting):
+    print_plugin(name, json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(("view ", "report "))
+    assert any(line.startswith(f"{setting} ") for line in lines)
+
+
+def test_an_unknown_name_is_refused_with_names_like_it():
+    with pytest.raises(UsageError, match=r"unknown .* 'parket'; did you mean 'parquet'"):
+        print_plugin("parket", json=False)
+
+
+@pytest.mark.parametrize(("config", "name", "setting"), SETTINGS)
+def test_a_word_that_is_not_allowed_is_answered_with_those_that_are(config, name, setting):
+    if not setting.choices:
+        return
+    with pytest.raises(ConfigError) as refused:
+        structure(config, {setting.name: "zzz"}, plugin=name)
+    assert all(word in str(refused.value) for word in setting.choices)
+
+
+@pytest.mark.parametrize(("config", "name", "setting"), SETTINGS)
+def test_every_choice_of_a_setting_is_taken(config, name, setting):
+    for word in setting.choices:
+        if word == "numba" and find_spec("numba") is None:
+            continue
+        made = structure(config, {setting.name: word, **NEEDED.get(word, {})}, plugin=name)
+        assert str(getattr(made, setting.name)).lower() == word
+
+
+def test_help_of_a_run_shows_the_words_of_every_option(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    app(args=["run", "--help"], prog_name="harvest", standalone_mode=False)
+    shown = capsys.readouterr().out
+    for option, field in run_options().items():
+        for word in field.metadata.get("words", ()):
+            assert word in shown.partition(f"--{option} ")[2].partition("\n  --")[0]
+            Recipe(**{field.name: word})
+        if "words" in field.metadata:
+            with pytest.raises(ConfigError) as refused:
+                Recipe(**{field.name: "zzz"})
+            assert all(word in str(refused.value) for word in field.metadata["words"])
+    for engine in ("local", "dask", "slurm"):
+        assert engine in shown.partition("--engine ")[2].partition("\n  --")[0]
+
+
+@pytest.mark.parametrize("words", [["run"], ["preview"], ["verify"], ["rejects"]])
+def test_o_is_taken_as_set_where_it_was_and_not_shown(words, capsys):
+    command = typer.main.get_command(app).commands[words[0]]
+    (before,) = [p for p in command.params if p.opts == ["-o"]]
+    assert before.hidden
+    app(args=[*words, "--help"], prog_name="harvest", standalone_mode=False)
+    assert " -o" not in capsys.readouterr().out
+
+
+def test_a_setting_given_by_o_is_that_given_by_set(capsys):
+    given = []
+    for option in ("-o", "--set"):
+        run = ["run", "-s", "slurm:x", "-k", "parquet:out", option, "slurm.timezone=UTC"]
+        app(args=[*run, "--print-config"], prog_name="harvest", standalone_mode=False)
+        given.append(capsys.readouterr().out)
+    assert given[0] == given[1]
+    assert 'timezone = "UTC"' in given[0]
