@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from harvest.plugins.registry import PluginManager
 
@@ -20,6 +21,11 @@ sys.path.insert(0, str(SUPPORT))
 os.environ["PYTHONPATH"] = os.pathsep.join(
     p for p in (str(SUPPORT), os.environ.get("PYTHONPATH", "")) if p
 )
+
+from strength import examples  # noqa: E402 - of the folder above
+
+settings.register_profile("harvest", max_examples=examples(100))
+settings.load_profile("harvest")
 
 
 LONG_TESTS_OF_THE_KIT = {

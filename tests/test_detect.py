@@ -13,6 +13,7 @@ import pytest
 import small_inputs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
@@ -71,7 +72,7 @@ def laid_out(directory: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.dictionaries(st.sampled_from(sorted(FILES)), st.sampled_from(PLACES), max_size=6))
 @example({"slurm/json": ""})
 @example({"slurm/csv": "", "nobody/notes": ""})

@@ -1,6 +1,6 @@
 """Fuzzing in small: what was found stays found, and every target is tried anew for a moment.
 
-``HARVEST_FUZZ_SECONDS=600`` fuzzes each target that long (nightly); by default it is a moment.
+``HARVEST_FUZZ_SECONDS=600`` fuzzes each target that long; by day it is a moment, at night minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from strength import times
 
 from harvest.testing import Collected, collect
 from harvest.toolkit import delimited
@@ -27,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 from fuzz.engine import replay  # noqa: E402
 from fuzz.targets import NAMES, load  # noqa: E402
 
-SECONDS = int(os.environ.get("HARVEST_FUZZ_SECONDS", "0"))
+SECONDS = times("HARVEST_FUZZ_SECONDS", day=0, night=300)
 
 
 @pytest.mark.slow

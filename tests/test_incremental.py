@@ -22,6 +22,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from strength import times
 
 import harvest
 from harvest.pipeline.rollback import roll_back
@@ -165,12 +166,11 @@ def held(dataset: Any) -> dict[str, Any]:
     return {origin: sorted(rows, key=str) for origin, rows in found.items()}
 
 
-@pytest.mark.parametrize("examples", [12])
-def test_after_each_run_a_dataset_equals_a_fresh_harvest(examples: int) -> None:
+def test_after_each_run_a_dataset_equals_a_fresh_harvest() -> None:
     run_state_machine_as_test(
         Changes,
         settings=settings(
-            max_examples=examples,
+            max_examples=times("HARVEST_HISTORIES", day=4, night=12),
             stateful_step_count=12,
             deadline=None,
             suppress_health_check=list(HealthCheck),

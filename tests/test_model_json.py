@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest.model import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
@@ -247,7 +248,9 @@ def _types_and_rows(draw: st.DrawFn) -> tuple[RecordType, list[Record]]:
     return record_type(cls), draw(st.lists(row, max_size=5))
 
 
-slow = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from strength import examples
 
 from harvest import Record, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
@@ -66,7 +67,7 @@ LOCATIONS = ["parquet:out", "jsonl:out", "jsonl:out.jsonl", "jsonl:out.jsonl.gz"
 
 @settings(
     deadline=None,
-    max_examples=30,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(rows=st.lists(ROWS, max_size=6))

@@ -1,17 +1,17 @@
 """Mutated logs: whatever is in them, a log gives rows and rejects that add up.
 
-``HARVEST_FUZZ=10000`` makes the many; by default there are a few hundred.
+``HARVEST_FUZZ=10000`` makes that many; by day there are a few hundred, at night thousands.
 """
 
 from __future__ import annotations
 
-import os
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from strength import times
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def seeds(log_writer, make_dxt, tmp_path) -> list[str]:
     return paths + [str(log) for log in found[::6]]
 
 
-@pytest.mark.parametrize("count", [int(os.environ.get("HARVEST_FUZZ", "300"))])
+@pytest.mark.parametrize("count", [times("HARVEST_FUZZ", day=300, night=10000)])
 def test_mutated_logs(seeds, tmp_path, count):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "mutant"), str(count), *seeds],

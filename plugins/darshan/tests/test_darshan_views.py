@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest import UsageError, record_type
 from harvest.model.frames import frame_of, polars_schema
@@ -219,7 +220,7 @@ def test_one_run_can_be_chosen():
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -343,7 +344,7 @@ def test_a_wrong_interval_is_refused(width):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 5_000_000), st.integers(0, 3_000_000), st.integers(0, 2**45)),

@@ -15,6 +15,7 @@ import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest_dask.directory import create_capture
 from harvest_dask.frames import FrameFile, pack
@@ -180,7 +181,7 @@ def test_a_directory_is_a_capture_once(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=12))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_a_batch_that_is_sent_twice_is_written_once(
     tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, bool]]
 ) -> None:

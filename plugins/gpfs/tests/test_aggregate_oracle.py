@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, files, row
+from strength import examples
 
 from harvest_gpfs import aggregate, write_result
 from harvest_gpfs.aggregation import METRICS, backends
@@ -228,7 +229,7 @@ def as_groups(frame, by):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(parts=DATASETS.map(once), data=st.data())
 def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
     by = data.draw(st.sampled_from(BY))
@@ -239,7 +240,7 @@ def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(parts=DATASETS, by=st.lists(st.sampled_from(BY), max_size=3, unique=True))
 def test_all_backends_write_the_same_bytes(parts, by):
     with tempfile.TemporaryDirectory() as folder:

@@ -25,6 +25,7 @@ from policy_lists import (
     listing,
     row,
 )
+from strength import examples
 from test_parse_rows import PARSERS, fitted, rows
 
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
@@ -143,7 +144,7 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
 @pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
-@settings(deadline=None, max_examples=3, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(3), suppress_health_check=[HealthCheck.too_slow])
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_any_names_come_back_from_any_number_of_ranges(
     tmp_path_factory: pytest.TempPathFactory, style: str, escape: str, made: list[Row]
@@ -178,7 +179,7 @@ def test_any_names_come_back_from_any_number_of_ranges(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(made=st.lists(rows.map(lambda one: one["path"]), min_size=1, max_size=8))
 def test_a_list_that_proves_nothing_is_never_wrong_in_silence(
     tmp_path_factory: pytest.TempPathFactory, escape: str, made: list[bytes]

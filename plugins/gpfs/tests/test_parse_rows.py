@@ -20,6 +20,7 @@ from policy_lists import (
     listing,
     row,
 )
+from strength import examples
 
 PARSERS = ["arrow", *(["numba"] if importlib.util.find_spec("numba") else [])]
 
@@ -80,7 +81,7 @@ def fitted(one: Row, style: str, escape: str) -> Row:
 @pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
     # given rows of any values, in a list whose layout its own first lines tell

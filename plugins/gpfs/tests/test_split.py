@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 import harvest
 from harvest import HarvestError, SourceError, UsageError
@@ -59,7 +60,7 @@ def test_parts_hold_the_lines_in_their_order(tmp_path: Path, packed: str, compre
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     pieces=st.lists(st.binary(max_size=40).map(lambda b: b.replace(b"# end", b"")), max_size=30),
     last=st.binary(max_size=5),

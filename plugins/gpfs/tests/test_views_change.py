@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, objects, row
+from strength import examples
 
 from harvest import UsageError
 from harvest_gpfs.aggregation.scans import Scan, label_of
@@ -239,7 +240,7 @@ def built(rows, make):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_counted_one_by_one(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

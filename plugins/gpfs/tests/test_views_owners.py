@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, row
+from strength import examples
 
 from harvest import UsageError
 
@@ -166,7 +167,7 @@ def test_of_each_policy_the_group_that_it_frees_most_of_comes_first(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(files=FILES)
 def test_policies_free_what_is_counted_one_by_one(files):
     """Paths of an inode repeat its values, as lists do."""

@@ -17,6 +17,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from strength import examples
 
 from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
@@ -318,7 +319,7 @@ BATCHES = st.lists(st.tuples(st.sampled_from([lines, counts]), POSITIONS), max_s
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(BATCHES, st.booleans(), st.sampled_from(ENDINGS))
 def test_any_batches_come_out_in_order(
     tmp_path_factory: Any, batches: Any, rising: bool, ending: str

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest_mofka_dask.read.literals import canonical_key
 from harvest_mofka_dask.views.prefixes import key_prefixes
@@ -92,7 +93,7 @@ def meant(text: str) -> object:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")  # odd escapes
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.lists(KEYS, min_size=1, max_size=20))
 @example(keys=[("('x-1',)")])
 def test_prefixes_are_those_of_dask(key_split, keys):

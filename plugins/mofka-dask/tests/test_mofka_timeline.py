@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 import harvest
 from harvest import HarvestError, UsageError
@@ -218,7 +219,7 @@ EVENTS = st.tuples(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(EVENTS, max_size=40), st.integers(1, 50))
 def test_a_page_holds_any_trace(drawn, batch):
     page = Page(to_page(collect(Trace(drawn, batch))))

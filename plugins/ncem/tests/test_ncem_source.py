@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest import SourceError
 from harvest.testing import collect, collect_partition
@@ -263,7 +264,7 @@ def test_a_quoted_cell_may_hold_a_line_end_and_blanks_are_a_blank_line(tmp_path)
         max_size=20,
     )
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_receiver_tables_agree_with_the_csv_module(tmp_path_factory, lines):
     table = tmp_path_factory.mktemp("t") / "times.csv"
     with table.open("w", newline="") as file:

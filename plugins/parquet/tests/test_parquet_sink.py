@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from strength import examples
 
 from harvest import Record, UInt64, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
@@ -279,7 +280,7 @@ ROWS = st.builds(
 @pytest.mark.slow
 @settings(
     deadline=None,
-    max_examples=40,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(batches=st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4))

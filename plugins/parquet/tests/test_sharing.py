@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
@@ -161,7 +162,7 @@ def test_rows_of_two_versions_of_a_type_do_not_share_a_file(driver: SinkDriver) 
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     changes=st.lists(
         st.dictionaries(

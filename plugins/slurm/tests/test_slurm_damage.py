@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest.testing import Collected, collect
 from harvest.toolkit.spans import PAD
@@ -108,7 +109,7 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(
     st.lists(
         st.tuples(st.sampled_from(ROWS), st.lists(DAMAGE, max_size=2)), min_size=1, max_size=12

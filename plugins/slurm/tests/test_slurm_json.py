@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest.testing import Collected, collect
 from harvest_slurm import json_dump
@@ -277,7 +278,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     st.sampled_from(["plain", "structs", "lists"]),
     st.lists(st.none() | st.tuples(st.integers(0, 1000), things), max_size=4),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest import SourceError
 from harvest.testing import Collected, collect
@@ -108,7 +109,7 @@ SACCT_FIELDS = (
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     st.sampled_from(["JobID", "JobIDRaw"]),
     st.lists(st.sampled_from(SACCT_FIELDS.split()), min_size=1, max_size=4, unique=True),

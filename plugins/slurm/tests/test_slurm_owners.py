@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 from harvest.testing import Collected, collect
 from harvest_slurm import text
@@ -119,7 +120,7 @@ def owners(lines: list[str], mark: str) -> dict[int, int | None]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(
     records,
     st.sampled_from(["|", ";~;", ","]),
