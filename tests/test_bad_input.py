@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,20 +11,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from commands import harvest_here
 
 HEADER = ",key,start,finish,called_from,time\n"
 GOOD = HEADER + "0,x-1,released,waiting,tcp://10.0.0.1:1,1713553301.5\n"
 
 
-def harvest(*arguments, cwd=None, **variables):
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | variables,
-        check=False,
-    )
+def harvest(*arguments, cwd=None):
+    done = harvest_here(*arguments, cwd=cwd)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

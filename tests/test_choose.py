@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 import small_inputs
+from commands import harvest_here
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Record, Source, UsageError
@@ -20,10 +20,9 @@ from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import PluginManager
 
 
-def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+def command(*arguments: object) -> CompletedProcess[str]:
     """Run ``harvest ARGUMENTS...``, which ends well or with rejects."""
-    words = [sys.executable, "-m", "harvest", *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = harvest_here(*arguments)
     assert done.returncode in (0, 3), done.stderr
     return done
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
-import subprocess
-import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import attrs
 import polars as pl
 import pytest
+from commands import harvest_here
 
 import harvest
 from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
@@ -233,14 +233,9 @@ def test_machines_read_findings_as_a_view(dataset):
 
 
 def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
-    def said(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
-        )
-
-    listed = json.loads(said("findings", "--json").stdout)
-    verdict = json.loads(said("findings", str(location), "--json").stdout)
-    unknown = said("findings", str(location), "--rule", "slurm.nothing_like_this")
+    listed = json.loads(harvest_here("findings", "--json").stdout)
+    verdict = json.loads(harvest_here("findings", str(location), "--json").stdout)
+    unknown = harvest_here("findings", str(location), "--rule", "slurm.nothing_like_this")
 
     assert {"name", "doc", "view", "where", "thresholds"} <= set(listed[0])
     judged = {f["rule"] for f in verdict["findings"]} | set(verdict["passed"])
@@ -249,7 +244,7 @@ def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
     assert (unknown.returncode, unknown.stdout) == (2, "")
     for found in verdict["findings"]:  # what is printed as evidence can be run
         words = shlex.split(f"view {found['view']} {location} --json --where")
-        rows = said(*words, found["where"]).stdout.splitlines()
+        rows = harvest_here(*words, found["where"]).stdout.splitlines()
         assert len(rows) == found["rows"]
 
 
@@ -263,21 +258,14 @@ def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
     ],
 )
 def test_a_condition_that_is_none_is_refused(location, where, message):
-    words = ["view", "slurm.jobs", str(location), "--where", where]
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
-    )
+    done = harvest_here("view", "slurm.jobs", location, "--where", where)
 
     assert done.returncode == 2
     assert message in done.stderr.replace("\n", " ")
 
 
 def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
-    def shown(*options: str) -> subprocess.CompletedProcess[str]:
-        words = ["view", "slurm.jobs", str(location), "--json", *options]
-        return subprocess.run(
-            [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
-        )
+    shown = functools.partial(harvest_here, "view", "slurm.jobs", location, "--json")
 
     (line,) = shown("--columns", "state, job_id", "--sort", "job_id desc").stdout.splitlines()
     assert list(json.loads(line))[1:] == ["state", "job_id"]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import small_inputs
+from commands import harvest_here
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -20,16 +18,6 @@ from harvest.plugins.detect import best
 from harvest.plugins.registry import manager
 
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n"
-
-
-def said(*words: object, where: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=where,
-    )
 
 
 def test_every_source_is_found_in_a_tree_that_holds_inputs_of_all(tmp_path):
@@ -97,12 +85,12 @@ def test_the_command_line_shows_a_command_that_works_and_runs_it(tmp_path):
     (tmp_path / "my logs").mkdir()
     (tmp_path / "my logs" / "sacct.txt").write_text(SACCT)
 
-    shown = said("look", "my logs", where=tmp_path).stdout
+    shown = harvest_here("look", "my logs", cwd=tmp_path).stdout
     command = shown.partition("to harvest all of it:")[2].partition("then:")[0]
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:2] == ["harvest", "run"]
-    assert said(*words[1:], where=tmp_path).returncode == 0
-    done = said("look", "my logs", "--run", "other", where=tmp_path)
+    assert harvest_here(*words[1:], cwd=tmp_path).returncode == 0
+    done = harvest_here("look", "my logs", "--run", "other", cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert [harvest.open(tmp_path / name).record_types for name in ("out", "other")] == [
@@ -115,19 +103,19 @@ def test_the_command_line_shows_a_command_that_works_and_runs_it(tmp_path):
 def test_a_tree_that_nobody_knows_ends_with_1(tmp_path):
     (tmp_path / "a.tex").write_text("words")
 
-    done = said("look", tmp_path)
+    done = harvest_here("look", tmp_path)
 
     assert done.returncode == 1
     assert "no installed source recognises anything" in done.stdout
-    assert json.loads(said("look", tmp_path, "--json").stdout)["unknown"][0]["files"] == 1
+    assert json.loads(harvest_here("look", tmp_path, "--json").stdout)["unknown"][0]["files"] == 1
 
 
 def test_a_dataset_says_what_it_holds_and_what_can_be_asked_of_it(tmp_path):
     (tmp_path / "sacct.txt").write_text(SACCT + "?|?\n")
     harvest.run([f"slurm:{tmp_path / 'sacct.txt'}"], f"parquet:{tmp_path / 'out'}", workers=1)
 
-    document = json.loads(said("show", tmp_path / "out", "--json").stdout)
-    shown = said("show", tmp_path / "out").stdout
+    document = json.loads(harvest_here("show", tmp_path / "out", "--json").stdout)
+    shown = harvest_here("show", tmp_path / "out").stdout
 
     assert (document["rows"], document["inputs"], document["rejects"]) == (2, 1, 1)
     (kind,) = document["record_types"]

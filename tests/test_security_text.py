@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import html.parser
 import re
-import subprocess
-import sys
 import unicodedata
 from pathlib import Path
 
 import pytest
+from commands import harvest_here
 
 from harvest.dataset import open as open_dataset
 from harvest.errors import UsageError
@@ -22,10 +21,7 @@ FORMULAS = ("=1+1", "+1", "-1+1|cmd", "@SUM(A1)", "\t=1")
 
 
 def harvest(*arguments: object) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    done = harvest_here(*arguments)
     assert done.returncode in (0, 1, 2, 3), done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout + done.stderr

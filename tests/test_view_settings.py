@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import polars as pl
 import pytest
 import small_inputs
+from commands import harvest_here
+from strength import NIGHT
 
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
@@ -88,11 +88,11 @@ def test_a_failure_without_settings_is_not_blamed_on_the_user(dataset, monkeypat
         dataset.view("test.first")
 
 
-ODD = ["abc", "", "-1", "nan", "inf", "1e400", "é", "1;2"]
+ODD = ["abc", "-1", "nan", "", "inf", "1e400", "é", "1;2"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("odd", ODD if NIGHT else ODD[:3])
 def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(location, odd):
     dataset = harvest.open(location)
     asked = [(dataset.view, spec) for spec in dataset.plugins.views.values()]
@@ -105,13 +105,6 @@ def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(loca
                     made.collect()
             except HarvestError:
                 continue  # anything else would be a defect
-
-
-def command(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, words)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -135,7 +128,7 @@ def command(*words: object) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_nothing_that_a_user_gives_is_ignored(location, words, said):
-    done = command(*(location if word == "@" else word for word in words))
+    done = harvest_here(*(location if word == "@" else word for word in words))
     assert done.returncode == 2, done.stdout + done.stderr
     assert said in done.stderr
     assert "defect" not in done.stderr
@@ -163,24 +156,24 @@ SHORTENED = {
 def test_a_shortened_table_says_of_how_many_rows(location, case):
     # the first version of the small inputs has 30 + 30 + 5 jobs
     words, said = SHORTENED[case]
-    done = command(*(location if word == "@" else word for word in words))
+    done = harvest_here(*(location if word == "@" else word for word in words))
     assert said in done.stdout.splitlines()
 
 
 @pytest.mark.slow
 def test_a_preview_says_that_it_stopped_before_the_end(location):
     source = location.parent / "in" / "slurm"
-    done = command("preview", "-s", f"slurm:{source}", "-n", "2")
+    done = harvest_here("preview", "-s", f"slurm:{source}", "-n", "2")
     # there are no steps, so that all jobs were read
     assert "slurm.job: 2 of 65 rows" in done.stdout.splitlines()
-    other = command("preview", "-s", f"gpfs:{location.parent / 'in' / 'gpfs'}", "-n", "2")
+    other = harvest_here("preview", "-s", f"gpfs:{location.parent / 'in' / 'gpfs'}", "-n", "2")
     assert "gpfs.file: 2 of at least 20 rows" in other.stdout.splitlines()
 
 
 @pytest.mark.slow
 def test_rows_are_limited_in_every_form_of_a_view(location, tmp_path):
-    lines = command("view", "slurm.jobs", location, "-n", "4", "--json").stdout.splitlines()
-    command("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")
+    lines = harvest_here("view", "slurm.jobs", location, "-n", "4", "--json").stdout.splitlines()
+    harvest_here("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")
     assert len(lines) == 4
     assert pl.read_csv(tmp_path / "a.csv").height == 4
 

@@ -7,12 +7,11 @@ import gzip
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import harvest_here
 
 import harvest
 
@@ -40,10 +39,7 @@ def listed(path: Path, count: int, *, skip: int = 0, day: str = "2026-01-01") ->
 
 def gpfs(*arguments: Any, code: int = 0) -> str:
     """What ``harvest gpfs ARGUMENTS...`` prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "gpfs", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = harvest_here("gpfs", *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr
@@ -231,10 +227,7 @@ def test_mistakes_are_told(
 ) -> None:
     listed(tmp_path / "scan.list", 5)
     monkeypatch.chdir(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "gpfs", *arguments],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = harvest_here("gpfs", *arguments)
     assert done.returncode in (1, 2), done.stdout + done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr
