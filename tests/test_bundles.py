@@ -13,6 +13,7 @@ import harvest_paced
 import pytest
 import small_inputs
 from crash import Place
+from strength import pairs
 
 import harvest
 from harvest.pipeline import bundling as work
@@ -291,8 +292,9 @@ POINTS = ("partition.rows", "partition.staged", "partition.done", "partition.pla
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("point", [*POINTS, "commit.begun", "commit.published"])
+@pytest.mark.parametrize(
+    ("point", "number"), pairs([*POINTS, "commit.begun", "commit.published"], [1, 2])
+)
 def test_a_kill_leaves_bundles_whole_or_not_at_all(
     point: str, number: int, inputs: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -11,16 +11,10 @@ from pathlib import Path
 
 import pexpect
 import pytest
+from commands import harvest_here as harvest
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "dask-run"
 HEAVY = {"polars", "pyarrow", "duckdb", "numpy", "pandas", "rich", "matplotlib", "cattrs"}
-
-
-def harvest(*arguments, cwd=None, **variables):
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd, env=os.environ | variables, check=False,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Any
 import crash
 import pytest
 from datasets import FORMS, Small, dump
+from strength import pairs
 from typer.testing import CliRunner
 
 import harvest
@@ -178,8 +179,7 @@ def points() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", points())
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "file"])
+@pytest.mark.parametrize(("point", "form"), pairs(points(), ["parquet", "jsonl", "file"]))
 def test_a_rollback_killed_anywhere_leaves_one_state_or_the_other(
     form: str, point: str, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import attrs
 import orjson
 import pytest
 from datasets import FORMS, Small, dump
+from strength import pairs
 
 import harvest
 from harvest.api.sink import PartFile
@@ -68,13 +69,11 @@ COMMANDS: dict[str, Callable[[Small], Any]] = {
     "run": lambda small: small.harvest(force=True),
     "rollback": lambda small: roll_back(small.open().sink, small.manifest().kept[-1]),
 }
+PATHS = ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    "path", ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]
-)
+@pytest.mark.parametrize(("command", "path"), pairs([*COMMANDS], PATHS))
 @pytest.mark.parametrize("what", ["rows", "rejects"])
 def test_paths_that_lead_outside_stop_every_command(
     small: Small, command: str, path: str, what: str

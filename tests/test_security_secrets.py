@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import harvest_here
 
 pytestmark = pytest.mark.slow
 
@@ -24,20 +22,15 @@ LOCATIONS = {
 }
 
 
-def harvest(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", *map(str, arguments)],
-        capture_output=True, text=True, check=False, env=os.environ | variables, timeout=120,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("how", LOCATIONS)
 def test_a_failed_connection_tells_no_password_even_in_its_traceback(
     tmp_path: Path, how: str
 ) -> None:
     # given a database that nobody serves, then what is said and left holds no password
     out = tmp_path / "out"
-    done = harvest("--debug", "run", "-s", f"distiller:{LOCATIONS[how]}", "-k", f"parquet:{out}")
+    done = harvest_here(
+        "--debug", "run", "-s", f"distiller:{LOCATIONS[how]}", "-k", f"parquet:{out}"
+    )
     assert done.returncode == 1, done.stderr
     assert "127.0.0.1" in done.stderr
     assert SECRET not in done.stdout + done.stderr
@@ -51,7 +44,9 @@ def test_the_printed_recipe_has_no_password(tmp_path: Path, how: str, name: str)
     # given a password in a location and one in a setting, from the command line and a recipe
     (tmp_path / "r.toml").write_text('[set.dask]\ntls_key = "a.pem"\nauth_token = "' + SECRET + '"')
     source = name + LOCATIONS[how]
-    done = harvest("run", tmp_path / "r.toml", "-s", source, "-k", "parquet:o", "--print-config")
+    done = harvest_here(
+        "run", tmp_path / "r.toml", "-s", source, "-k", "parquet:o", "--print-config"
+    )
 
     # then both are hidden, what is no secret is there, and a comment says so
     assert done.returncode == 0, done.stderr
@@ -64,13 +59,15 @@ def test_the_printed_recipe_has_no_password(tmp_path: Path, how: str, name: str)
 
 def test_the_password_of_the_environment_is_told_nowhere(tmp_path: Path) -> None:
     location = "postgresql://reader@127.0.0.1:1/distiller"
-    done = harvest("--debug", "preview", "-s", f"distiller:{location}", PGPASSWORD=SECRET)
+    done = harvest_here("--debug", "preview", "-s", f"distiller:{location}", PGPASSWORD=SECRET)
     assert done.returncode == 1
     assert SECRET not in done.stdout + done.stderr
 
 
 def test_an_unknown_source_is_told_without_its_location() -> None:
     for name in ("distillr:", ""):
-        done = harvest("run", "-s", name + LOCATIONS["as user information"], "-k", "parquet:out")
+        done = harvest_here(
+            "run", "-s", name + LOCATIONS["as user information"], "-k", "parquet:out"
+        )
         assert done.returncode == 2
         assert SECRET not in done.stdout + done.stderr

@@ -25,7 +25,7 @@ from policy_lists import (
     listing,
     row,
 )
-from strength import examples
+from strength import examples, pairs
 from test_parse_rows import PARSERS, fitted, rows
 
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
@@ -126,8 +126,7 @@ def test_lines_behind_the_first_ones_decide_for_all_ranges(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
 @settings(deadline=None)
 @given(names=st.lists(st.text("a%20F ", min_size=1), min_size=1, max_size=4))
 def test_show_decides_whatever_names_look_like(style: str, escape: str, names: list[str]) -> None:
@@ -142,8 +141,7 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
 @settings(deadline=None, max_examples=examples(3), suppress_health_check=[HealthCheck.too_slow])
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_any_names_come_back_from_any_number_of_ranges(

@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from strength import NIGHT
 
 import harvest
 from harvest.report import Plot, Report, Table
@@ -28,6 +29,8 @@ from harvest.toolkit.amounts import bytes_in_words
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLES = REPOSITORY / "examples"
 REAL = ("D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8", "image-processing-head")
+ALIKE = REAL[1]
+"""By day a run of the same kind as the first goes without only a few kinds of its files."""
 MISSING = {
     "nothing": (),
     "scheduler": ("scheduler_transition*.csv",),
@@ -43,32 +46,56 @@ MISSING = {
     "configuration": ("config.*", "*.yaml"),
     "job": ("*.sh", "*.OU"),
 }
+WEIGHTY = ("nothing", "scheduler", "Darshan logs")
+"""Kinds of files whose lack changes most."""
 
 
-@pytest.fixture(
-    scope="module",
-    params=["example", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)],
-)
-def whole(request, tmp_path_factory):
+def cases() -> list[Any]:
+    """Each run with each kind of files that it goes without."""
+    found = [
+        pytest.param(("example", missing), marks=() if missing == "nothing" else pytest.mark.slow)
+        for missing in MISSING
+    ]
+    for name in REAL:
+        kinds = WEIGHTY if name == ALIKE and not NIGHT else MISSING
+        found += [pytest.param((name, missing), marks=pytest.mark.slow) for missing in kinds]
+    return found
+
+
+@pytest.fixture(scope="module", params=cases(), ids=lambda case: "-without-".join(case))
+def case(request):
+    """The name of a run, and the kind of files that it goes without."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The run that the example's scripts make, with its Darshan logs."""
+    made = tmp_path_factory.mktemp("made")
+    for script, *arguments in (
+        ("make_run.py", made),
+        ("darshan-logs/make_logs.py", made / "D2024-05-06_07:08:09_R1_W4"),
+    ):
+        command = [sys.executable, "-B", EXAMPLES / script, *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+    return made / "D2024-05-06_07:08:09_R1_W4"
+
+
+@pytest.fixture(scope="module")
+def whole(request, case):
     """A run with all its files."""
-    if request.param == "example":
-        made = tmp_path_factory.mktemp("made")
-        for script, *arguments in (
-            ("make_run.py", made),
-            ("darshan-logs/make_logs.py", made / "D2024-05-06_07:08:09_R1_W4"),
-        ):
-            command = [sys.executable, "-B", EXAMPLES / script, *arguments]
-            subprocess.run(command, check=True, capture_output=True)
-        return made / "D2024-05-06_07:08:09_R1_W4"
-    return request.getfixturevalue("shared_data") / "mofka-dask" / request.param
+    if case[0] == "example":
+        return request.getfixturevalue("example")
+    return request.getfixturevalue("shared_data") / "mofka-dask" / case[0]
 
 
-@pytest.fixture(scope="module", params=list(MISSING))
-def run(request, whole, tmp_path_factory):
+@pytest.fixture(scope="module")
+def run(whole, case, tmp_path_factory):
     """The run without some of its files."""
-    left_out = {path for pattern in MISSING[request.param] for path in whole.rglob(pattern)}
-    if MISSING[request.param] and not left_out:
-        pytest.skip(f"this run has no {request.param} in the first place")
+    patterns = MISSING[case[1]]
+    left_out = {path for pattern in patterns for path in whole.rglob(pattern)}
+    if patterns and not left_out:
+        pytest.skip(f"this run has no {case[1]} in the first place")
     there = tmp_path_factory.mktemp("run") / whole.name
     shutil.copytree(whole, there, ignore=lambda _, names: {p.name for p in left_out} & set(names))
     return there
