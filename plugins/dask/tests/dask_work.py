@@ -21,12 +21,16 @@ QUIET = {
 """Logs that keep everything, and nothing that acts on its own."""
 
 
+UNSEEN = {"dashboard_address": ":0", "scheduler_kwargs": {"dashboard": False}}
+"""Nobody looks at a dashboard: the libraries that draw it are not imported."""
+
+
 @contextlib.contextmanager
 def cluster(workers: int = 2, **config: Any) -> Iterator[Client]:
     """A client of a fresh cluster whose workers are processes."""
     with (
         dask.config.set(QUIET | config),
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as local,
+        LocalCluster(n_workers=workers, threads_per_worker=1, **UNSEEN) as local,
         Client(local) as client,
     ):
         yield client

@@ -137,7 +137,7 @@ def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     absent = "import sys; sys.modules['harvest_dask'] = None"
-    one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    one = {"n_workers": 1, "threads_per_worker": 1, **work.UNSEEN}
     with (
         LocalCluster(**one, preload=[absent]) as local,
         Client(local) as client,
@@ -265,14 +265,13 @@ def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) 
                 assert keys == ({"seen"} if path.name.startswith(kind[:6]) else set())
 
 
+@pytest.mark.slow
 def test_an_asynchronous_client_captures_with_async_with(tmp_path: Path) -> None:
     """Given a scheduler, a worker and a client in one process, each has a file of its own."""
 
     async def run() -> list[str]:
         async with (
-            LocalCluster(
-                n_workers=1, processes=False, asynchronous=True, dashboard_address=":0"
-            ) as local,
+            LocalCluster(n_workers=1, processes=False, asynchronous=True, **work.UNSEEN) as local,
             Client(local, asynchronous=True) as client,
         ):
             with pytest.raises(CaptureError, match="write `async with"):

@@ -114,6 +114,7 @@ def connect(address: str | None, workers: int | None, memory: int) -> Iterator[A
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             memory_limit=memory // count,
             # a worker is one of several processes: each takes one CPU
             env={"POLARS_MAX_THREADS": "1"},
