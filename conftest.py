@@ -43,7 +43,7 @@ LONG_TESTS_OF_THE_KIT = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the long tests that our plugins have from the kit, which asks its users for no mark."""
     for item in items:
-        if item.name in LONG_TESTS_OF_THE_KIT:
+        if getattr(item, "originalname", item.name) in LONG_TESTS_OF_THE_KIT:
             item.add_marker(pytest.mark.slow)
 
 

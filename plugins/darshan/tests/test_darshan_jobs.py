@@ -119,6 +119,7 @@ def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(open
     assert sorted(alone["redundant_bytes"]) == [0, 0, 0, 200]
 
 
+@pytest.mark.slow
 def test_a_shared_file_with_a_straggler_is_the_first_finding_of_its_page(opened):
     # given 4 ranks over 10 s; rank 3 is 4 s in a file for which rank 0 needs 1 s
     shared = record(
@@ -157,6 +158,7 @@ def harvest_condition(found: Any, rows: Any) -> Any:
 # ---- the page -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_log_has(opened, make_dxt):
     # given a rank with 3 reads, of which one is traced; and a stream
     modules = {
@@ -254,6 +256,7 @@ def test_settings_of_the_page_that_mean_nothing_are_refused(opened, setting, mes
         data.report("darshan.io", **setting)
 
 
+@pytest.mark.slow
 def test_of_many_jobs_the_page_lists_those_with_most_io(opened):
     logs = [
         log(

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from harvest_gpfs.parse import compiled
 from harvest_gpfs.parse.counting import Before, Counter, after, tally
 
-KERNELS = ["arrow", *(["numba"] if compiled.available() else [])]
+KERNELS = ["arrow"]
+if compiled.available():
+    KERNELS.append(pytest.param("numba", marks=pytest.mark.slow))  # compiling takes seconds
 
 lines = st.lists(
     st.one_of(

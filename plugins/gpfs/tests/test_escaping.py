@@ -26,7 +26,7 @@ from policy_lists import (
     row,
 )
 from strength import examples, pairs
-from test_parse_rows import PARSERS, fitted, rows
+from test_parse_rows import EACH_PARSER, PARSERS, fitted, rows
 
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
 ENCODED = "{n} 7 0  %7Csize%3D1%7Caccess%3D2026-01-10%2008%3A15%3A00%7Cmisc%3DFA%7C -- {path}\n"
@@ -49,7 +49,7 @@ def read(path: Path, **more: Any) -> tuple[list[str], list[str]]:
     return [one["path"] for one in files(found)], list(found.notes)
 
 
-@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("parser", EACH_PARSER)
 def test_percent_signs_of_a_plain_list_are_themselves(tmp_path: Path, parser: str) -> None:
     # given a list without ESCAPE, as blanks and colons in SHOW prove
     names = ["/gpfs/run/a%2Fb", "/gpfs/run/100% done", "/gpfs/run/pct%41", "/gpfs/run/a%20b"]
@@ -58,7 +58,7 @@ def test_percent_signs_of_a_plain_list_are_themselves(tmp_path: Path, parser: st
         assert read(written(tmp_path, (PLAIN, paths)), kernel=parser) == (paths, [])
 
 
-@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("parser", EACH_PARSER)
 def test_escapes_of_an_encoded_list_are_undone(tmp_path: Path, parser: str) -> None:
     path = written(tmp_path, (ENCODED, ["/gpfs/a%20b", "/gpfs/100%25%20done", "/gpfs/pct%2541"]))
     assert read(path, kernel=parser) == (["/gpfs/a b", "/gpfs/100% done", "/gpfs/pct%41"], [])

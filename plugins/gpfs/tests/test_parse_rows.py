@@ -23,6 +23,10 @@ from policy_lists import (
 from strength import examples
 
 PARSERS = ["arrow", *(["numba"] if importlib.util.find_spec("numba") else [])]
+EACH_PARSER = [
+    pytest.param(name, marks=pytest.mark.slow if name == "numba" else ()) for name in PARSERS
+]
+"""Compiling takes seconds, where nobody has done it before."""
 
 AWKWARD = (
     *(b"with space", b"pipe|name", "caf\u00e9".encode(), "\u6570\u636e".encode(), b"100%done"),
@@ -101,7 +105,7 @@ def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
 
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("parser", EACH_PARSER)
 def test_realistic_rows_stay_with_the_fast_parser(parser: str, style: str, escape: str) -> None:
     # given names that are awkward, and values as file systems have them
     made = [

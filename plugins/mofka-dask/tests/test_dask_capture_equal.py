@@ -370,6 +370,7 @@ def test_a_trace_shows_the_same_of_both(datasets):
     assert one == other
 
 
+@pytest.mark.slow
 def test_the_report_of_both_has_the_same_tables(datasets):
     def tables(data: Any) -> dict[str, Any]:
         report = data.report("dask.run")

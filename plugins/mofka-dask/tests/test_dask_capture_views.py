@@ -137,6 +137,7 @@ def test_a_blind_spell_is_named_with_its_times_and_losses(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_report_says_who_is_missing(tmp_path):
     done = {"time": T, "key": "x", "start_state": "processing", "finish_state": "memory"}
     done |= {"worker": A, "thread": THREAD, "begins": T, "ends": T + 1}

@@ -181,14 +181,19 @@ def test_its_kinds_of_tasks_have_their_failures(faulty):
     assert [round(k["share"] * 51.5, 6) for k in kinds] == [40.0, 10.0, 1.5]
 
 
-def test_its_page_has_a_table_of_failures(faulty):
-    (table,) = faulty.report("dask.run").only("failures").tables
+@pytest.fixture(scope="module")
+def page(faulty):
+    return faulty.report("dask.run")
+
+
+def test_its_page_has_a_table_of_failures(page):
+    (table,) = page.only("failures").tables
 
     assert table.data.rows() == [("score", 3, 3, "ValueError('no data')", 0, 0.0)]
 
 
-def test_its_page_begins_with_what_is_wrong(faulty):
-    found = faulty.report("dask.run").verdict.found
+def test_its_page_begins_with_what_is_wrong(faulty, page):
+    found = page.verdict.found
 
     assert {f.rule.name.removeprefix("dask."): f.finding.severity for f in found} == {
         "unused_threads": "medium",
@@ -230,6 +235,7 @@ def example(tmp_path_factory):
     return harvest.open(folder / "out")
 
 
+@pytest.mark.slow
 def test_the_example_names_the_tasks_that_wait_for_files(example):
     """Its loads spend half of their time reading, as the script that makes the logs has it."""
     rules = [rule.name for rule in RULES]

@@ -102,6 +102,7 @@ def test_kinds_of_tasks(report):
     assert sum(row["share"] for row in found) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_slowest_tasks_come_first(dataset):
     found = table(dataset.report("dask.run", top="3"), "slowest")
     slowest = sorted(executed(), key=lambda row: -float(row["duration"]))[:3]
