@@ -6,6 +6,7 @@ import random
 
 import pytest
 from policy_lists import ESCAPES, STYLES, by_parser, by_reference, layout_of, line, listing, row
+from strength import pairs
 from test_parse_rows import AWKWARD, PARSERS, mode_of
 
 pytestmark = pytest.mark.slow
@@ -44,8 +45,7 @@ def damaged(chance: random.Random, one: bytes) -> bytes:
     return one.replace(b"\n", b"") or b"x"
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
 def test_damage_is_the_same_damage_to_all(style: str, escape: str) -> None:
     # given lines of a list, most of them damaged somewhere
     made = [

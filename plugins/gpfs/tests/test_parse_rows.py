@@ -20,7 +20,7 @@ from policy_lists import (
     listing,
     row,
 )
-from strength import examples
+from strength import examples, pairs
 
 PARSERS = ["arrow", *(["numba"] if importlib.util.find_spec("numba") else [])]
 EACH_PARSER = [
@@ -83,8 +83,7 @@ def fitted(one: Row, style: str, escape: str) -> Row:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
 @settings(deadline=None, max_examples=examples(20))
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:

@@ -13,18 +13,14 @@ from typing import Any
 import pytest
 import zstandard
 from policy_lists import ESCAPES, STYLES, files, harvest
+from strength import pairs
 from test_parse_rows import PARSERS
 
 pytestmark = pytest.mark.slow
 
 LINES = 1_200
 # the generator does not encode SHOW of the style ncar, as ESCAPE '%/' would encode it
-COMBINATIONS = tuple(
-    (style, escape)
-    for style in STYLES
-    for escape in ESCAPES
-    if (style, escape) != ("ncar", "slash")
-)
+COMBINATIONS = [pair for pair in pairs(STYLES, ESCAPES) if pair != ("ncar", "slash")]
 PACKED = {"plain": bytes, "gzip": gzip.compress, "zstd": zstandard.compress}
 
 

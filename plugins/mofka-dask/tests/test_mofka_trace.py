@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strength import NIGHT
 
 import harvest
 from harvest import UsageError
@@ -35,7 +36,8 @@ CHROMIUM = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=RUNS)
+# R1 and R6 are runs of one kind
+@pytest.fixture(scope="module", params=RUNS if NIGHT else ["example", "R1"])
 def dataset(request, tmp_path_factory):
     path = RUNS[request.param]
     if not path.is_dir():
