@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 
 import pytest
 import small_inputs
@@ -141,7 +143,7 @@ def test_the_command_works_in_a_shell_whatever_the_names_of_files(tmp_path):
         )
         (tmp_path / "in" / name / "README").write_text("words\n")
 
-    shown = said("look", "in", where=tmp_path).stdout
+    shown = harvest_here("look", "in", cwd=tmp_path).stdout
     command = shown.partition("to harvest all of it:")[2].partition("then:")[0]
     tool = f'harvest() {{ {shlex.quote(sys.executable)} -m harvest "$@"; }}\n'
     done = subprocess.run(
@@ -185,11 +187,11 @@ def test_a_dataset_below_it_is_named_and_not_entered(tmp_path):
 
     assert found.datasets == (tmp_path / "out",)
     assert (found.known, found.unknown) == (first.known, first.unknown)
-    assert "out holds a dataset" in said("look", tmp_path).stdout
+    assert "out holds a dataset" in harvest_here("look", tmp_path).stdout
 
 
 def test_an_empty_directory_holds_nothing_and_says_so(tmp_path):
-    done = said("look", tmp_path)
+    done = harvest_here("look", tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     assert "recognises anything" in done.stdout
 
