@@ -230,7 +230,7 @@ def declared(draw, frame):
     texts = st.sampled_from([None, "id", "path"])
     return [
         Column(name, format=draw(numbers if frame[name].dtype.is_numeric() else texts),
-               unit=draw(st.sampled_from([None, "s", "B", "J"])))
+               unit=draw(st.sampled_from([None, "s", "bytes", "J"])))
         for name in names
     ]  # fmt: skip
 

@@ -123,7 +123,7 @@ def odd(dataset):
 @hookimpl
 def harvest_views():
     columns = (
-        Column("size", unit="B", format="bytes", doc="Bytes, as text."),
+        Column("size", unit="bytes", format="bytes", doc="Bytes, as text."),
         Column("worker", format="id", doc="Its address."),
         Column("gone", doc="In no row."),
         Column("more", doc="Once."),

@@ -15,13 +15,13 @@ __all__ = ["faults_of_columns"]
 
 _OF_NUMBERS: Final = ("bytes", "duration", "seconds", "share")
 _OF_TEXTS: Final = ("id", "path")
-_UNITS: Final = {"bytes": "B", "seconds": "s", "duration": "s", "share": "1"}
+_UNITS: Final = {"bytes": "bytes", "seconds": "s", "duration": "s", "share": "1"}
 """The unit of values that are shown in these formats."""
 
 _ENDINGS: Final = {
-    "_per_s": "B/s",
+    "_per_s": "bytes/s",
     "_s": "s",
-    "_bytes": "B",
+    "_bytes": "bytes",
     "_gib_hours": "GiB h",
     "_hours": "h",
     "_share": "1",

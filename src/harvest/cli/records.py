@@ -154,7 +154,7 @@ def _format(column: Column, kind: pl.DataType) -> tuple[str | None, str | None]:
     return column.format, column.shown_unit
 
 
-_IN_WORDS = {"s": "seconds", "B": "bytes", "bytes": "bytes"}
+_IN_WORDS = {"s": "seconds", "bytes": "bytes"}
 
 
 def _needed(widths: Sequence[int]) -> int:

@@ -19,7 +19,7 @@ def _seconds(name: str, doc: str | None = None) -> Column:
 
 
 def _bytes(name: str, doc: str | None = None) -> Column:
-    return Column(name, unit="B", format="bytes", doc=doc)
+    return Column(name, unit="bytes", format="bytes", doc=doc)
 
 
 def _hours(name: str, doc: str, unit: str = "h") -> Column:

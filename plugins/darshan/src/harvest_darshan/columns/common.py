@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 seconds = partial(Column, unit="s", format="seconds")
-size = partial(Column, unit="B", format="bytes")
+size = partial(Column, unit="bytes", format="bytes")
 share = partial(Column, unit="1", format="share")
 path = partial(Column, format="path")
 number = partial(Column, format="d")

@@ -103,7 +103,7 @@ TIMELINE: Final = (
         "over its time. What a log traces in both DXT_MPIIO and DXT_POSIX counts once, as the "
         "latter.",
     ),
-    Column("bytes_per_s", unit="B/s", format="bytes", doc="bytes / bin_s."),
+    Column("bytes_per_s", unit="bytes/s", format="bytes", doc="bytes / bin_s."),
     Column("operations", doc="Traced operations that began in the interval."),
     seconds("bin_s", doc="Length of the interval; the same throughout a session."),
     RUN,

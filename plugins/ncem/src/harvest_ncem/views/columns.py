@@ -176,7 +176,7 @@ STREAMING: Final = (
     _RECEIVERS,
     _FIRST_RECEIVER,
     *_ends("streaming"),
-    Column("size_bytes", unit="B", format="bytes"),
+    Column("size_bytes", unit="bytes", format="bytes"),
     Column("suffix"),
     Column("path", format="path"),
     _UUID,

@@ -44,14 +44,14 @@ SIZES: Final = (
     *(DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
     Column(
         "above_bytes",
-        unit="B",
+        unit="bytes",
         format=",d",
         doc="Where the class begins, the limit left out, but 0 for the empty class; null for "
         "unknown sizes.",
     ),
     Column(
         "up_to_bytes",
-        unit="B",
+        unit="bytes",
         format=",d",
         doc="Where the class ends, the limit taken in; null for the largest class and for unknown "
         "sizes.",

@@ -14,7 +14,7 @@ from .shared import SCAN, number_of_bytes, share
 __all__ = ["CROWDED", "DUPLICATES", "LARGEST", "ODD_NAMES", "OLDEST", "SCAN_QUALITY"]
 
 _PATH: Final = Column("path", format="path")
-_SIZE: Final = Column("size_bytes", unit="B", format="bytes")
+_SIZE: Final = Column("size_bytes", unit="bytes", format="bytes")
 _UID: Final = Column("uid", format="d")
 _WHERE: Final = (Column("origin", format="path"), Column("position", format="d"))
 
@@ -25,7 +25,7 @@ LARGEST: Final = (
     Column("access_time"),
     Column("user", doc="Owner's name by the passwd file given; null without one, or not in it."),
     _UID,
-    Column("allocated_bytes", unit="B", format="bytes"),
+    Column("allocated_bytes", unit="bytes", format="bytes"),
     Column("pool"),
     Column("fileset"),
     Column("nlink"),

@@ -24,7 +24,7 @@ __all__ = [
 
 def number_of_bytes(name: str, doc: str) -> Column:
     """A column of bytes."""
-    return Column(name, unit="B", format="bytes", doc=doc)
+    return Column(name, unit="bytes", format="bytes", doc=doc)
 
 
 def share(name: str, doc: str) -> Column:
