@@ -12,6 +12,7 @@ import small_inputs
 from commands import harvest_here
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 import harvest
 from harvest.errors import SourceError
@@ -196,7 +197,7 @@ def test_an_empty_directory_holds_nothing_and_says_so(tmp_path):
     assert "recognises anything" in done.stdout
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.binary(max_size=200) | st.text("\"',;|\t\r\n\0 aJobIDState%2", max_size=60).map(str.encode)
 )

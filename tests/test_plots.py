@@ -10,6 +10,7 @@ import pytest
 import small_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 import harvest
 from harvest.report import Plot, bytes_axis, legend, seconds_axis
@@ -82,7 +83,7 @@ def test_a_label_carries_the_day_where_one_begins_and_the_year_where_one_begins(
     st.sampled_from([1, 30, 3600, 21600, 86400, 7 * 86400, 86400 * 31, 86400 * 366]),
     st.integers(1, 9),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_from_the_labels_alone_each_year_is_known(start, gap, count):
     moments = [start + timedelta(seconds=gap * n) for n in range(count)]
     year = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -13,12 +12,12 @@ from decimal import Decimal
 from pathlib import Path
 from unittest import mock
 
-import pexpect
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from terminal import Terminal
 
 import harvest
 from harvest import Column
@@ -349,19 +348,11 @@ def test_notes_of_a_run_are_wrapped_and_indented(tmp_path):
     assert [line[:4].isspace() for line in notes] == [False, *[True] * (len(notes) - 1)]
 
 
-@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}])
-def test_a_view_fits_a_terminal_of_80_columns(dataset, variables):
-    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
-    child = pexpect.spawn(
-        sys.executable, ["-m", "harvest", "view", "dask.tasks", str(dataset)],
-        dimensions=(24, 80), encoding="utf-8", timeout=60,
-        env=environment | {"TERM": "xterm-256color"} | variables,
-    )  # fmt: skip
-    child.expect(pexpect.EOF)
-    child.wait()
-    assert child.exitstatus == 0
-    assert "20 of 58 rows" in child.before
-    assert not re.search(r"\x1b\[[34]\d", child.before)
-    lines = re.sub(r"\x1b\[[\d;]*m", "", child.before).splitlines()
-    assert max(map(cell_len, lines)) <= 80
-    assert any(line.startswith("key ") for line in lines)
+@pytest.mark.parametrize("colour", [True, False])
+def test_a_view_fits_a_terminal_of_80_columns(dataset, colour, tmp_path):
+    shown = Terminal(tmp_path, colour=colour).run(f"harvest view dask.tasks {dataset}")
+    assert shown.exit == 0
+    assert shown.coloured == colour
+    assert "20 of 58 rows" in shown.text
+    assert max(map(cell_len, shown.lines)) <= 80
+    assert any(line.startswith("key ") for line in shown.lines)

@@ -15,6 +15,8 @@ from harvest_darshan.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
 from harvest_darshan.counters import COUNTERS, TIMERS
 from harvest_darshan.source import DarshanSource
 
+pytestmark = pytest.mark.pandas
+
 DATA = next(
     (p / "shared/data" for p in Path(__file__).parents if (p / "shared/data").is_dir()), None
 )

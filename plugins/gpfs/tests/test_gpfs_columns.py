@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, row
+from strength import examples
 from view_columns import faults_of_columns
 
 import harvest
@@ -111,7 +112,7 @@ def known_sum(values: list[int | None]) -> int | None:
     return sum(known) if known or not values else None
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(FILES)
 def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files):
     with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +153,7 @@ def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files)
             assert (found["cold_share"] or 0) == pytest.approx(share)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(FILES, FILES)
 def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
     later = {"scan_time": NOW + 31 * DAY, "origin": "/lists/b.list"}
@@ -178,7 +179,7 @@ def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
         )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(FILES)
 def test_copies_hold_extra_what_all_but_one_of_them_hold(files):
     with tempfile.TemporaryDirectory() as folder:

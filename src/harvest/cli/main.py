@@ -9,7 +9,8 @@ from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, error_within
-from harvest.toolkit.texts import printable
+
+from .remarks import remark
 
 __all__ = ["main"]
 
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if callable(message):
         message()
     elif message is not None:
-        _say(message)
+        remark(message)
     sys.exit(code)
 
 
@@ -81,12 +82,3 @@ def _other_outcome(error: Exception) -> _End:
         f"unexpected {type(error).__name__}: {error}; "
         "this is a defect: run with --debug and report the traceback"
     )
-
-
-def _say(text: str) -> None:
-    lines = printable(text).splitlines() or [""]
-    shown = "\n".join(
-        "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-        for line in lines
-    )
-    print(f"harvest: {shown}", file=sys.stderr)

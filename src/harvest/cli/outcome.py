@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from harvest.storage.manifest import plain
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
+from .remarks import remark
 from .tables import print_json, print_plain, print_table, width_of_terminal
 
 __all__ = ["print_plan", "print_result", "result_document", "say"]
@@ -23,7 +23,7 @@ NOTES_SHOWN = 20
 def say(lines: Iterable[str]) -> None:
     """Print remarks of the program itself, each on a line of standard error."""
     for line in lines:
-        print(f"harvest: {printable_line(line)}", file=sys.stderr)
+        remark(line)
 
 
 def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:

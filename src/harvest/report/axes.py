@@ -25,7 +25,9 @@ def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
     if handles is None:
         handles = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     paths = need("matplotlib.textpath", "drawing a plot")
-    points = need("matplotlib", "drawing a plot").rcParams["legend.fontsize"]
+    fonts = need("matplotlib.font_manager", "drawing a plot")
+    named = need("matplotlib", "drawing a plot").rcParams["legend.fontsize"]  # or as "medium"
+    points = fonts.FontProperties(size=named).get_size_in_points()
     widths = [
         paths.TextPath((0, 0), str(handle.get_label()), size=points).get_extents().width
         for handle in handles

@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest.cli.tables import print_json
+from harvest.cli.tables import print_json, print_lines, print_text
 from harvest.errors import UsageError, suggestion
 from harvest.plugins.registry import manager
 from harvest.testing.check import Finding, check_promises
-from harvest.toolkit.texts import printable_line
+from harvest.toolkit.amounts import count_in_words
 
 __all__ = ["check_plugins"]
+
+INDENT = " " * 9
+"""Below the first word of a line."""
 
 
 def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> int:
@@ -44,9 +47,8 @@ def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> i
 
 def _print_finding(name: str, finding: Finding) -> None:
     word = {"kept": "ok", "broken": "FAILED"}[finding.result]
-    print(printable_line(f"{word:<8} {name}: {finding.about}: {finding.promise}"))
-    for line in finding.detail.splitlines():
-        print(printable_line(f"{'':<8} {line}"))
+    print_text(f"{word:<8} {name}: {finding.about}: {finding.promise}", INDENT)
+    print_lines(f"{INDENT}{line}" for line in finding.detail.splitlines())
 
 
 def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
@@ -54,7 +56,8 @@ def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
     if reasons:
         untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")
         for (about, why), times in untried.items():
-            print(printable_line(f"{'skipped':<8} {name}: {about}: {times} promises: {why}"))
+            promises = count_in_words(times, "promise")
+            print_text(f"{'skipped':<8} {name}: {about}: {promises}: {why}", INDENT)
     print(
         f"{name}: {count['kept']} promises kept, {count['broken']} broken, "
         f"{count['skipped']} not tried"

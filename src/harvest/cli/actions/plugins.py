@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.api.settings import describe
-from harvest.cli.tables import print_json, print_table
+from harvest.cli.tables import print_json, print_table, print_text
 from harvest.errors import UsageError, suggestion
 from harvest.model import record_type
 from harvest.plugins.registry import PluginManager, manager
@@ -134,7 +134,8 @@ def _described(found: PluginManager, kind: str, name: str) -> dict[str, Any]:
 
 def _print_described(part: dict[str, Any]) -> None:
     name, settings = part["name"], part["settings"]
-    print(f"{part['kind']} {name}: {part['doc']}\n{part['plugin']}\n")
+    print_text(f"{part['kind']} {name}: {part['doc']}")
+    print(f"{part['plugin']}\n")
     if not settings:
         print("no settings")
     elif part["kind"] in ("view", "report"):

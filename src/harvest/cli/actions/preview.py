@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,6 +80,5 @@ def print_first_rows(
                 continue
             known = columns_of_record(first.kind)
             print_records(name, first.rows, known, style, total=first.seen, more=not found.complete)
-        for note in found.remarks:
-            print(note, file=sys.stderr)
+        say(found.remarks)
     return 0

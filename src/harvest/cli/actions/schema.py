@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from harvest.api.view import View
-from harvest.cli.tables import print_json, print_table
+from harvest.cli.tables import print_json, print_table, print_text
 from harvest.dataset.view_schema import ViewSchema, view_schema
 from harvest.errors import UsageError, suggestion
 from harvest.model import RecordType
@@ -78,7 +78,8 @@ def _print_arrow(name: str, schema: pa.Schema) -> None:
 
 def _print_columns(kind: RecordType) -> None:
     print(f"{kind.name}, version {kind.version}, layer {kind.layer}, level {kind.level}")
-    print(f"{kind.doc}\n")
+    print_text(kind.doc, indent="")
+    print()
     print_table(
         ("column", "type", "unit", "role", "meaning"),
         [
@@ -108,8 +109,10 @@ def _print_view(found: ViewSchema, form: str) -> None:
 
 def _print_columns_of_view(found: ViewSchema) -> None:
     view = found.view
-    print(f"{view.name}, a view" + (f" of {', '.join(view.requires)}" if view.requires else ""))
-    print(f"{view.doc}\n")
+    read = f" of {', '.join(view.requires)}" if view.requires else ""
+    print_text(f"{view.name}, a view{read}")
+    print_text(view.doc, indent="")
+    print()
     if view.settings:
         print_table(("setting", "meaning"), list(view.settings.items()), prose=("meaning",))
         print()
@@ -119,4 +122,5 @@ def _print_columns_of_view(found: ViewSchema) -> None:
         prose=("meaning",),
     )
     if found.unknown:
-        print(f"\nno types are known without rows: {found.unknown}")
+        print()
+        print_text(f"no types are known without rows: {found.unknown}")

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from harvest.cli.options import RunOptions
 from harvest.cli.outcome import result_document
+from harvest.cli.remarks import remark
 from harvest.cli.settings import recipe_of
 from harvest.cli.tables import print_json_line
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import manager
-from harvest.toolkit.texts import printable_line
 from harvest.watch import Reporter, WatchOptions, watch
 
 __all__ = ["keep_watching"]
@@ -38,7 +38,7 @@ class _Lines(Reporter):
         sys.stdout.flush()
 
     def note(self, text: str) -> None:
-        print(f"harvest: {printable_line(text)}", file=sys.stderr, flush=True)
+        remark(text)
 
     def stopped(self, rounds: int) -> None:
         total = _sum(self.parts, self.rows, self.rejects)

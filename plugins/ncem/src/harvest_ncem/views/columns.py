@@ -34,15 +34,17 @@ _RECEIVERS: Final = Column(
     "receivers", doc="Receivers that reported the take; null where none did."
 )
 _FIRST_RECEIVER: Final = _number(
-    "first_receiver", "Number of the receiver whose time is the earliest; of several the lowest."
+    "first_receiver",
+    "Number of the receiver whose time is the earliest; of several the lowest; null without any.",
 )
 _FIRST_TIME: Final = Column(
     "first_receiver_time",
-    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added.",
+    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added; null without "
+    "any.",
 )
 _LAST_TIME: Final = Column(
     "last_receiver_time",
-    doc="Latest time of the receivers, in UTC, with their clocks' offsets added.",
+    doc="Latest time of the receivers, in UTC, with their clocks' offsets added; null without any.",
 )
 _DATA: Final = Column(
     "data_gb",
@@ -199,7 +201,8 @@ CLOCK_CHECK: Final = (
         "What added to the receiver's times would bring its median offset to 0 (per=receiver).",
     ),
     _number(
-        "worst_receiver", "Receiver farthest from the median of the scan; of several the lowest."
+        "worst_receiver",
+        "Receiver farthest from the median of the scan; of several the lowest; null without any.",
     ),
     _seconds("worst_offset_s", f"Offset of the worst receiver: {_APART}."),
     *(
