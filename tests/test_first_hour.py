@@ -87,7 +87,8 @@ ACCOUNTING_ANALYST = [
     Step("harvest show out", ["slurm.usage"]),
     Step("harvest view slurm.jobs out", ["20 of "]),
     Step(
-        "harvest view slurm.jobs out --where \"state = 'TIMEOUT'\" --sort 'elapsed_s desc' --limit 5"
+        "harvest view slurm.jobs out --where \"state = 'timeout'\" --sort elapsed_s --limit 5",
+        ["5 of 21 rows", "timeout"],
     ),
     Step("harvest view slurm.usage out --set by=user", ["user"]),
     Step("harvest slurm job 48060 out", ["48060"]),

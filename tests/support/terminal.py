@@ -13,7 +13,7 @@ import pyte
 
 COLUMNS, LINES = 80, 24
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][AB0]")
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_COLOURS = re.compile(r"\x1b\[(?:[0-9;]*;)?[349][0-9][0-9;]*m")
 
 
 @attrs.frozen

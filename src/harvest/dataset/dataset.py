@@ -14,7 +14,7 @@ from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.drift import recorded_types
-from harvest.plugins.building import build
+from harvest.plugins.building import build, names_for
 from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager
 from harvest.report import Report
 from harvest.report.build import build_report
@@ -166,12 +166,8 @@ class Dataset:
         return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def views(self) -> list[str]:
-        """Names of the views that this dataset can serve."""
-        return [
-            name
-            for name, view in self.plugins.views.items()
-            if not view.requires or any(required in self for required in view.requires)
-        ]
+        """Names of the views that this dataset can serve, those that it holds all of first."""
+        return names_for(self.plugins.views, self)
 
     def describe(self, name: str, /, **settings: Any) -> Description:
         """What the columns of a record type or a view mean; settings of the view by name.

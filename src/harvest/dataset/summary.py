@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harvest.builtin.run_map_kinds import kinds_of
+from harvest.plugins.building import names_for
 from harvest.toolkit import html
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
@@ -38,11 +39,7 @@ def summary(dataset: Dataset) -> dict[str, Any]:
             for kind in sorted(kinds, key=lambda kind: kind.name)
         ],
         "views": dataset.views(),
-        "reports": [
-            name
-            for name, spec in dataset.plugins.reports.items()
-            if not spec.requires or any(kind in dataset for kind in spec.requires)
-        ],
+        "reports": names_for(dataset.plugins.reports, dataset),
     }
 
 

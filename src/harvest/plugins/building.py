@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from harvest.api.spec import ReportSpec
@@ -12,7 +12,23 @@ from harvest.toolkit.steps import step
 
 from .registry import resolve
 
-__all__ = ["build", "check_settings"]
+__all__ = ["build", "check_settings", "names_for"]
+
+
+def names_for(
+    declared: Mapping[str, View] | Mapping[str, ReportSpec], kinds: Container[str]
+) -> list[str]:
+    """Names of the views or reports that something can be asked of, given the record types held.
+
+    First those of which every record type is held, then those that miss few; those that read any
+    record types come last.
+    """
+    shares: dict[str, float] = {}
+    for name, spec in declared.items():
+        held = sum(1 for kind in spec.requires if kind in kinds)
+        if held or not spec.requires:
+            shares[name] = held / len(spec.requires) if spec.requires else 0.0
+    return sorted(shares, key=lambda name: (-shares[name], name))
 
 
 def check_settings(kind: str, spec: View | ReportSpec, settings: Mapping[str, Any]) -> None:

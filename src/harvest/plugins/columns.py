@@ -8,7 +8,8 @@ import attrs
 
 from harvest.api.column import Column
 from harvest.api.view import View
-from harvest.model import RecordType
+from harvest.model import Int32, RecordType, UInt32, UInt64
+from harvest.model.column import Column as RecordColumn
 
 from .registry import PluginManager
 
@@ -34,16 +35,24 @@ def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
 
 
 def columns_of_record(kind: RecordType) -> Mapping[str, Column]:
-    """The columns of a record type, by name; what identifies something is shown as an id."""
+    """The columns of a record type, by name; what identifies something is shown as it is."""
     return {
         column.name: Column(
-            column.name,
-            unit=column.unit,
-            format="id" if column.role in _IDS else None,
-            doc=column.doc or None,
+            column.name, unit=column.unit, format=_format(column), doc=column.doc or None
         )
         for column in kind.columns
     }
+
+
+def _format(column: RecordColumn) -> str | None:
+    """Of texts that identify something, ``id``; digits of what has no unit are not grouped.
+
+    They may be a number of something, as an inode's, or few.
+    """
+    if column.role in _IDS:
+        return "id"
+    whole = column.python_type in (int, Int32, UInt32, UInt64)
+    return "d" if whole and column.unit is None else None
 
 
 _IDS = ("subject", "host", "pid", "thread", "user", "job")

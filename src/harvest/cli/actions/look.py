@@ -13,6 +13,7 @@ from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.runner import execute
 from harvest.pipeline.survey import Survey, survey
+from harvest.plugins.building import names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import shell_word
@@ -122,10 +123,7 @@ def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[st
         for known in found.known
         for cls in plugins.source(known.source).record_types
     }
-    return (
-        [name for name, view in plugins.views.items() if brought & set(view.requires)],
-        [name for name, spec in plugins.reports.items() if brought & set(spec.requires)],
-    )
+    return names_for(plugins.views, brought), names_for(plugins.reports, brought)
 
 
 def _document(found: Survey, plugins: PluginManager) -> dict[str, Any]:
