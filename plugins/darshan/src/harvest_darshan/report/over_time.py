@@ -40,7 +40,7 @@ class _Bytes:
 
 
 def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
-    """A line per process, darker where it moved more.
+    """A line per process, its colour stronger where it moved more.
 
     logs: of one job; which: says of which, for the title.
     """
@@ -83,8 +83,8 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
         draw,
         f"{TITLE}{which}",
         f"Above, all processes together; below, a line for each of "
-        f"{count_in_words(shown.height, 'process', 'processes')} that moved any, darker where it "
-        f"moved more: {sums}, {found.said}.{left_out}",
+        f"{count_in_words(shown.height, 'process', 'processes')} that moved any, its colour "
+        f"stronger where it moved more: {sums}, {found.said}.{left_out}",
         size=(9.4, min(3.4 + 0.11 * max(len(labels), 4), 8.5)),
     )
 

@@ -124,7 +124,8 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) 
         draw,
         "Occupancy of workers",
         f"Above, how many threads of all workers were executing tasks over time; below, a row for "
-        f"each of {len(workers)} workers, darker where more of its threads were. {_scale(threads)}"
+        f"each of {len(workers)} workers, its colour stronger where more of its threads were. "
+        f"{_scale(threads)}"
         + "".join(f" Without {what}." for what, count in left_out.items() if count),
         size=(9.4, min(2.6 + 0.17 * len(workers), 8.0)),
     )
