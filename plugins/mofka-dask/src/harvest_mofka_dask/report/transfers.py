@@ -74,7 +74,10 @@ def matrix(pairs: pl.DataFrame) -> Plot:
 def _cells(
     axes: Any, pairs: pl.DataFrame, sources: list[str], targets: list[str], *, numbered: bool
 ) -> Any:
-    """A cell for each pair, its colour the stronger the more it moved; numbered: with the bytes in words."""
+    """A cell for each pair, its colour stronger the more it moved.
+
+    numbered: with the bytes in words.
+    """
     from matplotlib.colors import LogNorm  # optional: the extra "report"
 
     grid = np.full((len(sources), len(targets)), np.nan)
