@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
@@ -29,79 +30,82 @@ _OF_JOB = {"run": RUN_SETTING, "job": JOB_SETTING}
 _PER = {"per": "job (default) or log: what a row stands for"}
 
 
+VIEWS: Final = (
+    View(
+        name="io.files",
+        doc="One row per file and run, most bytes first: readers, writers, bytes, operations, "
+        "tasks, sizes, and how sequential its use was.",
+        build="harvest_darshan.views:files",
+        requires=(
+            *("darshan.dxt_segment", "darshan.posix"),
+            *("darshan.stdio", "darshan.mpiio"),
+        ),
+        settings={"run": RUN_SETTING},
+        columns="harvest_darshan.columns.files:FILES",
+    ),
+    View(
+        name="io.processes",
+        doc="One row per log: the bytes that DXT traced, those that Darshan's counters have, "
+        "and the difference.",
+        build="harvest_darshan.views:processes",
+        requires=(
+            *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
+            *("darshan.stdio", "darshan.mpiio"),
+        ),
+        settings={"run": RUN_SETTING},
+        columns="harvest_darshan.columns.files:PROCESSES",
+    ),
+    View(
+        name="io.timeline",
+        doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
+        build="harvest_darshan.views:timeline",
+        requires=("darshan.dxt_segment",),
+        settings={"run": RUN_SETTING, "bin": "seconds of an interval"},
+        columns="harvest_darshan.columns.files:TIMELINE",
+    ),
+    View(
+        name="io.jobs",
+        doc="One row per job: its processes and logs, time and bytes by layer, metadata, "
+        "alignment, and what its logs lack.",
+        build="harvest_darshan.views:jobs",
+        requires=("darshan.job",),
+        settings={**_OF_JOB, **_PER},
+        columns="harvest_darshan.columns.jobs:JOBS",
+    ),
+    View(
+        name="io.requests",
+        doc="Two rows per job, for reads and writes: small, random, redundant, shared, and "
+        "how MPI-IO was asked.",
+        build="harvest_darshan.views:requests",
+        requires=("darshan.posix", "darshan.mpiio"),
+        settings={**_OF_JOB, **_PER},
+        columns="harvest_darshan.columns.jobs:REQUESTS",
+    ),
+    View(
+        name="io.posix_files",
+        doc="One row per job and file that POSIX counts, most time first: bytes, times, small "
+        "requests, and how unequal its processes are.",
+        build="harvest_darshan.views:posix_files",
+        requires=("darshan.posix",),
+        settings=_OF_JOB,
+        columns="harvest_darshan.columns.jobs:POSIX_FILES",
+    ),
+    View(
+        name="io.ranks",
+        doc="One row per log and rank that DXT traced: operations, bytes, seconds, and the "
+        "median of its program.",
+        build="harvest_darshan.views:ranks",
+        requires=("darshan.dxt_segment",),
+        settings=_OF_JOB,
+        columns="harvest_darshan.columns.jobs:RANKS",
+    ),
+)
+
+
 @hookimpl
 def harvest_views() -> Iterable[View]:
     """Views over the records of Darshan logs."""
-    return [
-        View(
-            name="io.files",
-            doc="One row per file and run, most bytes first: readers, writers, bytes, operations, "
-            "tasks, sizes, and how sequential its use was.",
-            build="harvest_darshan.views:files",
-            requires=(
-                *("darshan.dxt_segment", "darshan.posix"),
-                *("darshan.stdio", "darshan.mpiio"),
-            ),
-            settings={"run": RUN_SETTING},
-            columns="harvest_darshan.columns.files:FILES",
-        ),
-        View(
-            name="io.processes",
-            doc="One row per log: the bytes that DXT traced, those that Darshan's counters have, "
-            "and the difference.",
-            build="harvest_darshan.views:processes",
-            requires=(
-                *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
-                *("darshan.stdio", "darshan.mpiio"),
-            ),
-            settings={"run": RUN_SETTING},
-            columns="harvest_darshan.columns.files:PROCESSES",
-        ),
-        View(
-            name="io.timeline",
-            doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
-            build="harvest_darshan.views:timeline",
-            requires=("darshan.dxt_segment",),
-            settings={"run": RUN_SETTING, "bin": "seconds of an interval"},
-            columns="harvest_darshan.columns.files:TIMELINE",
-        ),
-        View(
-            name="io.jobs",
-            doc="One row per job: its processes and logs, time and bytes by layer, metadata, "
-            "alignment, and what its logs lack.",
-            build="harvest_darshan.views:jobs",
-            requires=("darshan.job",),
-            settings={**_OF_JOB, **_PER},
-            columns="harvest_darshan.columns.jobs:JOBS",
-        ),
-        View(
-            name="io.requests",
-            doc="Two rows per job, for reads and writes: small, random, redundant, shared, and "
-            "how MPI-IO was asked.",
-            build="harvest_darshan.views:requests",
-            requires=("darshan.posix", "darshan.mpiio"),
-            settings={**_OF_JOB, **_PER},
-            columns="harvest_darshan.columns.jobs:REQUESTS",
-        ),
-        View(
-            name="io.posix_files",
-            doc="One row per job and file that POSIX counts, most time first: bytes, times, small "
-            "requests, and how unequal its processes are.",
-            build="harvest_darshan.views:posix_files",
-            requires=("darshan.posix",),
-            settings=_OF_JOB,
-            columns="harvest_darshan.columns.jobs:POSIX_FILES",
-        ),
-        View(
-            name="io.ranks",
-            doc="One row per log and rank that DXT traced: operations, bytes, seconds, and the "
-            "median of its program.",
-            build="harvest_darshan.views:ranks",
-            requires=("darshan.dxt_segment",),
-            settings=_OF_JOB,
-            columns="harvest_darshan.columns.jobs:RANKS",
-        ),
-    ]
+    return VIEWS
 
 
 @hookimpl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
@@ -32,61 +33,64 @@ def harvest_sources() -> Iterable[SourceSpec]:
     ]
 
 
+VIEWS: Final = (
+    View(
+        name="ncem.offload",
+        doc="Per scan, from the earliest receiver time to the last write of its data files; "
+        "with per=range, the statistics of each scan range.",
+        build="harvest_ncem.views.offload:build",
+        requires=("ncem.receiver_status", "ncem.data_file"),
+        columns=_COLUMNS + "OFFLOAD",
+        settings={"study": _STUDY, "per": "scan (default) or range: what a row stands for"},
+    ),
+    View(
+        name="ncem.file_transfer",
+        doc="Slurm jobs joined to Distiller's rows by Slurm id, with the time that file "
+        "transfer took: elapsed plus mean offload, less the correction for saving.",
+        build="harvest_ncem.views.file_transfer:build",
+        requires=("distiller.job", "slurm.job"),
+        columns=_COLUMNS + "FILE_TRANSFER",
+        settings=_SETTINGS,
+    ),
+    View(
+        name="ncem.streaming",
+        doc="Per processed file, from the first receiver time of its scan to its write time "
+        "at NERSC.",
+        build="harvest_ncem.views.streaming:build",
+        requires=("ncem.receiver_status", "ncem.data_file"),
+        columns=_COLUMNS + "STREAMING",
+        settings={"study": _STUDY},
+    ),
+    View(
+        name="ncem.clock_check",
+        doc="Per scan, the spread between the receivers' clocks, flagged where they are not "
+        "synchronised; with per=receiver, each receiver's median offset.",
+        build="harvest_ncem.views.clock_check:build",
+        requires=("ncem.receiver_status",),
+        columns=_COLUMNS + "CLOCK_CHECK",
+        settings={
+            "study": _STUDY,
+            "per": "scan (default) or receiver: what a row stands for",
+            "threshold": "largest difference that counts as synchronised, such as 2s; "
+            "overrides the study's",
+        },
+    ),
+    View(
+        name="ncem.outliers",
+        doc="Per size and method, the quartiles and fences of the durations, how many lie "
+        "beyond, and a warning where the clock is too coarse for them.",
+        build="harvest_ncem.views.outliers:build",
+        requires=_ALL,
+        columns=_COLUMNS + "OUTLIERS",
+        settings=_SETTINGS,
+    ),
+)
+
+
 @hookimpl
 def harvest_views() -> Iterable[View]:
     """The views of the study."""
-    return [
-        View(
-            name="ncem.offload",
-            doc="Per scan, from the earliest receiver time to the last write of its data files; "
-            "with per=range, the statistics of each scan range.",
-            build="harvest_ncem.views.offload:build",
-            requires=("ncem.receiver_status", "ncem.data_file"),
-            columns=_COLUMNS + "OFFLOAD",
-            settings={"study": _STUDY, "per": "scan (default) or range: what a row stands for"},
-        ),
-        View(
-            name="ncem.file_transfer",
-            doc="Slurm jobs joined to Distiller's rows by Slurm id, with the time that file "
-            "transfer took: elapsed plus mean offload, less the correction for saving.",
-            build="harvest_ncem.views.file_transfer:build",
-            requires=("distiller.job", "slurm.job"),
-            columns=_COLUMNS + "FILE_TRANSFER",
-            settings=_SETTINGS,
-        ),
-        View(
-            name="ncem.streaming",
-            doc="Per processed file, from the first receiver time of its scan to its write time "
-            "at NERSC.",
-            build="harvest_ncem.views.streaming:build",
-            requires=("ncem.receiver_status", "ncem.data_file"),
-            columns=_COLUMNS + "STREAMING",
-            settings={"study": _STUDY},
-        ),
-        View(
-            name="ncem.clock_check",
-            doc="Per scan, the spread between the receivers' clocks, flagged where they are not "
-            "synchronised; with per=receiver, each receiver's median offset.",
-            build="harvest_ncem.views.clock_check:build",
-            requires=("ncem.receiver_status",),
-            columns=_COLUMNS + "CLOCK_CHECK",
-            settings={
-                "study": _STUDY,
-                "per": "scan (default) or receiver: what a row stands for",
-                "threshold": "largest difference that counts as synchronised, such as 2s; "
-                "overrides the study's",
-            },
-        ),
-        View(
-            name="ncem.outliers",
-            doc="Per size and method, the quartiles and fences of the durations, how many lie "
-            "beyond, and a warning where the clock is too coarse for them.",
-            build="harvest_ncem.views.outliers:build",
-            requires=_ALL,
-            columns=_COLUMNS + "OUTLIERS",
-            settings=_SETTINGS,
-        ),
-    ]
+    return VIEWS
 
 
 @hookimpl

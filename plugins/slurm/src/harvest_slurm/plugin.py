@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
 
@@ -53,71 +54,74 @@ def harvest_sources() -> list[SourceSpec]:
     ]
 
 
+VIEWS: Final = (
+    View(
+        name="slurm.jobs",
+        doc="One row per job and run, with what its steps used rolled up.",
+        build="harvest_slurm.views:jobs",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:JOBS",
+    ),
+    View(
+        name="slurm.efficiency",
+        doc="How much of its CPUs, memory, GPUs and time limit each job used.",
+        build="harvest_slurm.views:efficiency",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:EFFICIENCY",
+    ),
+    View(
+        name="slurm.queue_time",
+        doc="How long each started job waited: start minus submit, with day, partition, QOS.",
+        build="harvest_slurm.views:queue_time",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:QUEUE_TIME",
+        settings={"timezone": _ZONE},
+    ),
+    View(
+        name="slurm.worst_days",
+        doc="Waits per day of submission: mean, median and maximum; longest mean first.",
+        build="harvest_slurm.views:worst_days",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:WORST_DAYS",
+        settings={
+            "timezone": _ZONE,
+            "top": "how many days; 10 unless given, 0 for all",
+            "partition": "only jobs of this partition",
+            "qos": "only jobs of this QOS",
+        },
+    ),
+    View(
+        name="slurm.usage",
+        doc="CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
+        "jobs; a job counts when it ended.",
+        build="harvest_slurm.usage:usage",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:USAGE",
+        settings={"by": _BY, **_SELECTION},
+    ),
+    View(
+        name="slurm.failures",
+        doc="Runs that did not complete, by state, exit code, signal and user.",
+        build="harvest_slurm.usage:failures",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:FAILURES",
+        settings=_SELECTION,
+    ),
+    View(
+        name="slurm.arrays",
+        doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
+        build="harvest_slurm.usage:arrays",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:ARRAYS",
+        settings=_SELECTION,
+    ),
+)
+
+
 @hookimpl
 def harvest_views() -> list[View]:
     """Views of jobs: one row a job, efficiency, waits, and the days with the longest waits."""
-    return [
-        View(
-            name="slurm.jobs",
-            doc="One row per job and run, with what its steps used rolled up.",
-            build="harvest_slurm.views:jobs",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:JOBS",
-        ),
-        View(
-            name="slurm.efficiency",
-            doc="How much of its CPUs, memory, GPUs and time limit each job used.",
-            build="harvest_slurm.views:efficiency",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:EFFICIENCY",
-        ),
-        View(
-            name="slurm.queue_time",
-            doc="How long each started job waited: start minus submit, with day, partition, QOS.",
-            build="harvest_slurm.views:queue_time",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:QUEUE_TIME",
-            settings={"timezone": _ZONE},
-        ),
-        View(
-            name="slurm.worst_days",
-            doc="Waits per day of submission: mean, median and maximum; longest mean first.",
-            build="harvest_slurm.views:worst_days",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:WORST_DAYS",
-            settings={
-                "timezone": _ZONE,
-                "top": "how many days; 10 unless given, 0 for all",
-                "partition": "only jobs of this partition",
-                "qos": "only jobs of this QOS",
-            },
-        ),
-        View(
-            name="slurm.usage",
-            doc="CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
-            "jobs; a job counts when it ended.",
-            build="harvest_slurm.usage:usage",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:USAGE",
-            settings={"by": _BY, **_SELECTION},
-        ),
-        View(
-            name="slurm.failures",
-            doc="Runs that did not complete, by state, exit code, signal and user.",
-            build="harvest_slurm.usage:failures",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:FAILURES",
-            settings=_SELECTION,
-        ),
-        View(
-            name="slurm.arrays",
-            doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
-            build="harvest_slurm.usage:arrays",
-            requires=("slurm.job",),
-            columns="harvest_slurm.view_columns:ARRAYS",
-            settings=_SELECTION,
-        ),
-    ]
+    return VIEWS
 
 
 @hookimpl
