@@ -119,7 +119,7 @@ VIEWS: Final = (
 
 
 @hookimpl
-def harvest_views() -> list[View]:
+def harvest_views() -> tuple[View, ...]:
     """Views of jobs: one row a job, efficiency, waits, and the days with the longest waits."""
     return VIEWS
 
