@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from strength import examples
 
 import harvest
-from harvest.report import Plot, bytes_axis, legend, seconds_axis
+from harvest.report import COLOURS, Plot, bytes_axis, legend, seconds_axis
 from harvest.report.dates import dates_in_words
 from harvest.report.draw import drawn
 
@@ -205,3 +207,71 @@ def test_waits_of_any_span_and_many_partitions_can_be_read(span, partitions):
     )  # fmt: skip
     assert flaws(plots.scatter(rows, Zone("UTC", ""))) == []
     assert flaws(plots.histogram(rows)) == []
+
+
+# ---- colours -------------------------------------------------------------------------------------
+
+SEEN_BY = {
+    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "without red cones": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "without green cones": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "without blue cones": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+"""What becomes of linear RGB: Machado, Oliveira and Fernandes (2009), severity 1."""
+
+GROUNDS = ("#ffffff", "#15181e")
+"""A light page and a dark one."""
+
+
+def linear(colour: str) -> list[float]:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+
+
+def lab(rgb: list[float]) -> list[float]:
+    """CIELAB, in which a distance of about 2 is just noticed."""
+    x = (0.4124 * rgb[0] + 0.3576 * rgb[1] + 0.1805 * rgb[2]) / 0.95047
+    y = 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2]
+    z = (0.0193 * rgb[0] + 0.1192 * rgb[1] + 0.9505 * rgb[2]) / 1.08883
+    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
+    return [116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)]
+
+
+def series(page: int) -> list[str]:
+    return [pair[page] for name, pair in COLOURS.items() if name.startswith("series-")]
+
+
+@pytest.mark.parametrize("page", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("eyes", SEEN_BY)
+def test_any_two_colours_of_a_page_can_be_distinguished(page, eyes):
+    def seen(colour: str) -> list[float]:
+        rows = SEEN_BY[eyes]
+        rgb = linear(colour)
+        mixed = [sum(m * c for m, c in zip(row, rgb, strict=True)) for row in rows]
+        return lab([min(1.0, max(0.0, c)) for c in mixed])
+
+    for one, other in itertools.combinations(series(page), 2):
+        assert math.dist(seen(one), seen(other)) >= 10, (one, other)
+
+
+@pytest.mark.parametrize("page", [0, 1], ids=["light", "dark"])
+def test_a_colour_stands_out_from_its_page(page):
+    def luminance(colour: str) -> float:
+        return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
+
+    for colour in series(page):
+        darker, lighter = sorted([luminance(colour), luminance(GROUNDS[page])])
+        # WCAG 2.2, 1.4.11: at least 3:1 for graphics
+        assert (lighter + 0.05) / (darker + 0.05) >= 3, colour

@@ -14,7 +14,7 @@ from unittest import mock
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from terminal import Terminal
@@ -91,6 +91,7 @@ def test_an_exact_value_has_all_its_digits(value, text):
 
 
 @given(st.lists(st.floats(-1e14, 1e14), min_size=1))
+@example([1.0, 5.9e-31])
 def test_a_number_is_rounded_by_less_than_a_thousandth_of_the_largest(values):
     largest = max(map(abs, values))
     for value, text in zip(values, texts_of(values), strict=True):

@@ -30,13 +30,14 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
     "soft": ("#5c6470", "#a7afbd"),
     "grid": ("#dde1e7", "#363c48"),
-    # Okabe and Ito's series, which colour-blind readers can distinguish; lighter on dark
+    # after Okabe and Ito's; tests/test_plots.py measures that colour-blind readers can distinguish
+    # any two of a page, and that each stands out from its ground
     "series-0": ("#0072b2", "#56b4e9"),
-    "series-1": ("#d55e00", "#f28e4b"),
-    "series-2": ("#009e73", "#2fc79a"),
-    "series-3": ("#9b5fb5", "#c79ad9"),
-    "series-4": ("#b8860b", "#e3b341"),
-    "series-5": ("#4d5a6a", "#9aa7b8"),
+    "series-1": ("#d55e00", "#d9642a"),
+    "series-2": ("#0aa574", "#8fe3c4"),
+    "series-3": ("#c04fd0", "#b45cd8"),
+    "series-4": ("#604400", "#f5d742"),
+    "series-5": ("#4d5a6a", "#808b9b"),
 }
 """Name of a colour -> its value on a light page and on a dark one."""
 

@@ -121,6 +121,8 @@ def _decimals(sizes: Sequence[float]) -> str:
         return ".4g"
     places = max(2, 3 - math.floor(math.log10(largest))) if largest else 0
     texts = [f"{size:.{places}f}".rstrip("0") for size in finite]
+    if any(size and not text.strip("0.") for size, text in zip(finite, texts, strict=True)):
+        return f",.{places}f"  # less than this is said of what is rounded to zero
     return f",.{max((len(text.partition('.')[2]) for text in texts), default=0)}f"
 
 

@@ -20,11 +20,8 @@ __all__ = [
 INK: Final = "#1f2430"
 """The colour of text in reports' plots, which a page replaces on dark ground."""
 
-COLOURS: Final = (
-    *("C0", "C1", "C2", "C3", "C4"),
-    *("#c2577e", "#2a9fb0", "#8f6b4e", "#7d9a20", "#6a74c9", "#d0783c"),
-)
-"""Colours of prefixes; those beyond the report's cycle suit light and dark pages alike."""
+COLOURS: Final = ("C0", "C1", "C2", "C3", "C4")
+"""Colours of the most important prefixes: as many as colour-blind readers can distinguish."""
 
 OTHER: Final = "C5"
 """Colour of all prefixes beyond those."""

@@ -18,6 +18,12 @@ LAYERS: Final[Mapping[str, int]] = {"task": 0, "transfer": 1, "transfer.untold":
 
 PALE: Final = 0.4
 
+HUES: Final = (
+    *COLOURS,
+    *("#c2577e", "#2a9fb0", "#8f6b4e", "#7d9a20", "#6a74c9", "#d0783c"),
+)
+"""More than colour-blind readers can distinguish: a slice says its kind when it is pointed at."""
+
 
 @attrs.frozen
 class Kind:
@@ -57,7 +63,7 @@ def kinds_of(slices: Slices) -> tuple[list[Kind], list[int]]:
     )
     chosen = {
         name: Kind(name, _name(colour), 1.0, LAYERS["task"])
-        for name, colour in zip(tasks, COLOURS, strict=False)
+        for name, colour in zip(tasks, HUES, strict=False)
     }
     beyond = len(tasks) - len(chosen)
     others = Kind(f"{beyond} other kinds of tasks", _name(OTHER), 1.0, LAYERS["task"])
