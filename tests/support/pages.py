@@ -219,11 +219,13 @@ def check_page(page: Path, directory: Path) -> Outcome:
             next(b.text for b in shown if b.comments.get("file") == name), "utf-8"
         )
     python = _Python(directory)
-    printed = ""
+    printed = reason = ""
     try:
         for block in blocks:
             try:
-                if reason := _missing(block):
+                # what a block prints is missing where that is
+                reason = _missing(block) or (reason if "output" in block.comments else "")
+                if reason:
                     outcome.skipped.append(reason)
                     continue
                 printed = _check(block, directory, python, printed)
