@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
@@ -19,6 +20,7 @@ import pytest
 from harvest_paced import MUCH
 
 import harvest
+from harvest.plugins.registry import manager
 
 pytestmark = pytest.mark.slow
 with_both_engines = pytest.mark.parametrize("engine", ["local", "dask"])
@@ -72,13 +74,17 @@ def engine() -> str:
 
 
 @pytest.fixture
-def case(tmp_path: Path, paced: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Case:
+def case(
+    tmp_path: Path, paced: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Case]:
     if engine == "dask":
         pytest.importorskip("distributed", reason="the package distributed is not installed")
     made = Case(tmp_path, paced, engine)
     monkeypatch.syspath_prepend(paced)  # for the tests that harvest in this process
     monkeypatch.setenv("PYTHONPATH", made.env["PYTHONPATH"])
-    return made
+    manager.cache_clear()  # other tests of this process may have asked for the plugins
+    yield made
+    manager.cache_clear()
 
 
 def python(case: Case, *arguments: str | Path, given: str = "") -> None:

@@ -10,7 +10,7 @@ from harvest import DatasetReader, UsageError
 from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
-from ..frames import Frames, known_sum, load
+from ..frames import Frames, known_sum, load, microseconds
 from ..trace.tasks import place_tasks
 from ..trace.tracks import microseconds_since
 from ..views.executions import EXECUTION_TYPES, executions
@@ -249,16 +249,17 @@ def _states(frames: Frames) -> Table:
         entered = transitions.select(*one, "time", "position", state="finish_state").sort(
             "time", "position"
         )
-        spent = (pl.col("time").shift(-1).over(one) - pl.col("time")).dt.total_microseconds() / 1e6
+        left = pl.col("time").shift(-1).over(one)
+        spent = pl.col("spent")
         tables.append(
-            entered.with_columns(seconds=spent)
+            entered.with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
             .group_by("state")
             .agg(
                 tasks=pl.col("key").n_unique().cast(pl.Int64),
                 entered=pl.len().cast(pl.Int64),
-                total_s=pl.col("seconds").sum(),
-                mean_s=pl.col("seconds").mean(),
-                max_s=pl.col("seconds").max(),
+                total_s=microseconds(spent.sum()),
+                mean_s=pl.when(spent.count() > 0).then(spent.sum() / spent.count() / 1e6),
+                max_s=microseconds(spent.max()),
             )
             .sort("total_s", "state", descending=[True, False])
             .select(pl.lit(by).alias("told_by"), pl.all())
