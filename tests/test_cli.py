@@ -124,10 +124,14 @@ def test_sql_sees_record_types_and_views(dataset):
 
 @pytest.mark.slow
 def test_sql_can_neither_read_nor_write_other_files(dataset, tmp_path):
-    for text in ("select * from read_csv('/etc/passwd')", f"copy (select 1) to '{tmp_path}/x.csv'"):
+    refusals = {
+        "select * from read_csv('/etc/passwd')": "file system operations are disabled",
+        f"copy (select 1) to '{tmp_path}/x.csv'": "a dataset is only read",
+    }
+    for text, refusal in refusals.items():
         done = harvest("query", dataset, text)
         assert done.returncode == 2
-        assert "disabled" in done.stderr or "is only read" in done.stderr
+        assert refusal in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -104,7 +104,7 @@ def test_a_number_is_rounded_by_less_than_a_thousandth_of_the_largest(values):
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "short"),
+    ("text", "form", "short"),
     [
         ("tcp://10.9.0.21:40101", "id", "tcp://1…21:40101"),
         ("/gpfs/demo/scratch/run90164.txt", "path", "…ch/run90164.txt"),
@@ -112,13 +112,13 @@ def test_a_number_is_rounded_by_less_than_a_thousandth_of_the_largest(values):
         ("short", "id", "short"),
     ],
 )
-def test_an_id_keeps_both_ends_and_a_path_its_end(text, kind, short):
-    assert shorten(text, 16, kind) == short
+def test_an_id_keeps_both_ends_and_a_path_its_end(text, form, short):
+    assert shorten(text, 16, form) == short
 
 
 @given(st.text(), st.integers(1, 50), st.sampled_from(["id", "path", None]))
-def test_a_shortened_text_fits(text, width, kind):
-    assert cell_len(shorten(text, width, kind)) <= width
+def test_a_shortened_text_fits(text, width, form):
+    assert cell_len(shorten(text, width, form)) <= width
 
 
 @given(st.text("ab 中", max_size=300), st.integers(8, 50))

@@ -118,12 +118,15 @@ def test_a_directory_that_vanished_does_not_stop_the_computation(
         away.rename(directory)
         work.until(lambda: "recording goes on" in caplog.text)
 
+    losses = []
     for path in directory.glob("[sw]*.cap"):
         frames, cut = cap.read_frames(path)
         assert cut == 0
         kind = "scheduler_transition" if path.name.startswith("s") else "worker_transition"
         assert "meanwhile" in {r["key"] for r in cap.rows(frames, kind)}
-        assert [b["lost"] for b in cap.of_kind(frames, "blind") if "process" not in b] == [0]
+        losses += [b["lost"] for b in cap.of_kind(frames, "blind") if "process" not in b]
+    # a process that had nothing to write in the meantime did not notice
+    assert set(losses) == {0}
 
 
 def _blind(directory: Path) -> set[str]:

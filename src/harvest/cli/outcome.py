@@ -17,8 +17,6 @@ from .tables import print_json, print_plain, print_table, width_of_terminal
 
 __all__ = ["print_plan", "print_result", "result_document", "say"]
 
-NOTES_SHOWN = 20
-
 
 def say(lines: Iterable[str]) -> None:
     """Print remarks of the program itself, each on a line of standard error."""
@@ -67,23 +65,14 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     if json:
         print_json(result_document(result))
         return
-    columns = ("source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected")
-    print_table(
-        columns,
-        [
-            (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
-            for a in account.sources.values()
-        ],
-        right=columns[1:],
-        upright=True,
-    )
+    print_table(account.COLUMNS, account.rows, right=account.COLUMNS[1:], upright=True)
     if result.rows:
         print()
         print_table(("record type", "rows"), result.rows.items(), right=("rows",))
     if result.left_out:
         print()
         print_table(("left out of the rows", "units"), result.left_out, right=("units",))
-    _print_notes(result.notes)
+    _print_notes(result.first_notes)
     if result.dropped:
         rows = sum(part.written for part in result.dropped)
         print(f"\n{rows:,} rows of {len(result.dropped)} inputs that are gone were dropped")
@@ -104,7 +93,5 @@ def _print_notes(notes: list[str]) -> None:
     if not notes:
         return
     print("\nnotes")
-    for note in notes[:NOTES_SHOWN]:
+    for note in notes:
         print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
-    if len(notes) > NOTES_SHOWN:
-        print(f"  and {len(notes) - NOTES_SHOWN} more")

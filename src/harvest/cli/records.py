@@ -53,7 +53,7 @@ class _Cells:
     values: list[Any]
     heading: str
     texts: list[str]
-    kind: str | None
+    form: str | None
     is_number: bool
 
     @property
@@ -75,7 +75,7 @@ class _Cells:
         """The column no wider than ``width``; itself where it is not."""
         if self.natural <= width:
             return self
-        return attrs.evolve(self, texts=[shorten(t, width, self.kind) for t in self.texts])
+        return attrs.evolve(self, texts=[shorten(t, width, self.form) for t in self.texts])
 
 
 def print_rows_as_json(title: str, table: Any) -> None:
@@ -130,24 +130,24 @@ def _frame(table: Any) -> pl.DataFrame:
 
 def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> _Cells:
     column = column or Column(values.name)
-    kind, unit = _format(column, values.dtype)
+    form, unit = _format(column, values.dtype)
     listed = values.to_list()
-    texts = list(map(exact, listed)) if exactly else texts_of(listed, kind, scale=column.scale)
+    texts = list(map(exact, listed)) if exactly else texts_of(listed, form, scale=column.scale)
     return _Cells(
         name=values.name,
         values=listed,
         heading=printable_line(f"{values.name} ({unit})" if unit and not exactly else values.name),
         texts=texts,
-        kind=kind,
+        form=form,
         is_number=values.dtype.is_numeric(),
     )
 
 
-def _format(column: Column, kind: pl.DataType) -> tuple[str | None, str | None]:
+def _format(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]:
     """The format of a column, and its unit where the cells do not name it."""
-    if kind.is_temporal():
+    if dtype.is_temporal():
         return column.format, None
-    if not kind.is_numeric():
+    if not dtype.is_numeric():
         return column.format if column.format in ("id", "path") else None, None
     if column.format is None and column.scale == 1 and column.unit in _IN_WORDS:
         return _IN_WORDS[column.unit], None
@@ -183,7 +183,7 @@ def _print_one_below_the_other(cells: Sequence[_Cells], room: int, style: Style)
             if column.values[number] is None:
                 continue
             if not style.exact:
-                text = shorten(text, LINES_OF_A_VALUE * widths[1], column.kind)
+                text = shorten(text, LINES_OF_A_VALUE * widths[1], column.form)
                 cut = cut or text != column.texts[number]
             rows.append([column.heading, text])
         print_plain(table_lines(rows, widths, [False, False]))
@@ -197,7 +197,7 @@ def _print_narrow_table(cells: Sequence[_Cells], room: int, style: Style) -> Non
         text = f"{column.heading}: {column.texts[0]}"
         if not style.exact and cell_len(text) > room:
             space = max(LEAST, room - cell_len(column.heading) - 2)
-            text = f"{column.heading}: {shorten(column.texts[0], space, column.kind)}"
+            text = f"{column.heading}: {shorten(column.texts[0], space, column.form)}"
         print_plain(fold(text, room, "  "))
     several = [c for c in cells if c not in single]
     shown, widths = _chosen(several, room, style)

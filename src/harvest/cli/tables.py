@@ -101,14 +101,14 @@ def print_table(
     *,
     right: Sequence[str] = (),
     prose: Sequence[str] = (),
-    kinds: Mapping[str, str] | None = None,
+    forms: Mapping[str, str] | None = None,
     upright: bool = False,
 ) -> None:
     """A table that fits the terminal; numbers of the columns ``right`` are aligned right.
 
     Where the terminal is too narrow, cells are folded, the widest first, or else
     prose: these last columns go below each row, as text, where they would have little room.
-    kinds: ``id`` or ``path`` by column: their cells are shortened and not folded.
+    forms: ``id`` or ``path`` by column: their cells are shortened and not folded.
     upright: each row becomes lines of name and value.
     """
     room = width_of_terminal()
@@ -127,7 +127,7 @@ def print_table(
             for name, width in zip(columns, natural, strict=True)
         ]
         widths = fit(natural, least, max(1, room - GAP * (len(natural) - 1)))
-        known = kinds or {}
+        known = forms or {}
         short = [
             [
                 shorten(text, width, known[name]) if name in known else text

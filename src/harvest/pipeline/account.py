@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import attrs
 
@@ -40,6 +41,19 @@ class Account:
     """The accounts of all sources of a run."""
 
     sources: dict[str, SourceAccount]
+
+    COLUMNS: ClassVar = (
+        "source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected"
+    )  # fmt: skip
+    """What people see of it, beside the reasons."""
+
+    @property
+    def rows(self) -> list[tuple[str | int, ...]]:
+        """A row for each source, as ``COLUMNS`` says."""
+        return [
+            (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
+            for a in self.sources.values()
+        ]
 
     @property
     def rejected(self) -> int:

@@ -70,6 +70,12 @@ class RunResult:
         return [f"{part.origin}: {note}" for part in self.parts for note in part.notes]
 
     @property
+    def first_notes(self) -> list[str]:
+        """The notes that people see, and how many more there are."""
+        more = len(self.notes) - _NOTES_SHOWN
+        return self.notes[:_NOTES_SHOWN] + ([f"and {more} more"] if more > 0 else [])
+
+    @property
     def exit_code(self) -> ExitCode:
         """0, or 3 when the run committed rejects."""
         return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
@@ -78,24 +84,15 @@ class RunResult:
         return f"<RunResult: {self._summary()}>"
 
     def _repr_html_(self) -> str:
-        columns = ("source", "parts", "unchanged", "read", "written", "filtered", "folded",
-                   "rejected")  # fmt: skip
-        accounts = [
-            (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
-            for a in self.account.sources.values()
-        ]
-        rejected = self.account.rejected
-        notes = self.notes
-        shown = notes[:_NOTES_SHOWN]
-        if len(notes) > len(shown):
-            shown.append(f"and {len(notes) - len(shown)} more")
+        account = self.account
+        rejected = account.rejected
         return html.joined(
             html.paragraph(self._summary(), strong=True),
             html.bullets(self.choices),
-            html.table(columns, accounts, right=columns[1:]),
+            html.table(account.COLUMNS, account.rows, right=account.COLUMNS[1:]),
             html.table(("record type", "rows"), self.rows.items(), right=("rows",)),
             html.table(("left out of the rows", "units"), self.left_out, right=("units",)),
-            html.details(count_in_words(len(notes), "note"), html.bullets(shown)),
+            html.details(count_in_words(len(self.notes), "note"), html.bullets(self.first_notes)),
             html.paragraph(
                 f"{count_in_words(rejected, 'input unit')} could not be read: "
                 "see the rejects() of the dataset"

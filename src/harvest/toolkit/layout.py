@@ -16,10 +16,10 @@ GAP = 2
 """Spaces between the columns of a table."""
 
 
-def shorten(text: str, width: int, kind: str | None = None) -> str:
+def shorten(text: str, width: int, form: str | None = None) -> str:
     """The text, with ``…`` where it is too long.
 
-    kind: ``id`` keeps both ends, ``path`` the end, any other the beginning.
+    form: ``id`` keeps both ends, ``path`` the end, any other the beginning.
 
     >>> shorten("tcp://10.9.0.21:40101", 15, "id")
     'tcp://1…1:40101'
@@ -28,7 +28,7 @@ def shorten(text: str, width: int, kind: str | None = None) -> str:
     """
     if cell_len(text) <= width:
         return text
-    ahead = (width - 1) // 2 if kind == "id" else 0 if kind == "path" else width - 1
+    ahead = (width - 1) // 2 if form == "id" else 0 if form == "path" else width - 1
     behind = width - 1 - ahead
     return f"{_head(text, ahead)}…{_head(text[::-1], behind)[::-1]}"
 

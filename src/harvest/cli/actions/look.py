@@ -80,7 +80,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
                 for g in found.unknown[:UNKNOWN_SHOWN]
             ],
             right=("files", "size"),
-            kinds={"such as": "path"},
+            forms={"such as": "path"},
         )
         if len(found.unknown) > UNKNOWN_SHOWN:
             print(f"and {len(found.unknown) - UNKNOWN_SHOWN} more endings")

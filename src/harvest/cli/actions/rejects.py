@@ -60,7 +60,7 @@ def show_rejects(
             for r in shown
         ],
         right=("position",),
-        kinds={"origin": "path"},
+        forms={"origin": "path"},
     )
     if total > rows:
         print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
