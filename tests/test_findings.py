@@ -251,7 +251,7 @@ def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("usr = 'ada'", "there is no column 'usr'; did you mean 'user'"),
+        ("usr = 'ada'", "unknown column 'usr'; did you mean 'user'"),
         ("user =", "this is not a condition"),
         ("req_cpus + 1", "this is not a condition; compare something"),
         ("'a'", "this is not a condition; compare something"),
@@ -270,7 +270,7 @@ def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
     (line,) = shown("--columns", "state, job_id", "--sort", "job_id desc").stdout.splitlines()
     assert list(json.loads(line))[1:] == ["state", "job_id"]
     for options, message in (
-        (("--columns", "stat"), "there is no column 'stat'"),
+        (("--columns", "stat"), "unknown column 'stat'"),
         (("--sort", "state down"), "'state down' is not an order"),
     ):
         assert message in shown(*options).stderr

@@ -146,8 +146,6 @@ def drawn(plot: Plot) -> Iterator[Any]:
 
 
 def _style(matplotlib: Any) -> dict[str, Any]:
-    from cycler import cycler  # matplotlib's, of the extra
-
     light = {name: value for name, (value, _) in COLOURS.items()}
     series = [value for name, value in light.items() if name.startswith("series-")]
     defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_STYLE}
@@ -158,7 +156,7 @@ def _style(matplotlib: Any) -> dict[str, Any]:
         "text.color": light["ink"],
         # names from data may hold dollar signs, which do not begin a formula
         "text.parse_math": False,
-        "axes.prop_cycle": cycler(color=series),
+        "axes.prop_cycle": matplotlib.rcsetup.cycler(color=series),
         "axes.facecolor": "none",
         "axes.edgecolor": light["soft"],
         "axes.labelcolor": light["ink"],

@@ -54,7 +54,7 @@ class _Cells:
 
     @property
     def narrowest(self) -> int:
-        """Where there is no room at all, words are broken too."""
+        """Where nothing else helps, words are broken too."""
         return max(map(cell_len, self.texts)) if self.is_number else min(self.natural, 4)
 
     def within(self, width: int) -> _Cells:

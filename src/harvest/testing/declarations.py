@@ -46,9 +46,9 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
 def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
     problems = []
     if rule.view not in plugins.views:
-        problems.append(f"{rule.name}: there is no view {rule.view!r}")
+        problems.append(f"{rule.name}: unknown view {rule.view!r}")
     problems += [
-        f"{rule.name}: there is no report {name!r}"
+        f"{rule.name}: unknown report {name!r}"
         for name in rule.reports
         if name not in plugins.reports
     ]

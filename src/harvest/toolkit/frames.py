@@ -23,7 +23,7 @@ def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
         for name in expression.meta.root_names():
             if name not in schema:
                 raise UsageError(
-                    f"there is no column {name!r}", where=sql, remedy=suggestion(name, schema)
+                    f"unknown column {name!r}", where=sql, remedy=suggestion(name, schema)
                 )
         kind = pl.LazyFrame(schema=schema).select(expression).collect_schema().dtypes()
     except pl.exceptions.PolarsError as error:

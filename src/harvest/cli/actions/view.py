@@ -61,7 +61,7 @@ class Choice:
         known = frame.collect_schema().names()
         for name in names:
             if name not in known:
-                raise UsageError(f"there is no column {name!r}", remedy=suggestion(name, known))
+                raise UsageError(f"unknown column {name!r}", remedy=suggestion(name, known))
 
 
 def show_view(

@@ -102,18 +102,17 @@ def capture(
 def _compile(given: dict[str, Path | None], output: Path) -> int:
     """Write the tasks of the CSVs and say what was read; gives the number of rejects."""
     # only when the command runs: ``--help`` needs neither polars nor pyarrow
-    from .memory import RunFiles, harvest_files
-    from .objects import TaskHandler
-    from .output import check_suffix, write_tasks
+    from . import memory, objects
+    from . import output as tables
 
-    check_suffix(output)
+    tables.check_suffix(output)
     if not output.parent.is_dir():
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
-    files = RunFiles(**{role: _file(role, path) for role, path in given.items()})
-    found = harvest_files(files)
-    tasks = TaskHandler(found.tasks(), found.rejects)
+    files = memory.RunFiles(**{role: _file(role, path) for role, path in given.items()})
+    found = memory.harvest_files(files)
+    tasks = objects.TaskHandler(found.tasks(), found.rejects)
     account = [*_account(found, tasks), *_rejects(found)]
-    write_tasks(tasks, output, _preamble(files, account))
+    tables.write_tasks(tasks, output, _preamble(files, account))
     for line in account:
         typer.echo(line)
     typer.echo(f"written to {printable_line(str(output))}")

@@ -21,7 +21,7 @@ RUN_SUMMARY: Final = (
         "of what its two sides reported.",
     ),
     Column("erred_tasks", doc="Tasks that erred in the scheduler's or a worker's record."),
-    Column("complete", doc="Whether there are no completeness_notes."),
+    Column("complete", doc="Whether completeness_notes is empty."),
     Column(
         "first_time",
         doc="First recorded event; that of the logs only where nothing else has a time, since "

@@ -1,0 +1,54 @@
+"""The partitions of one array task, staged one by one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from harvest import interrupt
+from harvest.engines import pool
+from harvest.engines.worker_process import WorkerLost
+from harvest.errors import ExitCode, HarvestError
+from harvest.pipeline.bundling import bundles, harvest_partitions
+from harvest.storage.staging import staged_parts
+
+from .tasks import read_tasks, write_error
+
+__all__ = ["stage"]
+
+
+def stage(folder: Path, number: int, cpus: int) -> int:
+    """Stage the task's partitions, with so many processes; gives the exit code.
+
+    Partitions that an earlier attempt of the task staged are left as they are.
+    """
+    try:
+        tasks = read_tasks(folder, number)
+        states = {sink.state for task in tasks for sink, _ in task.targets}
+        done = {
+            (state, stem)
+            for state in states
+            for stem, staged in staged_parts(state).items()
+            if staged.part.settled
+        }
+        todo = [
+            task
+            for task in tasks
+            if not all((sink.state, part.stem) in done for sink, part in task.targets)
+        ]
+        together = list(bundles(todo))
+        workers = min(cpus, len(together))
+        for results in pool.apply(harvest_partitions, together, workers=workers):
+            for result in results:
+                print(f"harvest: staged {result.source}: {result.origin}", flush=True)
+            interrupt.check()
+    except (MemoryError, HarvestError, OSError) as error:
+        print(f"harvest: {error}", file=sys.stderr)
+        if isinstance(error, MemoryError | WorkerLost):
+            return ExitCode.FAILED  # it may do better when it is begun again
+        write_error(folder, number, error)
+        return ExitCode.FAILED
+    except Exception as error:
+        write_error(folder, number, error)
+        raise
+    return ExitCode.DONE
