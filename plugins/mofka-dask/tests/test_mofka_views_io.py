@@ -6,14 +6,13 @@ this plugin knows Darshan's record types by name only.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
+from dask_rows import RUN, A, B, at, tables_of
 
-from harvest import Record, record_type
-from harvest.model.arrow import table_of
+from harvest import Record
 from harvest_mofka_dask import records as r
 from harvest_mofka_dask.api.memory import MemoryReader
 from harvest_mofka_dask.io.ties import TRACE
@@ -22,29 +21,12 @@ from harvest_mofka_dask.io.views import task_io_coverage as task_io_coverage_vie
 from harvest_mofka_dask.io.views import workers_processes as workers_processes_view
 from harvest_mofka_dask.views.tasks import tasks as tasks_view
 
-T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
-RUN = "/runs/D2024-05-06_07:00:00_R1_W2"
-A, B = "tcp://10.0.0.1:4001", "tcp://10.0.0.2:4002"
-
-
-def at(seconds: float) -> datetime:
-    return T0 + timedelta(seconds=seconds)
-
 
 class Reader(MemoryReader):
     """Rows of this plugin's types, and a trace."""
 
     def __init__(self, rows: list[Record], trace: list[dict[str, Any]], run: str = RUN):
-        by_type: dict[str, list[Record]] = {}
-        for row in rows:
-            kind = record_type(type(row))
-            same = by_type.setdefault(kind.name, [])
-            row.origin = row.origin or f"{run}/{kind.name}.csv"
-            row.position = len(same) + 1
-            same.append(row)
-        super().__init__(
-            {name: table_of(record_type(type(same[0])), same) for name, same in by_type.items()}
-        )
+        super().__init__(tables_of(rows, run))
         self.trace = trace
 
     def __contains__(self, name: object) -> bool:
