@@ -72,7 +72,7 @@ def laid_out(directory: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(st.dictionaries(st.sampled_from(sorted(FILES)), st.sampled_from(PLACES), max_size=6))
 @example({"slurm/json": ""})
 @example({"slurm/csv": "", "nobody/notes": ""})

@@ -235,7 +235,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(STEPS)
 def test_whatever_was_cut_short_the_files_are_those_of_the_manifest(steps: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -172,7 +172,6 @@ def test_after_each_run_a_dataset_equals_a_fresh_harvest() -> None:
         settings=settings(
             max_examples=times("HARVEST_HISTORIES", day=4, night=12),
             stateful_step_count=12,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -197,7 +197,7 @@ def test_an_empty_directory_holds_nothing_and_says_so(tmp_path):
     assert "recognises anything" in done.stdout
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(
     st.binary(max_size=200) | st.text("\"',;|\t\r\n\0 aJobIDState%2", max_size=60).map(str.encode)
 )

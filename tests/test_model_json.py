@@ -13,7 +13,7 @@ import jsonschema
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
@@ -248,9 +248,7 @@ def _types_and_rows(draw: st.DrawFn) -> tuple[RecordType, list[Record]]:
     return record_type(cls), draw(st.lists(row, max_size=5))
 
 
-slow = settings(
-    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+slow = settings(max_examples=examples(150))
 
 
 @pytest.mark.slow

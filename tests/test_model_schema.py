@@ -179,7 +179,7 @@ def test_arrow_and_polars_types_stand_for_each_other(kind: pl.DataType) -> None:
 
 
 @given(kind=KINDS)
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 def test_a_value_written_as_json_fits_the_json_schema_of_its_type(kind: pl.DataType) -> None:
     frame = pl.DataFrame({"v": [value_of(kind)]}, schema={"v": kind})
     (line,) = encode_frame(frame)

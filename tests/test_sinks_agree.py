@@ -66,9 +66,8 @@ LOCATIONS = ["parquet:out", "jsonl:out", "jsonl:out.jsonl", "jsonl:out.jsonl.gz"
 
 
 @settings(
-    deadline=None,
     max_examples=examples(30),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(rows=st.lists(ROWS, max_size=6))
 @pytest.mark.parametrize("location", LOCATIONS)

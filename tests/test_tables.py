@@ -14,7 +14,7 @@ from unittest import mock
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from terminal import Terminal
@@ -235,7 +235,6 @@ def declared(draw, frame):
     ]  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.data(), frames(), st.integers(40, 200), st.booleans())
 def test_no_line_is_too_long_and_no_column_unnamed(data, frame, width, exactly):
     columns = data.draw(declared(frame))
@@ -245,7 +244,6 @@ def test_no_line_is_too_long_and_no_column_unnamed(data, frame, width, exactly):
         assert [name for name in frame.columns if name not in text] == []
 
 
-@settings(deadline=None)
 @given(frames(kinds=(pl.Int64, pl.Float64)))
 def test_exact_numbers_read_back(frame):
     lines = printed(frame, exact=True, wide=True).splitlines()[1:-1]
@@ -316,7 +314,6 @@ def test_a_table_of_a_report_that_does_not_fit_goes_on_in_parts():
     ]
 
 
-@settings(deadline=None)
 @given(frames(kinds=(pl.Int64, pl.String)), st.integers(40, 120))
 def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
     text = Report("r", sections=[Table("t", frame)]).text(width)

@@ -28,7 +28,7 @@ def damages(data: bytes, **more) -> list[Damage]:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(ROWS, st.integers(1, 40))
 def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
     """Given rows of any texts, when cut in blocks of any size, then no record changes."""
@@ -41,7 +41,7 @@ def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
     assert found == [["a", "b"], *rows]
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=200), st.integers(1, 30))
 def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
     numbers, kept = [], 0
@@ -54,7 +54,7 @@ def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(ROWS, st.integers(1, 60))
 def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
     """Given rows of two to four cells below three names, then those of three are the table."""
@@ -72,7 +72,7 @@ def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(ROWS, st.lists(st.integers(0, 12), max_size=4), st.integers(1, 60))
 def test_lines_are_counted_where_asked_for(rows, blanks, block_bytes):
     """Given cells with newlines and blank lines, then a record's number is its first line's."""
@@ -135,7 +135,6 @@ def test_the_first_record_is_split_off_whether_damaged_or_not():
     assert rest.numbers.tolist() == [2]
 
 
-@settings(deadline=None)
 @given(st.lists(CELLS, min_size=1, max_size=6))
 def test_fields_are_counted_as_the_csv_module_does(row):
     line = written([row]).removesuffix(b"\n")

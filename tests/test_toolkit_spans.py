@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.toolkit.spans import (
@@ -31,7 +31,6 @@ def column(texts: list[str | None]) -> Spans:
     return spans(pa.array(["9", *texts, "9"], pa.string()).slice(1, len(texts)))
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, DIGITS)))
 def test_whole_numbers_are_those_of_python(texts):
     found = column(texts)
@@ -41,7 +40,6 @@ def test_whole_numbers_are_those_of_python(texts):
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, DIGITS).map(lambda text: text + "x")))
 def test_leading_digits_end_where_the_digits_do(texts):
     found = column(texts)
@@ -58,7 +56,6 @@ DATES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(DATES))
 def test_dates_are_those_of_the_calendar(texts):
     found = column([text.ljust(10, "x") for text in texts])
@@ -74,7 +71,6 @@ def test_dates_are_those_of_the_calendar(texts):
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, st.times().map(lambda t: t.strftime("%H:%M:%S")))))
 def test_clock_times_are_seconds_of_the_day(texts):
     found = column([text.ljust(8, "x") for text in texts])
@@ -96,7 +92,6 @@ EPOCHS = st.one_of(
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(st.one_of(EPOCHS, st.none())))
 def test_epoch_seconds_are_rounded_as_decimal_numbers(texts):
     values, good = epoch_microseconds(column(texts))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.toolkit.texts import excerpt, not_utf8, printable, printable_line
 
 
-@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_a_line_holds_nothing_that_steers_a_terminal(text):
     """Given any text, lone surrogates included, then what is shown is of printable categories."""

@@ -70,7 +70,7 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 @given(RECORDS)
 def test_requests_and_files_equal_a_plain_count(records):
     # given two jobs of two logs each, whose records may be of single ranks or of all

@@ -123,7 +123,7 @@ JOBS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(JOBS)
 def test_sessions_and_their_intervals_equal_a_plain_computation(drawn):
     # given jobs that read from their beginning to their end

@@ -220,7 +220,7 @@ def test_one_run_can_be_chosen():
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(
     st.lists(
         st.tuples(
@@ -344,7 +344,7 @@ def test_a_wrong_interval_is_refused(width):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(st.integers(0, 5_000_000), st.integers(0, 3_000_000), st.integers(0, 2**45)),

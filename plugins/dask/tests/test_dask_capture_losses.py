@@ -181,7 +181,7 @@ def test_a_directory_is_a_capture_once(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=12))
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 def test_a_batch_that_is_sent_twice_is_written_once(
     tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, bool]]
 ) -> None:

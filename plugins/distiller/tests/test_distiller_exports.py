@@ -121,7 +121,7 @@ DURATIONS = st.timedeltas(timedelta(0), timedelta(days=99)) | st.timedeltas(
         max_size=30,
     )
 )
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 def test_exports_agree_with_the_csv_module(tmp_path_factory, drawn):
     table = tmp_path_factory.mktemp("d") / "512_512.csv"
     with table.open("w", newline="") as file:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, files, row
 from strength import examples
@@ -229,7 +229,7 @@ def as_groups(frame, by):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25))
 @given(parts=DATASETS.map(once), data=st.data())
 def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
     by = data.draw(st.sampled_from(BY))
@@ -240,7 +240,7 @@ def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15))
 @given(parts=DATASETS, by=st.lists(st.sampled_from(BY), max_size=3, unique=True))
 def test_all_backends_write_the_same_bytes(parts, by):
     with tempfile.TemporaryDirectory() as folder:

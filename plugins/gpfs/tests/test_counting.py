@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_gpfs.parse import compiled
@@ -45,7 +45,6 @@ def told(parts: list[bytes]) -> Before:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(deadline=None)  # the first one may compile
 @given(parts=lines, rest=st.sampled_from([b"", b"#", b"[", b"1 2", b"# end rows=3"]))
 def test_lines_that_end_are_counted_and_what_is_cut_off_is_not(
     kernel: str, parts: list[bytes], rest: bytes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_lists import (
     ESCAPES,
@@ -127,7 +127,6 @@ def test_lines_behind_the_first_ones_decide_for_all_ranges(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
-@settings(deadline=None)
 @given(names=st.lists(st.text("a%20F ", min_size=1), min_size=1, max_size=4))
 def test_show_decides_whatever_names_look_like(style: str, escape: str, names: list[str]) -> None:
     # given names that look like escapes, or nearly
@@ -142,7 +141,7 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
-@settings(deadline=None, max_examples=examples(3), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(3))
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_any_names_come_back_from_any_number_of_ranges(
     tmp_path_factory: pytest.TempPathFactory, style: str, escape: str, made: list[Row]
@@ -177,7 +176,7 @@ def test_any_names_come_back_from_any_number_of_ranges(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(made=st.lists(rows.map(lambda one: one["path"]), min_size=1, max_size=8))
 def test_a_list_that_proves_nothing_is_never_wrong_in_silence(
     tmp_path_factory: pytest.TempPathFactory, escape: str, made: list[bytes]

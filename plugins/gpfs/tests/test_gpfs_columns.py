@@ -112,7 +112,7 @@ def known_sum(values: list[int | None]) -> int | None:
     return sum(known) if known or not values else None
 
 
-@settings(deadline=None, max_examples=examples(25))
+@settings(max_examples=examples(25))
 @given(FILES)
 def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files):
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +153,7 @@ def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files)
             assert (found["cold_share"] or 0) == pytest.approx(share)
 
 
-@settings(deadline=None, max_examples=examples(25))
+@settings(max_examples=examples(25))
 @given(FILES, FILES)
 def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
     later = {"scan_time": NOW + 31 * DAY, "origin": "/lists/b.list"}
@@ -179,7 +179,7 @@ def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
         )
 
 
-@settings(deadline=None, max_examples=examples(25))
+@settings(max_examples=examples(25))
 @given(FILES)
 def test_copies_hold_extra_what_all_but_one_of_them_hold(files):
     with tempfile.TemporaryDirectory() as folder:

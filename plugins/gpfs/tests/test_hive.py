@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_rows import harvested, row
 from strength import examples
@@ -64,7 +64,7 @@ def test_other_readers_find_the_directories_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25))
 @given(
     names=st.lists(
         st.tuples(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
@@ -60,7 +60,7 @@ def test_parts_hold_the_lines_in_their_order(tmp_path: Path, packed: str, compre
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60))
 @given(
     pieces=st.lists(st.binary(max_size=40).map(lambda b: b.replace(b"# end", b"")), max_size=30),
     last=st.binary(max_size=5),

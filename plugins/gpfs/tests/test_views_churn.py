@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, objects, row
 from strength import examples
@@ -213,7 +213,7 @@ def expected(old, new, top):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_that_dicts_tell(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

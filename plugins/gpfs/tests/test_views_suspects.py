@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_rows import dataset, row
 from strength import examples
@@ -89,7 +89,7 @@ PATHS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30))
 @given(listed=PATHS)
 def test_suspects_equal_those_counted_one_by_one(listed):
     size_of = {inode: size for *_, inode, size in reversed(listed)}

@@ -319,7 +319,7 @@ BATCHES = st.lists(st.tuples(st.sampled_from([lines, counts]), POSITIONS), max_s
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(120))
+@settings(max_examples=examples(120))
 @given(BATCHES, st.booleans(), st.sampled_from(ENDINGS))
 def test_any_batches_come_out_in_order(
     tmp_path_factory: Any, batches: Any, rising: bool, ending: str

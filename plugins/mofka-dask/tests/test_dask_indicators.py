@@ -10,7 +10,7 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
@@ -26,7 +26,6 @@ TIME = pl.Datetime("us", "UTC")
 # ---- how many at once ----------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(
     spans=st.lists(
         st.tuples(st.integers(0, 30), st.integers(1, 12)).map(lambda s: (s[0], s[0] + s[1])),

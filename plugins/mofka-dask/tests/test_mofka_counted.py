@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import Record, record_type
@@ -222,7 +222,6 @@ def test_a_captured_worker_is_known_by_its_process_id_without_any_trace():
 SPANS = st.tuples(st.integers(0, 12), st.integers(0, 6)).map(lambda s: (s[0], s[0] + s[1]))
 
 
-@settings(deadline=None)
 @given(
     ran=st.lists(st.tuples(st.integers(0, 1), st.sampled_from("xyz"), SPANS), max_size=8),
     used=st.lists(st.tuples(st.integers(0, 1), SPANS), min_size=1, max_size=4),

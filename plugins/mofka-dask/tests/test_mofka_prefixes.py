@@ -93,7 +93,7 @@ def meant(text: str) -> object:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")  # odd escapes
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(st.lists(KEYS, min_size=1, max_size=20))
 @example(keys=[("('x-1',)")])
 def test_prefixes_are_those_of_dask(key_split, keys):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
@@ -219,7 +219,7 @@ EVENTS = st.tuples(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(st.lists(EVENTS, max_size=40), st.integers(1, 50))
 def test_a_page_holds_any_trace(drawn, batch):
     page = Page(to_page(collect(Trace(drawn, batch))))
@@ -273,8 +273,6 @@ SLICES = st.lists(
 )
 LAYER_OF_NAME = [0, 0, 1, 2]
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 
 def frame(drawn):
     schema = {"lane": pl.UInt32, "name": pl.UInt32, "start": pl.Int64, "dur": pl.Int64}
@@ -307,7 +305,6 @@ def expected(drawn, width):
 
 
 @pytest.mark.slow
-@patient
 @given(SLICES)
 def test_levels_are_what_counting_gives(drawn):
     span = max((s + d for _, _, s, d in drawn), default=1)
@@ -349,7 +346,6 @@ def test_bins_are_fine_enough_for_the_whole_run_and_never_cross(span):
 
 
 @pytest.mark.slow
-@patient
 @given(st.lists(st.tuples(st.integers(0, 2**53), st.integers(0, 2**52), ARGS), min_size=1))
 def test_a_block_keeps_every_microsecond_and_character(drawn):
     rows = pl.DataFrame(

@@ -38,7 +38,7 @@ WHOLE = st.integers(0, 9_999_999_999).map(str)
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(st.lists(st.one_of(DECIMALS, FLOATS, WHOLE, st.none()), max_size=20))
 def test_epoch_texts_are_read_as_decimal_reads_them(texts):
     assert read(texts) == [None if text is None else exact(text) for text in texts]

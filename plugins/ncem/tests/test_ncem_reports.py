@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_ncem.reports import MAX_BINS, bin_edges, comparison, describe, outliers
@@ -122,7 +122,6 @@ def test_statistics_equal_an_independent_computation(groups):
             assert row["speed_up"] is None
 
 
-@settings(deadline=None)
 @given(st.lists(MICROS, min_size=1, max_size=200))
 def test_the_outlier_rule_is_tukeys(values):
     marked = outliers(durations([("64x64", "streaming", value) for value in values]))
@@ -133,7 +132,6 @@ def test_the_outlier_rule_is_tukeys(values):
     assert min(kept) <= statistics.median(values) <= max(kept)
 
 
-@settings(deadline=None)
 @given(st.lists(MICROS, min_size=1, max_size=60))
 def test_quartiles_are_those_of_numpy(values):
     # the rule as published takes numpy's quartiles; they and ours differ by rounding alone
@@ -141,7 +139,6 @@ def test_quartiles_are_those_of_numpy(values):
         assert found == pytest.approx(float(exact), rel=1e-12, abs=1e-9)
 
 
-@settings(deadline=None)
 @given(
     st.integers(2, 30),
     st.integers(1, 10**6),

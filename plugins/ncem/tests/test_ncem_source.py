@@ -264,7 +264,7 @@ def test_a_quoted_cell_may_hold_a_line_end_and_blanks_are_a_blank_line(tmp_path)
         max_size=20,
     )
 )
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 def test_receiver_tables_agree_with_the_csv_module(tmp_path_factory, lines):
     table = tmp_path_factory.mktemp("t") / "times.csv"
     with table.open("w", newline="") as file:

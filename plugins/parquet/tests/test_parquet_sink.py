@@ -279,9 +279,8 @@ ROWS = st.builds(
 
 @pytest.mark.slow
 @settings(
-    deadline=None,
     max_examples=examples(40),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(batches=st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4))
 def test_any_rows_read_back(tmp_path_factory: Any, batches: list[list[Move]]) -> None:

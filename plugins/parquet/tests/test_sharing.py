@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
@@ -162,7 +162,7 @@ def test_rows_of_two_versions_of_a_type_do_not_share_a_file(driver: SinkDriver) 
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(
     changes=st.lists(
         st.dictionaries(

@@ -109,7 +109,7 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(80))
+@settings(max_examples=examples(80))
 @given(
     st.lists(
         st.tuples(st.sampled_from(ROWS), st.lists(DAMAGE, max_size=2)), min_size=1, max_size=12

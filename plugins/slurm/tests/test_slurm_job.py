@@ -111,7 +111,6 @@ def sacct_time(seconds: float) -> str:
 @pytest.mark.slow
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-    deadline=None,
     max_examples=examples(25),
 )
 @drawn(

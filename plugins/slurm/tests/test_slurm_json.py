@@ -213,7 +213,6 @@ things = st.recursive(
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     st.lists(st.dictionaries(texts, things, max_size=4), max_size=5),
     st.dictionaries(texts.filter(lambda key: key != "jobs"), things, max_size=2),
@@ -278,7 +277,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from(["plain", "structs", "lists"]),
     st.lists(st.none() | st.tuples(st.integers(0, 1000), things), max_size=4),

@@ -109,7 +109,7 @@ SACCT_FIELDS = (
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(
     st.sampled_from(["JobID", "JobIDRaw"]),
     st.lists(st.sampled_from(SACCT_FIELDS.split()), min_size=1, max_size=4, unique=True),

@@ -120,7 +120,7 @@ def owners(lines: list[str], mark: str) -> dict[int, int | None]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(80))
+@settings(max_examples=examples(80))
 @given(
     records,
     st.sampled_from(["|", ";~;", ","]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import SourceError
@@ -42,7 +42,6 @@ def test_an_empty_window_is_refused() -> None:
         window_of(SlurmConfig(since="2024-01-02", until="2024-01-01"), NOW)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2_000_000_000), st.integers(1, 10**8), st.integers(1, 40))
 def test_slices_cover_the_window_once(since: int, length: int, days: int) -> None:
     start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=since)

@@ -213,7 +213,7 @@ XDMOD = {"Partition", "QOS", "User", "Submit", "Eligible", "Start", "End", "Elap
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(st.one_of(st.sets(st.sampled_from(EVERY)), st.sets(st.sampled_from(EVERY), max_size=4)))
 @example(SONAR)
 @example(SEFF)
@@ -231,7 +231,7 @@ def test_each_figure_is_the_known_one_or_unknown(names: set[str]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(30))
+@settings(max_examples=examples(30))
 @given(st.sets(st.sampled_from(EVERY)))
 def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
     used = views.jobs(dump(sorted(names))).collect()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import ReadContext, SourceError
@@ -252,7 +252,6 @@ def read_blocks(text: str, block: int) -> tuple[list[tuple[str, ...]], ReadConte
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(any_name, max_size=12), st.integers(1, 400))
 def test_names_last_are_always_exact(made: list[str], block: int) -> None:
     """With the name last and a delimiter that no name holds, every name survives (slurm:live).
@@ -273,7 +272,6 @@ def test_empty_lines_at_the_end_of_a_file_are_counted_and_part_of_no_name() -> N
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(any_name, max_size=12), st.integers(1, 400))
 def test_names_in_the_middle_are_exact_or_rejected(made: list[str], block: int) -> None:
     """One free field between fields of known shape: each record is exact or a reject."""
@@ -290,7 +288,6 @@ def test_names_in_the_middle_are_exact_or_rejected(made: list[str], block: int) 
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "a|b", "two\nlines", "|", "\n", "a\n|b", "é"]), max_size=30),
     st.integers(1, 300),

@@ -99,7 +99,7 @@ def equal(a: Any, b: Any) -> bool:
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(max_examples=examples(50))
 @given(JOBS)
 def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(jobs):
     columns = {name: sum_ for resource in RESOURCES for name, sum_ in use(resource).items()}
@@ -127,7 +127,7 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
                 assert equal(row[name], value), (name, row[name], value)
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(max_examples=examples(50))
 @given(JOBS)
 def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
     found = pl.DataFrame(jobs, schema=JOB).group_by("user").agg(
@@ -158,7 +158,7 @@ def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(j
         assert row["max_wait_s"] == max(waited, default=None)
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(max_examples=examples(50))
 @given(JOBS, st.integers(0, 4))
 def test_what_shares_a_row_adds_up_to_the_same(jobs, shown):
     """A report with few rows has the sums of the one with all."""

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harvest_slurm import scalars
@@ -57,7 +57,6 @@ durations = st.tuples(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(durations, max_size=40))
 @example([(86_400 * 365, 0, 0), (86_400 * 1234 + 1, 500_000, 3), (59, 999_000, 3)])
 def test_durations(made: list[tuple[int, int, int]]) -> None:
@@ -90,7 +89,6 @@ def test_what_is_no_duration_is_an_error(text: str) -> None:
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -158,7 +156,6 @@ zones = st.sampled_from(["UTC", "Europe/Zurich", "America/New_York", "Asia/Kolka
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(moments, st.sampled_from(["local", "epoch", "offset"])), max_size=30), zones
 )
@@ -179,7 +176,6 @@ def test_times(made: list[tuple[int, str]], zone: str) -> None:
     assert values("time", texts, zone) == expected
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["Unknown", "None", "", "N/A"]), max_size=5))
 def test_times_that_are_none(texts: list[str]) -> None:
     assert values("time", texts) == [None] * len(texts)
@@ -213,7 +209,6 @@ def test_what_is_no_time_is_an_error(text: str) -> None:
 # --- states, exit codes, numbers -------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.sampled_from(scalars.STATES), st.one_of(st.none(), st.integers(0, 2**31)))
 def test_states(name: str, uid: int | None) -> None:
     text = name if uid is None else f"{name} by {uid}"
@@ -227,7 +222,6 @@ def test_states_cut_to_a_width() -> None:
     assert found.values[""].to_pylist() == ["cancelled", "out_of_memory", "node_fail"]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 255), st.integers(0, 126))
 def test_exit_codes(code: int, signal: int) -> None:
     found = read("exit", [f"{code}:{signal}", ""])
@@ -235,7 +229,6 @@ def test_exit_codes(code: int, signal: int) -> None:
     assert found.values["signal"].to_pylist() == [signal, None]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**64), max_size=20))
 def test_integers(numbers: list[int]) -> None:
     found = read("int", [str(number) for number in numbers])
@@ -250,7 +243,6 @@ amounts = st.tuples(st.integers(0, 10**9), st.sampled_from(["", "K", "M", "G"]))
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.dictionaries(keys, amounts, min_size=1)), max_size=20))
 def test_resources(made: list[dict[str, tuple[int, str]] | None]) -> None:
     texts = [
@@ -268,7 +260,6 @@ def test_resources(made: list[dict[str, tuple[int, str]] | None]) -> None:
     assert values("usage", texts) == as_floats
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**9)), max_size=20))
 def test_usage_with_cpu_time(made: list[tuple[int, int]]) -> None:
     texts = [f"cpu={spell_duration(cpu * 1_000_000, 0)},energy=0,mem={kilo}K" for cpu, kilo in made]
@@ -327,7 +318,6 @@ def job_ids(draw: Any) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(job_ids(), min_size=1, max_size=20))
 def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:
     ids = read_ids(Column(pa.array([text for text, _ in made])).id_parts())
