@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, row
+from scripts import run_script
 from strength import examples
 from view_columns import faults_of_columns
 
@@ -60,12 +59,7 @@ WAYS: dict[str, list[dict[str, str]]] = {
 def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
     """The two scans of the example."""
     folder = tmp_path_factory.mktemp("scans")
-    before = sys.argv
-    sys.argv = ["make_scan.py", str(folder)]
-    try:
-        runpy.run_path(str(EXAMPLE / "make_scan.py"), run_name="__main__")
-    finally:
-        sys.argv = before
+    run_script(EXAMPLE / "make_scan.py", folder)
     harvest.run(f"gpfs:{folder / 'scans'}", f"parquet:{folder / 'out'}")
     return harvest.open(folder / "out")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 import statistics
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from scripts import run_script
 from view_columns import faults_of_columns
 
 import harvest
@@ -30,12 +29,7 @@ WAYS: dict[str, list[dict[str, str]]] = {
 def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
     """The inputs of the example's study, harvested."""
     folder = tmp_path_factory.mktemp("study")
-    before = sys.argv
-    sys.argv = ["make_study.py", str(folder)]
-    try:
-        runpy.run_path(str(EXAMPLE / "make_study.py"), run_name="__main__")
-    finally:
-        sys.argv = before
+    run_script(EXAMPLE / "make_study.py", folder)
     harvest.run(
         [
             f"ncem:{folder / 'ncem'}",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import runpy
 import statistics
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
+from scripts import run_script
 
 from harvest.model import record_type
 from harvest.testing import collect
@@ -26,12 +25,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"
 def inputs(tmp_path_factory) -> Path:
     """The inputs that the example's script writes."""
     folder = tmp_path_factory.mktemp("study")
-    before = sys.argv
-    sys.argv = ["make_study.py", str(folder)]
-    try:
-        runpy.run_path(str(EXAMPLE / "make_study.py"), run_name="__main__")
-    finally:
-        sys.argv = before
+    run_script(EXAMPLE / "make_study.py", folder)
     return folder
 
 

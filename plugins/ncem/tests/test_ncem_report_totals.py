@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
-import runpy
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from scripts import run_script
 
 import harvest
 from harvest.plugins.registry import manager
@@ -36,12 +35,7 @@ def study(request, tmp_path_factory):
     if not needed <= set(manager().sources) or "parquet" not in manager().sinks:
         pytest.skip("needs the plugins slurm, distiller and parquet")
     inputs = tmp_path_factory.mktemp("inputs") / "study"
-    before = sys.argv
-    sys.argv = ["make_study.py", str(inputs)]
-    try:
-        runpy.run_path(str(EXAMPLE / "make_study.py"), run_name="__main__")
-    finally:
-        sys.argv = before
+    run_script(EXAMPLE / "make_study.py", inputs)
     for path in inputs.glob(request.param):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     parts = {"slurm": "sacct.csv", "distiller": "distiller", "ncem": "ncem"}

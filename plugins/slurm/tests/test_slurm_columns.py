@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from scripts import run_script
 from view_columns import faults_of_columns
 
 import harvest
@@ -33,14 +32,7 @@ WAYS: dict[str, list[dict[str, str]]] = {
 def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
     """The two weeks of the example's cluster."""
     folder = tmp_path_factory.mktemp("accounting")
-    before = sys.argv
-    sys.argv = ["make_dump.py", str(folder / "sacct.txt")]
-    try:
-        runpy.run_path(
-            str(ROOT / "examples" / "slurm-accounting" / "make_dump.py"), run_name="__main__"
-        )
-    finally:
-        sys.argv = before
+    run_script(ROOT / "examples" / "slurm-accounting" / "make_dump.py", folder / "sacct.txt")
     harvest.run(
         f"slurm:{folder / 'sacct.txt'}",
         f"parquet:{folder / 'out'}",

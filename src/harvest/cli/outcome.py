@@ -9,6 +9,7 @@ from harvest.pipeline.plan import Plan
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.storage.manifest import plain
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
@@ -84,7 +85,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     if account.rejected:
         target = recipe.sinks[0].location
         print(
-            f"{account.rejected:,} input unit{'s' * (account.rejected != 1)} could not be read: "
+            f"{count_in_words(account.rejected, 'input unit')} could not be read: "
             f"harvest rejects {printable_line(target)}"
         )
 

@@ -12,6 +12,7 @@ import typer
 import harvest_gpfs
 from harvest import UsageError
 from harvest.batch import Batch, Job, JobStatus, python
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.completion import words
 from harvest.toolkit.texts import printable_line
 
@@ -367,9 +368,9 @@ def _report(result: Any, target: Path) -> int:
     account = result.account
     for note in result.notes:
         typer.echo(f"note: {_line(note)}")
-    rows, rejected = account.written, account.rejected
-    counts = f"{rows:,} row{'s' * (rows != 1)}, {rejected:,} reject{'s' * (rejected != 1)}"
-    typer.echo(f"{counts}; {_line(target)}")
+    rows = count_in_words(account.written, "row")
+    rejects = count_in_words(account.rejected, "reject")
+    typer.echo(f"{rows}, {rejects}; {_line(target)}")
     return int(result.exit_code)
 
 

@@ -14,6 +14,7 @@ from harvest.cli.settings import plugin_settings, refuse_without
 from harvest.cli.tables import harmless, how_many, print_json, print_lines, print_table
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import replay
+from harvest.toolkit.amounts import count_in_words
 
 __all__ = ["read_again", "show_rejects"]
 
@@ -90,7 +91,7 @@ def read_again(
         answer = {"run": run, "read_again": [part.origin for part in read], "gone": gone}
         print_json({**answer, "rejects_before": before, "rejects": left})
     else:
-        print(f"{len(read)} partition{'s' * (len(read) != 1)} read again")
+        print(f"{count_in_words(len(read), 'partition')} read again")
         print_lines(f"{part.origin} cannot be read again: {why}" for part, why in done.gone)
-        print(f"{before:,} reject{'s' * (before != 1)} before, {left:,} now")
+        print(f"{count_in_words(before, 'reject')} before, {left:,} now")
     return 3 if left else 0

@@ -12,6 +12,7 @@ from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import Repair, problem_of_manifest, repair
 from harvest.errors import ConfigError
 from harvest.pipeline.recipe import DELETED
+from harvest.toolkit.amounts import count_in_words
 
 __all__ = ["check", "mend"]
 
@@ -29,7 +30,8 @@ def check(dataset: Path, options: Mapping[str, Any], *, json: bool) -> int:
         return 1 if problems else 0
     print_lines(problems)
     if problems:
-        print(f"{_problems(len(problems))}; harvest verify --repair mends what can be mended")
+        count = count_in_words(len(problems), "problem")
+        print(f"{count}; harvest verify --repair mends what can be mended")
         return 1
     _print_all_well(dataset)
     return 0
@@ -67,20 +69,16 @@ def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
     if done.restored:
         print("the manifest was restored from its copy")
     if done.result is not None:
-        count = len(done.result.parts)
-        print(f"{count} partition{'s' * (count != 1)} read again, as run {done.result.run}")
+        count = count_in_words(len(done.result.parts), "partition")
+        print(f"{count} read again, as run {done.result.run}")
     for origin, reason in done.gone:
         what = "its rows were dropped" if deleted == "drop" else "--deleted drop takes its rows out"
         print_lines([f"{origin} cannot be read again: {reason}; {what}"])
     if done.left:
-        print(f"{_problems(len(done.left))} left")
+        print(f"{count_in_words(len(done.left), 'problem')} left")
         print_lines(f"  {problem}" for problem in done.left)
     else:
         _print_all_well(dataset)
-
-
-def _problems(count: int) -> str:
-    return f"{count} problem{'s' * (count != 1)}"
 
 
 def _print_all_well(dataset: Path) -> None:

@@ -12,6 +12,7 @@ from harvest.cli.settings import recipe_of
 from harvest.cli.tables import print_json_line
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import manager
+from harvest.toolkit.amounts import count_in_words
 from harvest.watch import Reporter, WatchOptions, watch
 
 __all__ = ["keep_watching"]
@@ -42,7 +43,7 @@ class _Lines(Reporter):
 
     def stopped(self, rounds: int) -> None:
         total = _sum(self.parts, self.rows, self.rejects)
-        self.note(f"stopped after {_count(rounds, 'round')}: {total}")
+        self.note(f"stopped after {count_in_words(rounds, 'round')}: {total}")
 
 
 def keep_watching(
@@ -70,8 +71,5 @@ def keep_watching(
 
 
 def _sum(parts: int, rows: int, rejects: int) -> str:
-    return f"{_count(parts, 'part')}, {_count(rows, 'row')}, {_count(rejects, 'reject')}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    counts = {"part": parts, "row": rows, "reject": rejects}
+    return ", ".join(count_in_words(number, word) for word, number in counts.items())

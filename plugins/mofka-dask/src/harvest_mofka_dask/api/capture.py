@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvest import UsageError
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 if TYPE_CHECKING:
@@ -164,8 +165,7 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
 def _rejects(found: Harvested) -> list[str]:
     if not found.rejects:
         return ["0 rows could not be read"]
-    count = len(found.rejects)
-    lines = [f"{count:,} row{'' if count == 1 else 's'} could not be read:"]
+    lines = [f"{count_in_words(len(found.rejects), 'row')} could not be read:"]
     for reject in found.rejects[:REJECTS_SHOWN]:
         place = "" if reject.position is None else f", record {reject.position}"
         lines.append(f"  {reject.origin}{place}: {reject.reason}")

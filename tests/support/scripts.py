@@ -1,0 +1,16 @@
+"""The scripts of ``examples/``, run in this process."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from unittest import mock
+
+__all__ = ["run_script"]
+
+
+def run_script(path: Path, *arguments: object) -> None:
+    """Run a script as ``python PATH ARGUMENTS...`` does."""
+    with mock.patch.object(sys, "argv", [path.name, *map(str, arguments)]):
+        runpy.run_path(str(path), run_name="__main__")
