@@ -33,7 +33,6 @@ LEFT_OPEN = {
     "pytest": "harvest.testing is for those who run pytest",
     "llvmlite": "comes with numba",
     "cycler": "comes with matplotlib",
-    "markupsafe": "comes with jinja2",
 }
 """What is imported without being declared, and why."""
 

@@ -138,14 +138,10 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
             "data": "data:text/csv;charset=utf-8," + quote(to_csv(section)) if whole else "",
         }
     if isinstance(section, Plot):
-        from markupsafe import Markup  # jinja2's, of the extra
-
-        # markup that draw.py built element by element, with every attribute escaped
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
-        svg = Markup(to_inline_svg(section, caption))  # noqa: S704
         return shown | {
             "kind": "plot",
-            "svg": svg,
+            "svg": to_inline_svg(section, caption),
             "alt": section.alt,
             "file": f"{report.name}.{section.name}.png",
             "data": _png_address(section) if whole else "",
