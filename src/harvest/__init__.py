@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .api.source import Detection, NoConfig, Partition, Source, file_partition
     from .api.spec import (
         API_VERSION,
+        OLDEST_API_VERSION,
         CommandGroup,
         EngineSpec,
         ReportSpec,
@@ -85,6 +86,7 @@ _HOMES = {
     ".api.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
     ".api.spec": (
         "API_VERSION",
+        "OLDEST_API_VERSION",
         "CommandGroup",
         "EngineSpec",
         "ReportSpec",
@@ -101,6 +103,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "API_VERSION",
+    "OLDEST_API_VERSION",
     "BatchError",
     "Collected",
     "Column",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "API_VERSION",
     "GROUP",
+    "OLDEST_API_VERSION",
     "CommandGroup",
     "EngineSpec",
     "ReportSpec",
@@ -36,7 +37,10 @@ GROUP: Final = "harvest"
 """The entry-point group, and pluggy's project name."""
 
 API_VERSION: Final = 1
-"""The plugin API that this core offers.  A plugin declares the one it needs as ``harvest_api``."""
+"""The newest plugin API that this core offers.  A plugin states its own as ``harvest_api``."""
+
+OLDEST_API_VERSION: Final = 1
+"""The oldest plugin API with which plugins are still loaded."""
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)

@@ -25,6 +25,7 @@ from harvest.api.source import Source
 from harvest.api.spec import (
     API_VERSION,
     GROUP,
+    OLDEST_API_VERSION,
     CommandGroup,
     EngineSpec,
     Hooks,
@@ -323,16 +324,22 @@ def _import(point: EntryPoint, distribution: str) -> Any:
 
 
 def _check_api(plugin: Any, distribution: str) -> None:
-    """Raise PluginError for a plugin that is written for another plugin API."""
+    """Raise PluginError for a plugin that is written for a plugin API that is not offered."""
     api = getattr(plugin, "harvest_api", 1)
-    if api != API_VERSION:
-        older = not isinstance(api, int) or api < API_VERSION
+    if type(api) is not int:
         raise PluginError(
-            f"it is written for plugin API {api!r}; this harvest offers {API_VERSION}",
-            remedy=f"install a version of {distribution} for plugin API {API_VERSION}"
-            if older
-            else "update hpc-harvest",
+            f"it states {api!r} as its plugin API, which is not a whole number",
+            remedy=f"ask the author of {distribution} to correct it",
         )
+    if OLDEST_API_VERSION <= api <= API_VERSION:
+        return
+    several = f"{OLDEST_API_VERSION} to " if OLDEST_API_VERSION < API_VERSION else ""
+    raise PluginError(
+        f"it is written for plugin API {api}; this harvest offers {several}{API_VERSION}",
+        remedy="update hpc-harvest"
+        if api > API_VERSION
+        else f"install a version of {distribution} for plugin API {API_VERSION}",
+    )
 
 
 def _as_plugin(loaded: Any) -> Any | None:
