@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -48,6 +49,44 @@ def test_every_view_and_report_serves_or_says_what_is_missing(everything, absent
     # and the one that reads every record type names the distribution to install
     with pytest.raises(UsageError, match=f"install hpc-harvest-{absent}, which wrote its rows"):
         dataset.view("events").collect()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", sorted(small_inputs.MAKERS))
+def test_a_dataset_of_one_source_serves_every_view_or_says_what_is_missing(
+    everything, tmp_path, source
+):
+    # given rows of one source alone
+    inputs = everything.parent / "in" / source
+    zone = {"slurm": {"timezone": "UTC"}} if source == "slurm" else None
+    harvest.run(f"{source}:{inputs}", f"parquet:{tmp_path / 'out'}", settings=zone, workers=1)
+    dataset = harvest.open(tmp_path / "out")
+
+    # when all views and reports are asked for, then only errors for a person are raised
+    for name in dataset.plugins.views:
+        with contextlib.suppress(HarvestError):
+            dataset.view(name).collect()
+    for name in dataset.plugins.reports:
+        with contextlib.suppress(HarvestError):
+            dataset.report(name)
+
+
+def test_a_record_type_without_rows_is_an_empty_frame_of_its_columns(everything, tmp_path):
+    # given a dataset of slurm's rows
+    inputs, zone = everything.parent / "in" / "slurm", {"slurm": {"timezone": "UTC"}}
+    harvest.run(f"slurm:{inputs}", f"parquet:{tmp_path / 'out'}", settings=zone, workers=1)
+
+    # when a declared type of which it has no rows is asked for, then its columns are there
+    dataset = harvest.open(tmp_path / "out")
+    frame = dataset["gpfs.file"].collect()
+    assert frame.height == 0
+    assert frame.columns == list(dataset.record_type("gpfs.file").arrow_schema.names)
+
+    # and without its plugin the columns are not known, which a person reads with the remedy
+    without = harvest.open(tmp_path / "out", plugins=PluginManager(disabled="gpfs"))
+    assert "gpfs.file" not in without
+    with pytest.raises(KeyError, match="HARVEST_DISABLE_PLUGINS=gpfs may leave out its plugin"):
+        without["gpfs.file"]
 
 
 WAYS = {

@@ -9,12 +9,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from clean_environment import build_wheels, make_environment
 
+import harvest
 from harvest.plugins.scaffold import scaffold
 
 pytestmark = pytest.mark.slow
@@ -205,6 +207,32 @@ def test_it_is_harvested_like_any_other(environment, tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["record_types"] == {"greeting.line": 2}
+
+
+@pytest.mark.slow
+def test_a_dataset_whose_plugin_is_not_installed_says_which_wrote_it(environment, tmp_path):
+    # given rows of a plugin, and another environment that never had it
+    (tmp_path / "hello.txt").write_text("good\nmorning\n")
+    location = f"greeting:{tmp_path / 'hello.txt'}"
+    harvest_command(environment, "run", "-s", location, "-k", f"parquet:{tmp_path / 'out'}")
+    elsewhere = Path(sys.executable)
+    words = "'greeting.line'; install greeting, which wrote its rows"
+
+    # when its rows are asked for, then the distribution to install is named
+    query = 'select count(*) from "greeting.line"'
+    for asked in (("view", "events", tmp_path / "out"), ("query", tmp_path / "out", query)):
+        done = harvest_command(elsewhere, *asked)
+        assert done.returncode == 2, done.stderr
+        assert words in done.stderr
+    with pytest.raises(KeyError, match=words):
+        harvest.open(tmp_path / "out")["greeting.line"]
+
+    # and files that cannot be checked are not said to be sound; what needs no columns works
+    verified = harvest_command(elsewhere, "verify", tmp_path / "out")
+    assert verified.returncode == 1
+    assert words in verified.stdout
+    shown = harvest_command(elsewhere, "report", "run.map", tmp_path / "out")
+    assert shown.returncode == 0, shown.stderr
 
 
 def test_a_broken_plugin_is_shown_with_cause_and_remedy_and_harms_nothing(environment):

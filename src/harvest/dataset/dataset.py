@@ -129,24 +129,23 @@ class Dataset:
         if name not in known:
             raise UnknownTypeError(
                 f"no installed plugin declares the record type {name!r}",
-                remedy=self._plugin_for(name) or suggestion(name, known),
+                remedy=self._plugin_for(name, known),
             )
         recorded = recorded_types(self.manifest, name)
         return as_recorded(known[name], recorded) if recorded else known[name]
 
-    def _plugin_for(self, name: str) -> str:
-        """What brings a record type of this dataset; empty where it has no rows of it."""
+    def _plugin_for(self, name: str, known: Iterable[str]) -> str:
+        """What brings a record type: the plugin that wrote its rows here, or one left out."""
         writers = {part.plugin.rpartition(" ")[0] for part in self.manifest if part.rows.get(name)}
-        if not writers:
-            return ""
-        remedy = "install " + " or ".join(sorted(writers)) + ", which wrote its rows"
         for plugin in self.plugins.broken.values():
             if plugin.distribution in writers:
                 return f"{plugin.name}: {plugin.cause}; {plugin.remedy}"
-        if self.plugins.disabled:
-            names = ",".join(self.plugins.disabled)
-            remedy += f", unless {DISABLE_VARIABLE}={names} leaves it out"
-        return remedy
+        disabled = f"{DISABLE_VARIABLE}={','.join(self.plugins.disabled)}"
+        if writers:
+            remedy = "install " + " or ".join(sorted(writers)) + ", which wrote its rows"
+            return remedy + (f", unless {disabled} leaves it out" if self.plugins.disabled else "")
+        left_out = f"{disabled} may leave out its plugin; " if self.plugins.disabled else ""
+        return left_out + suggestion(name, known)
 
     def files(self, name: str) -> list[PartFile]:
         """Committed files that hold rows of a record type, in the dataset's order."""

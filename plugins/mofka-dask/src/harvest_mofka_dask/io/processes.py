@@ -34,6 +34,8 @@ def processes(data: DatasetReader) -> pl.DataFrame | None:
     if len(runs) == 1:
         found = found.with_columns(run=pl.lit(runs[0]))
     else:
-        logs = runs_of_logs(found.select(origin="log"), pl.DataFrame({"run": runs}))
+        logs = runs_of_logs(
+            found.select(origin="log"), pl.DataFrame({"run": runs}, schema={"run": pl.String})
+        )
         found = found.drop("run").join(logs, left_on="log", right_on="origin", how="left")
     return found if found.height else None

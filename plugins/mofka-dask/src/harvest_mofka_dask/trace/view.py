@@ -158,7 +158,9 @@ def stray_logs(dataset: DatasetReader) -> int:
 
 def _logs(dataset: DatasetReader) -> pl.DataFrame:
     origins = dataset[SEGMENT].select(pl.col("origin").cast(pl.String)).unique().collect()
-    return runs_of_logs(origins, pl.DataFrame({"run": choose_runs(dataset, None)}))
+    return runs_of_logs(
+        origins, pl.DataFrame({"run": choose_runs(dataset, None)}, schema={"run": pl.String})
+    )
 
 
 def write_trace(
