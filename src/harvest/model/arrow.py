@@ -47,7 +47,7 @@ def conform(record_type: RecordType, data: Any, *, origin: str | None = None) ->
     origin: fills the column ``origin`` where the data has none.
 
     Raises BatchError when a column is unknown, of a type that does not convert without loss, or
-    holds nulls although it is declared without None.
+    holds nulls although it is declared without None, or times without a zone.
     """
     table = _as_table(data, record_type)
     schema = record_type.arrow_schema
@@ -106,6 +106,11 @@ def _as_table(data: Any, record_type: RecordType) -> pa.Table:
 def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> pa.ChunkedArray:
     if array.type == field.type:
         return array
+    if _naive(array.type, field.type) and array.null_count < len(array):
+        raise BatchError(
+            f"{record_type.name}: column {field.name!r} has naive times ({array.type}); attach the "
+            "zone that the input declares"
+        )
     try:
         if pa.types.is_map(field.type) and not pa.types.is_map(array.type):
             return as_maps(array, field.type)
@@ -117,6 +122,21 @@ def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> p
             f"{record_type.name}: column {field.name!r} of type {array.type} does not convert "
             f"to {field.type}: {error}"
         ) from error
+
+
+def _naive(given: pa.DataType, declared: pa.DataType) -> bool:
+    """Whether times without a zone would be taken as UTC, which Arrow does without a word."""
+    if pa.types.is_timestamp(given):
+        return given.tz is None and pa.types.is_timestamp(declared)
+    if pa.types.is_list(declared) and (pa.types.is_list(given) or pa.types.is_large_list(given)):
+        return _naive(given.value_type, declared.value_type)
+    if pa.types.is_struct(declared) and pa.types.is_struct(given):
+        return any(
+            _naive(given.field(part.name).type, part.type)
+            for part in declared
+            if given.get_field_index(part.name) >= 0
+        )
+    return False
 
 
 def as_maps(array: pa.ChunkedArray, kind: pa.MapType) -> pa.ChunkedArray:
