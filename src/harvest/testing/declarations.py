@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import polars as pl
 
 from harvest.api.rule import Rule
+from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.api.source import Source
-from harvest.errors import PluginError
-from harvest.model import RecordTypeError, record_type
+from harvest.errors import ConfigError, PluginError
+from harvest.model import RecordType, RecordTypeError, record_type
 from harvest.plugins.registry import PluginManager, resolve
 
 __all__ = ["check_plugin", "class_problems", "owned"]
@@ -70,6 +73,12 @@ def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
             for a in attrs.fields(cls.Config)
             if not a.metadata.get("doc")
         ]
+        problems += _problems_of_defaults(cls)
+    names = [r.name for r in _record_types_of(cls)]
+    problems += [
+        f"{cls.name}: two record types are called {name}"
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
     for record_class in getattr(cls, "record_types", ()):
         try:
             kind = record_type(record_class)
@@ -80,7 +89,37 @@ def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
         if not kind.doc:
             problems.append(f"{kind.name}: the record class has no docstring")
         problems += [f"{kind.name}.{c.name}: no documentation" for c in kind.columns if not c.doc]
+        problems += [
+            f"{kind.name}.{c.name}: ids of the role {c.role!r} are int or str, not float"
+            for c in kind.columns
+            if c.role in ("subject", "pid", "thread", "job") and c.python_type is float
+        ]
     return problems
+
+
+def _record_types_of(cls: type[Source] | type[Sink]) -> Iterator[RecordType]:
+    for record_class in getattr(cls, "record_types", ()):
+        with contextlib.suppress(RecordTypeError):
+            yield record_type(record_class)
+
+
+def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:
+    """Defaults that a user could not give as the setting's value."""
+    for name, default in ((d.name, d.default) for d in attrs.fields(cls.Config)):
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+            if default.takes_self:
+                continue
+            default = default.factory()
+        if default is attrs.NOTHING:
+            yield f"{cls.name}: setting {name!r} has no default"
+            continue
+        try:
+            given = getattr(structure(cls.Config, {name: default}, plugin=cls.name), name)
+        except ConfigError as error:
+            yield f"{cls.name}: the default of setting {name!r}: {error}"
+            continue
+        if given != default:
+            yield f"{cls.name}: the default {default!r} of setting {name!r} is read as {given!r}"
 
 
 def owned(plugins: PluginManager, kind: str, name: str) -> list[Any]:

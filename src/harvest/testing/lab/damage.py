@@ -7,15 +7,19 @@ that say what was done.  They are the same in every run.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-__all__ = ["CORRUPTIONS", "Corruption"]
+__all__ = ["CORRUPTIONS", "UNEVEN", "Corruption"]
 
 Corruption: TypeAlias = Callable[[bytes], Iterator[tuple[str, bytes]]]
 """From a file's content to (what was done, damaged content)."""
 
 _LONG = 1 << 20
+
+UNEVEN = b"9007199254740993"
+"""2**53 + 1, the first whole number that a float cannot hold."""
 
 
 def truncated(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -76,8 +80,27 @@ def repeated(data: bytes) -> Iterator[tuple[str, bytes]]:
     yield "the first half left out", data[len(data) // 2 :]
 
 
+def large_number(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """A number that fits no integer, no fraction, or neither."""
+    found = list(re.finditer(rb"[0-9]+", data))
+    for number in found[:: max(1, len(found) // 12)][:12]:
+        for digits in (UNEVEN, b"9" * 30, b"1" + b"0" * 400):
+            what = digits.decode() if len(digits) < 40 else f"a number of {len(digits)} digits"
+            changed = data[: number.start()] + digits + data[number.end() :]
+            yield f"{what} at byte {number.start()}", changed
+
+
 CORRUPTIONS: Mapping[str, Corruption] = {
     function.__name__: function
-    for function in (truncated, flipped, zeroed, garbage, long_line, other_encoding, repeated)
+    for function in (
+        truncated,
+        flipped,
+        zeroed,
+        garbage,
+        long_line,
+        other_encoding,
+        repeated,
+        large_number,
+    )
 }
 """All kinds of damage by name."""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from .declared import DeclaredPromises
 from .hostile import HostilePromises
+from .inputs import InputPromises
+from .lines import LinePromises
 from .process import ProcessPromises
 from .sound import ReadingPromises
+from .surroundings import SurroundingPromises
 
 __all__ = ["SourceConformance"]
 
 
-class SourceConformance(ReadingPromises, HostilePromises, ProcessPromises):
+class SourceConformance(
+    ReadingPromises,
+    LinePromises,
+    DeclaredPromises,
+    InputPromises,
+    HostilePromises,
+    SurroundingPromises,
+    ProcessPromises,
+):
     """What every source promises, as tests that an author's class inherits.
 
         class TestGreeting(SourceConformance):

@@ -8,10 +8,14 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import pyarrow as pa
+
 from harvest.api.context import ReadContext, Reject
 from harvest.api.source import Detection, Partition, Source
 from harvest.errors import HarvestError, SourceError
+from harvest.pipeline.collect import Collected
 from harvest.pipeline.rows import typed_tables
+from harvest.testing.lab.damage import UNEVEN
 from harvest.testing.lab.names import odd_names
 from harvest.testing.promise import BrokenPromise, does_not_apply, promise, require
 from harvest.toolkit.texts import printable
@@ -37,6 +41,12 @@ FOREIGN = {
 }
 
 
+REPLACED = "\ufffd"
+ROUNDED = str(int(float(UNEVEN)))
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""Beginnings of files of gzip, bzip2, xz and zstd."""
+
+
 class _Stop(HarvestError):
     """What a run raises at the first reject when it was asked to stop there."""
 
@@ -47,9 +57,14 @@ class HostilePromises(SourceKit):
     @promise("damaged input becomes rows and rejects; nothing is lost, nothing breaks", quick=True)
     def test_corrupt_input_becomes_rejects(self, tmp_path: Path, corruption: str) -> None:
         location = self.make_files(tmp_path)
+        replaced = any(REPLACED in line for line in all_lines(self.read(location)))
         for path, done, damaged in self._damage_each(location, corruption):
             try:
-                self._require_told(location, path, damaged)
+                pieces = self._require_told(location, path, damaged)
+                if corruption == "truncated":
+                    _require_cut_seen(path, pieces)
+                if not replaced:
+                    _require_values_kept(damaged, pieces)
             except BrokenPromise as error:
                 error.seen = f"{path.name}, {done}:\n{error.seen}"
                 raise
@@ -64,13 +79,13 @@ class HostilePromises(SourceKit):
             path.write_bytes(data)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def _require_told(self, location: Path, path: Path, data: bytes) -> None:
+    def _require_told(self, location: Path, path: Path, data: bytes) -> list[Piece]:
         source = self.open(location)
         try:
             partitions = planned(source)
         except SourceError as error:
             self._require_alone(location, path, error)
-            return
+            return []
         mine = [p for p in partitions if str(path) in p.inputs]
         pieces = self.checked(read_all(source, mine or partitions))
         require(
@@ -78,6 +93,7 @@ class HostilePromises(SourceKit):
             f"its {len(data)} bytes give no row, no reject, no note and no error",
             LOST + ". Where such content holds nothing, say so in holds_nothing()",
         )
+        return pieces
 
     def _require_alone(self, location: Path, path: Path, error: SourceError) -> None:
         """A directory may be refused for a damaged file only if there is nothing else to read."""
@@ -154,12 +170,17 @@ class HostilePromises(SourceKit):
     @promise("detect() answers for any path, with a reason, and raises nothing", quick=True)
     def test_detection_is_harmless(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
-        paths = [tmp_path / "folder"]
+        self._require_answer(tmp_path / "folder")
+        answers = []
         for name, content in FOREIGN.items():
-            paths.append(tmp_path / f"{name}.dat")
-            paths[-1].write_bytes(content)
-        for path in paths:
-            self._require_answer(path)
+            path = tmp_path / f"{name}.dat"
+            path.write_bytes(content)
+            answers.append(self._require_answer(path))
+        require(
+            None in answers,
+            f"detect() recognises {', '.join(FOREIGN)}, whatever a file is",
+            "give None for what is not recognised, so that other sources get it",
+        )
 
     @promise("detect() recognises the sample, or nothing", quick=True)
     def test_detection_of_the_sample(self, tmp_path: Path) -> None:
@@ -167,7 +188,7 @@ class HostilePromises(SourceKit):
         for path in {location, *files_of(location)}:
             self._require_answer(path)
 
-    def _require_answer(self, path: Path) -> None:
+    def _require_answer(self, path: Path) -> Detection | None:
         try:
             answer = self.open(path).detect(path)
         # a source under test may raise anything
@@ -182,6 +203,7 @@ class HostilePromises(SourceKit):
             f"detect({path.name!r}) gives {answer!r}",
             "give None, or harvest.Detection(confidence from 0 to 1, reason)",
         )
+        return answer
 
     @promise("names of any characters and bytes are read like others", quick=True)
     def test_names_of_any_bytes(self, tmp_path: Path) -> None:
@@ -244,6 +266,45 @@ class HostilePromises(SourceKit):
             return []
         pieces = read_all(source, mine)
         return [p.partition for p in pieces if p.found is not None and p.found.rejects]
+
+
+def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
+    """A compressed file that was cut short never ends as a whole one does."""
+    with path.open("rb") as file:
+        packed = file.read(6).startswith(PACKED)
+    require(
+        not packed
+        or any(piece.found is None or piece.found.rejects or piece.found.notes for piece in pieces),
+        "it was compressed, its end is missing, and nobody says so",
+        "let EOFError and the like become a SourceError, or a reject of what is missing",
+    )
+
+
+def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:
+    """What could not be read was not made to fit: no replaced characters, no rounded numbers."""
+    values = [text for piece in pieces if piece.found for text in _texts(piece.found)]
+    if REPLACED.encode() not in data and b"ufffd" not in data.lower():
+        found = [text for text in values if REPLACED in text]
+        require(
+            not found,
+            f"{found[:1]} holds U+FFFD, which the input does not",
+            'decode with errors="strict" and reject what fails, or with "backslashreplace"',
+        )
+    if UNEVEN in data and ROUNDED.encode() not in data:
+        found = [text for text in values if ROUNDED in text]
+        require(
+            not found,
+            f"{UNEVEN.decode()} became {found[:1]}",
+            "read whole numbers as int, and columns of them as int64, never through float",
+        )
+
+
+def _texts(found: Collected) -> Iterator[str]:
+    """All texts and whole numbers of the rows, as text."""
+    for table in found.tables.values():
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name not in ("origin", "position") and not pa.types.is_floating(column.type):
+                yield from map(str, column.to_pylist())
 
 
 def _tells(piece: Piece) -> bool:

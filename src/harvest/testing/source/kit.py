@@ -13,6 +13,7 @@ from harvest.errors import HarvestError, SourceError
 from harvest.testing.lab.damage import CORRUPTIONS, Corruption
 from harvest.testing.promise import BrokenPromise, Conformance, broken, does_not_apply, require
 
+from .fields import with_field
 from .reading import Piece, planned, read_all, require_sound
 
 __all__ = ["SourceKit"]
@@ -28,6 +29,14 @@ class SourceKit(Conformance):
     blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (its default)
         -> values: sizes of your reader's blocks; with each the rows must be the same.
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
+    header_lines: for a format of lines, each a unit that its number identifies: how many lines
+        come before the first of them; None for any other format.
+    line_end_is_data: True where a carriage return before a line's end belongs to its value.
+    known_rows: (record type, position) -> columns, read in the sample by you and not by the source.
+    counted: reason -> how many units of the sample are filtered or folded for it; one that only
+        other input has counts 0.  None where nobody knows the sample.
+    examples: setting -> a value that changes what comes of the sample; None as above.
+    without_effect: setting -> why no value of it changes what comes of the sample.
     names_matter: True where a file's name is part of its format, so that tests leave it alone.
     existence_is_a_row: True where that a file exists is a row, whatever is in it.
     max_memory_mb: how much more memory an input of many times the size may take.
@@ -39,9 +48,15 @@ class SourceKit(Conformance):
     corruptions: ClassVar[Mapping[str, Corruption]] = CORRUPTIONS
     blocks: ClassVar[Mapping[str, Sequence[int]]] = {}
     partition_setting: ClassVar[tuple[str, Sequence[Any]] | None] = None
+    header_lines: ClassVar[int | None] = None
+    line_end_is_data: ClassVar[bool] = False
+    known_rows: ClassVar[Mapping[tuple[str, int], Mapping[str, Any]]] = {}
+    counted: ClassVar[Mapping[str, int] | None] = {}
+    examples: ClassVar[Mapping[str, Any] | None] = {}
+    without_effect: ClassVar[Mapping[str, str]] = {}
     names_matter: ClassVar[bool] = False
     existence_is_a_row: ClassVar[bool] = False
-    max_memory_mb: ClassVar[int] = 128
+    max_memory_mb: ClassVar[int] = 32
 
     def sample(self, directory: Path) -> Path | str:
         """Write a small sound input below an empty directory; gives the location to read.
@@ -57,6 +72,13 @@ class SourceKit(Conformance):
     def holds_nothing(self, path: Path, data: bytes) -> bool:
         """Whether a damaged file's content has no unit by your format (a header alone, say)."""
         return not data.strip(b" \t\r\n")
+
+    def add_field(self, path: Path, data: bytes, name: str, value: str) -> bytes | None:
+        """A file's content with one field more in its units; None where fields have no names.
+
+        By default, objects of JSON and columns under a header line get one.
+        """
+        return with_field(data, name, value, header_lines=self.header_lines)
 
     def choices(self) -> dict[str, list[str]]:
         """One test for every kind of damage."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from harvest.testing.lab.globals import changes, elsewhere, snapshot
 from harvest.testing.lab.process import in_process, peak_memory
 from harvest.testing.promise import BrokenPromise, promise, require
 
-from .kit import SourceKit
+from .kit import SourceKit, files_of
 from .reading import all_lines, difference, planned, read_all
 from .runs import contents, harvest_into, kill_runs
 
@@ -24,7 +25,10 @@ __all__ = ["ProcessPromises"]
 
 MEGABYTE = 1 << 20
 TIMES = (2, 12)
-"""How much larger the inputs are between which the growth of memory is measured."""
+"""How much larger the inputs are between which the growth of memory is measured, at least."""
+
+LARGEST = 256 * MEGABYTE
+"""Bytes of the largest input that is made to have more to read than memory is granted."""
 
 
 class ProcessPromises(SourceKit):
@@ -83,7 +87,8 @@ class ProcessPromises(SourceKit):
         expected = all_lines(read_all(source, partitions))
         ended = in_process(
             _read_there, source, partitions, scratch=tmp_path, cwd=Path("/"),
-            environment={"TZ": "Pacific/Auckland", "LC_ALL": "C", "PYTHONHASHSEED": "4711"},
+            environment={"TZ": "Pacific/Auckland", "LC_ALL": "C", "PYTHONUTF8": "0",
+                         "PYTHONHASHSEED": "4711"},
         )  # fmt: skip
         require(
             ended.status == 0,
@@ -129,21 +134,49 @@ class ProcessPromises(SourceKit):
 
     @promise("memory does not grow with the input")
     def test_memory_is_bounded(self, tmp_path: Path) -> None:
-        sources = []
-        for times in TIMES:
-            place = tmp_path / f"times {times}"
-            place.mkdir()
-            sources.append(self.open(self.enlarge(place, times)))
+        small_input = self._enlarged(tmp_path, TIMES[0])
+        times = self._times_enough(_size_of(small_input) / TIMES[0])
+        large_input = self._enlarged(tmp_path, times)
+        self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
+        sources = [self.open(small_input), self.open(large_input)]
         ended = in_process(_measure, sources, scratch=tmp_path)
         require(ended.status == 0, _last(ended.errors), "see what the process says")
         small, large = ended.result
         grown = (large - small) / MEGABYTE
         require(
             grown <= self.max_memory_mb,
-            f"{TIMES[1] // TIMES[0]} times the input takes {grown:.0f} MB more "
+            f"{times // TIMES[0]} times the input takes {grown:.0f} MB more "
             f"({small / MEGABYTE:.0f} MB and {large / MEGABYTE:.0f} MB)",
             f"yield rows as they are read; {self.max_memory_mb} MB are granted (max_memory_mb)",
         )
+
+    def _enlarged(self, directory: Path, times: int) -> Path | str:
+        place = directory / f"times {times}"
+        place.mkdir()
+        return self.enlarge(place, times)
+
+    def _times_enough(self, size: float) -> int:
+        """How large the large input is for its bytes, held in memory, to be more than granted.
+
+        size: bytes of an input of ``times`` 1.
+        """
+        wanted = self.max_memory_mb * MEGABYTE * 1.25
+        enough = int(min(wanted, LARGEST) / size) + TIMES[0] + 1 if size else 0
+        return max(TIMES[1], enough)
+
+    def _warn_unless_enough(self, added: int) -> None:
+        if added < self.max_memory_mb * MEGABYTE:
+            warnings.warn(
+                f"max_memory_mb grants {self.max_memory_mb} MB, and the larger input has "
+                f"{added / MEGABYTE:.0f} MB more: a source that holds all of it would pass; grant "
+                "less, or let enlarge(directory, times) write more",
+                stacklevel=2,
+            )
+
+
+def _size_of(location: Path | str) -> int:
+    path = Path(location)
+    return sum(p.stat().st_size for p in files_of(path)) if path.exists() else 0
 
 
 def _require_unchanged(before: Mapping[str, Any]) -> None:
