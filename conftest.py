@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent
 SUPPORT = ROOT / "tests" / "support"
 
 sys.path.append(str(ROOT))  # for docs_reference
+sys.path.append(str(ROOT / "tests"))  # for planted
 # worker processes import the demo plugin too
 sys.path.insert(0, str(SUPPORT))
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -42,6 +43,7 @@ LONG_TESTS_OF_THE_KIT = {
     "test_another_process_gives_the_same",
     "test_killed_commits_resume",
     "test_killed_runs_resume",
+    "test_many_lines_are_numbered_alike",
     "test_memory_is_bounded",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -17,6 +17,11 @@ STDIO = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
 
 class TestDarshan(SourceConformance):
     source = DarshanSource
+    examples: ClassVar = {"max_inflated_bytes": 100}
+    without_effect: ClassVar = {
+        "max_ratio": "a limit of regions over 64 MiB",
+        "max_seconds": "a limit of time, which small logs never need",
+    }
     names_matter = True  # a log's name tells the process that wrote it
 
     @pytest.fixture(autouse=True)

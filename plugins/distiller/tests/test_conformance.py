@@ -12,6 +12,9 @@ from harvest_distiller.source import DistillerSource
 class TestDistiller(SourceConformance):
     source = DistillerSource
     units = 5
+    examples: ClassVar = {"scan_size": "256x256"}
+    without_effect: ClassVar = {"connect_timeout": "a file is not connected to"}
+    counted: ClassVar = {"blank line": 1}
     names_matter = True  # a file's name tells the scan size
     blocks: ClassVar = {"harvest.toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 

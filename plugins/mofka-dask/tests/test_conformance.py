@@ -19,6 +19,15 @@ SHOWN = 25
 
 class TestMofkaDask(SourceConformance):
     source = MofkaDaskSource
+    examples: ClassVar = {"timezone": "Asia/Tokyo"}
+    counted: ClassVar = {
+        "other output of the job": 8,
+        "blank line": 1,
+        "blank or comment line": 6,
+        "continuation line": 2,
+        "command of the script": 15,
+        "repeated transfer": 9,
+    }
     names_matter = True
     blocks: ClassVar = {
         "harvest.toolkit.delimited:BLOCK_BYTES": (64, 500),
@@ -37,6 +46,11 @@ class TestMofkaDask(SourceConformance):
 
 class TestDask(SourceConformance):
     source = DaskSource
+    counted: ClassVar = {
+        "frame about the process, in its row of dask.process": 6,
+        "frame without rows": 1,
+        "frame cut off where the file ends, in its process's cut_bytes": 1,
+    }
     names_matter = True
     blocks: ClassVar = {"harvest_mofka_dask.live.reader:GATHERED_ROWS": (1, 3)}
 

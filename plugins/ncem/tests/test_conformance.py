@@ -13,7 +13,9 @@ from harvest_ncem.source import NcemSource
 
 class TestDirectory(SourceConformance):
     source = NcemSource
-    settings: ClassVar = {"clock_offset": {"1": "-27ms"}}
+    examples: ClassVar = {"clock_offset": {"1": "-27ms"}}
+    without_effect: ClassVar = {"timezone": "the times of the sample have a zone"}
+    counted: ClassVar = {"not a receiver status, data, log or HDF5 file, nor a table of them": 1}
     units = 4
     names_matter = True
     existence_is_a_row = True
@@ -37,6 +39,9 @@ class TestDirectory(SourceConformance):
 
 class TestTable(SourceConformance):
     source = NcemSource
+    examples: ClassVar = {"clock_offset": {"0": "-27ms"}}
+    without_effect: ClassVar = {"timezone": "the times of the sample have a zone"}
+    counted: ClassVar = {"receiver or file without a time": 1}
     blocks: ClassVar = {"harvest.toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 
     def sample(self, directory: Path) -> Path:

@@ -17,11 +17,26 @@ STEP = f"{{0}}.batch|batch||COMPLETED|0:0|{TIMES}||cpu=1|"
 
 class SlurmConformance(SourceConformance):
     source = SlurmSource
+    without_effect: ClassVar = {
+        **dict.fromkeys(("columns", "layout"), "the sample names its columns"),
+        **dict.fromkeys(("qos_contains", "req_nodes"), "the sample says nothing of it"),
+        **dict.fromkeys(("since", "until", "slice_days", "sacct"), "for slurm:live alone"),
+    }
 
 
 class TestText(SlurmConformance):
     settings: ClassVar = {"timezone": "Europe/Zurich"}
     units = 6
+    examples: ClassVar = {
+        "timezone": "Asia/Tokyo",
+        "cluster": "larch",
+        "delimiter": ",",
+        "name_contains": "plain",
+        "exit_code": "1",
+        "started": "false",
+        "users": "bob",
+        "states": "failed",
+    }
     blocks: ClassVar = {"harvest_slurm.text:read_text.block_bytes": (100, 700)}
 
     def sample(self, directory: Path) -> Path:
@@ -37,6 +52,19 @@ class TestText(SlurmConformance):
 
 class TestJson(SlurmConformance):
     units = 3
+    examples: ClassVar = {
+        "cluster": "larch",
+        "name_contains": "plain",
+        "exit_code": "1",
+        "started": "false",
+        "users": "bob",
+        "states": "failed",
+    }
+    without_effect: ClassVar = {
+        **SlurmConformance.without_effect,
+        "timezone": "times of JSON are seconds since the epoch",
+        "delimiter": "JSON has none",
+    }
     blocks: ClassVar = {"harvest_slurm.json_dump:BLOCK_BYTES": (1, 50)}
 
     def sample(self, directory: Path) -> Path:

@@ -168,6 +168,13 @@ def test_what_is_new_goes_to_extra(tmp_path: Path) -> None:
     assert "hold" not in extra
 
 
+def test_jobs_without_a_cluster_get_the_one_of_the_settings(tmp_path: Path) -> None:
+    named, unnamed = make_job(1, "plain"), make_job(2, "plain", cluster=None)
+    found = harvest(write(tmp_path / "j.json", [named, unnamed]), cluster="larch")
+    for kind in ("slurm.job", "slurm.step"):
+        assert [row["cluster"] for row in found.rows(kind)] == ["c", "larch"]
+
+
 def test_a_file_cut_in_half(tmp_path: Path) -> None:
     jobs = [make_job(n, "lists") for n in range(1, 6)]
     path = write(tmp_path / "j.json", jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from pathlib import Path
+from typing import ClassVar
 
 from harvest.testing import SourceConformance
 from harvest_yappi.source import YappiSource
@@ -36,8 +37,16 @@ fn=(2)
 """
 
 
-class TestCallgrind(SourceConformance):
+class YappiConformance(SourceConformance):
     source = YappiSource
+    without_effect: ClassVar = {
+        "look_up_kinds": "the profiled code does not lie where the sample says",
+        "max_memory_bytes": "a limit that no small profile reaches",
+        "max_seconds": "a limit of time, which small profiles never need",
+    }
+
+
+class TestCallgrind(YappiConformance):
     units = 3
 
     def sample(self, directory: Path) -> Path:
@@ -49,9 +58,7 @@ class TestCallgrind(SourceConformance):
         return b"\nfn=" not in data  # the header alone: a profile without a function
 
 
-class TestPstat(SourceConformance):
-    source = YappiSource
-
+class TestPstat(YappiConformance):
     def sample(self, directory: Path) -> Path:
         main, work = ("/my code/run.py", 3, "main"), ("/my code/run.py", 9, "work")
         calls = {main: (1, 1, 0.5, 2.0, {}), work: (4, 4, 1.5, 1.5, {main: (4, 4, 1.5, 1.5)})}

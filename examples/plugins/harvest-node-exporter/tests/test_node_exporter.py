@@ -6,6 +6,7 @@ import math
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from harvest_node_exporter.exposition import Comment, Described, ExpositionError, Sample, parse
@@ -23,6 +24,8 @@ class TestNodeExporter(SourceConformance):
 
     source = NodeExporterSource
     units = 18
+    header_lines = 0
+    counted: ClassVar = {"HELP or TYPE line": 6, "comment or empty line": 2}
     max_memory_mb = 24
     schema_file = DATA / "schemas.json"
 

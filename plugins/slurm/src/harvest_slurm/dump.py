@@ -32,7 +32,7 @@ def read_dump(
         return
     selection = Selection(rules_of(config), partition.origin)
     if layout.kind == "json":
-        yield from read_json(stream, selection, ctx)
+        yield from read_json(stream, selection, ctx, cluster=config.cluster)
         return
     zone = ZoneInfo(config.timezone or "UTC")
     convert = Context(zone, cut=layout.kind == "fixed", cluster=config.cluster)

@@ -52,8 +52,10 @@ class Broken:
     reason: str
 
 
-def read_json(stream: IO[bytes], selection: Selection, ctx: ReadContext) -> Iterator[Any]:
-    """Batches of jobs and steps.
+def read_json(
+    stream: IO[bytes], selection: Selection, ctx: ReadContext, *, cluster: str | None = None
+) -> Iterator[Any]:
+    """Batches of jobs and steps; those without a cluster's name get the one given.
 
     Positions number jobs and steps together, in their order in the file.  A job that cannot be
     read is one reject, with its steps.
@@ -66,7 +68,7 @@ def read_json(stream: IO[bytes], selection: Selection, ctx: ReadContext) -> Iter
         position += 1
         if not isinstance(item, Broken):
             ctx.advance(len(item))
-        rows = item if isinstance(item, Broken) else _rows(item)
+        rows = item if isinstance(item, Broken) else _rows(item, cluster)
         if isinstance(rows, Broken):
             ctx.read(1)
             record_type = None if rows is item else "slurm.job"
@@ -91,11 +93,12 @@ def read_json(stream: IO[bytes], selection: Selection, ctx: ReadContext) -> Iter
         )
 
 
-def _rows(item: bytes) -> list[dict[str, Any]] | Broken:
+def _rows(item: bytes, cluster: str | None) -> list[dict[str, Any]] | Broken:
     """The row of a job and those of its steps."""
     try:
         data = orjson.loads(item)
         job = job_row(data)
+        job["cluster"] = job["cluster"] or cluster
         return [job, *step_rows(data, job)]
     except KeyError as error:
         return Broken(item, f"no {error.args[0]!r} in this job; is it the JSON of sacct?")

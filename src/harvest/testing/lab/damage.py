@@ -66,8 +66,8 @@ def long_line(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def other_encoding(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Text from another system."""
-    middle = len(data) // 2
-    yield f"bytes that are not UTF-8 at byte {middle}", data[:middle] + b"\xe9\xff" + data[middle:]
+    for at in sorted({len(data) * part // 8 for part in (1, 3, 4, 6, 7)}):
+        yield f"bytes that are not UTF-8 at byte {at}", data[:at] + b"\xe9\xff" + data[at:]
     yield "line ends of another system", data.replace(b"\n", b"\r\n")
     yield "a byte order mark before it", b"\xef\xbb\xbf" + data
     yield "as UTF-16", data.decode("latin-1").encode("utf-16")

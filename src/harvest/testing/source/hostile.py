@@ -21,7 +21,7 @@ from harvest.testing.promise import BrokenPromise, does_not_apply, promise, requ
 from harvest.toolkit.texts import printable
 
 from .kit import SourceKit, copy_of, files_of
-from .reading import Piece, all_lines, difference, planned, read_all
+from .reading import REPLACED, Piece, all_lines, difference, planned, read_all
 
 __all__ = ["HostilePromises"]
 
@@ -41,7 +41,6 @@ FOREIGN = {
 }
 
 
-REPLACED = "\ufffd"
 ROUNDED = str(int(float(UNEVEN)))
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """Beginnings of files of gzip, bzip2, xz and zstd."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from unittest import mock
 
 from harvest.api.source import Partition
@@ -17,6 +17,9 @@ from .kit import SourceKit, copy_of, files_of
 from .reading import Piece, all_lines, difference, planned, read_all, read_piece
 
 __all__ = ["InputPromises"]
+
+_Partitions: TypeAlias = Mapping[tuple[str, str], tuple[Partition, list[str]]]
+"""What came of each partition, by origin and id."""
 
 LARGE = 16 << 20
 """Bytes of the inputs of which a plan, or a look for the format, may read but a part."""
@@ -31,24 +34,25 @@ class InputPromises(SourceKit):
         before = self._by_partition(location)
         for path in files_of(location):
             data, times = path.read_bytes(), path.stat()
-            path.write_bytes(data[: len(data) // 2])
-            after = self._by_partition(location)
+            for changed in (data[: len(data) // 2], b""):
+                path.write_bytes(changed)
+                self._require_named(path, before, self._by_partition(location))
             path.write_bytes(data)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-            for key, (partition, lines) in before.items():
-                now, then = after.get(key, (partition, lines))
-                named = str(path) in partition.inputs or not (
-                    partition.inputs or partition.fingerprint
-                )
-                require(
-                    then == lines or named or now.fingerprint != partition.fingerprint,
-                    f"{path.name} changes what comes of partition {partition.id!r}, whose inputs "
-                    f"are {partition.inputs}:\n{difference(lines, then)}",
-                    "name all files that read() opens in the partition's inputs, or make a "
-                    "fingerprint of them; else a later run keeps stale rows",
-                )
 
-    def _by_partition(self, location: Path) -> dict[tuple[str, str], tuple[Partition, list[str]]]:
+    def _require_named(self, path: Path, before: _Partitions, after: _Partitions) -> None:
+        for key, (partition, lines) in before.items():
+            now, then = after.get(key, (partition, lines))
+            named = str(path) in partition.inputs or not (partition.inputs or partition.fingerprint)
+            require(
+                then == lines or named or now.fingerprint != partition.fingerprint,
+                f"{path.name} changes what comes of partition {partition.id!r}, whose inputs "
+                f"are {partition.inputs}:\n{difference(lines, then)}",
+                "name all files that read() opens in the partition's inputs, or make a "
+                "fingerprint of them; else a later run keeps stale rows",
+            )
+
+    def _by_partition(self, location: Path) -> _Partitions:
         try:
             pieces = read_all(self.open(location))
         except SourceError:
@@ -88,17 +92,18 @@ class InputPromises(SourceKit):
             does_not_apply("the sample is a directory")
         data = location.read_bytes()
         other = b"".join(data.splitlines(keepends=True)[::-1]) if b"\0" not in data else data * 2
-        name = location.name if self.names_matter else f"{tmp_path.name}-{location.name}"
-        places = [tmp_path / f"place {n}" / name for n in range(4)]
-        for place, content in zip(places, (data, other, other, data), strict=True):
+        name, fresh = location.name, f"{tmp_path.name}-{location.name}"
+        here, there = tmp_path / "here" / name, tmp_path / "there" / name
+        unknown = tmp_path / "unknown" / (name if self.names_matter else fresh)
+        for place, content in ((here, data), (there, other), (unknown, other)):
             copy_of(location, place).write_bytes(content)
-        first, second, alone, again = (self._lines_at(place) for place in places)
-        places[0].write_bytes(other)
-        overwritten = self._lines_at(places[0])
-        for about, found, expected in (
-            ("the sample, read after another file of its name", again, first),
-            ("another file, read after the sample of its name", second, alone),
-            ("another file, written over the sample", overwritten, alone),
+        self._lines_at(here)
+        second = self._lines_at(there)
+        expected = [line.replace(fresh, name) for line in self._lines_at(unknown)]
+        here.write_bytes(other)
+        for about, found in (
+            ("another file, read after the sample of its name", second),
+            ("another file, written over the sample", self._lines_at(here)),
         ):
             require(
                 found == expected,

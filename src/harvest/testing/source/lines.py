@@ -16,18 +16,18 @@ from harvest.testing.promise import does_not_apply, promise, require
 from harvest.toolkit.texts import printable
 
 from .kit import SourceKit, files_of
-from .reading import Piece, difference, rows_as_lines
+from .reading import REPLACED, Piece, difference, rows_as_lines
 
 __all__ = ["LinePromises"]
 
 TRIED = 12
 """Lines of a file that are taken out, doubled or damaged, one after the other."""
 
-MANY_LINES, MANY_BYTES = 150_000, 8 << 20
+MANY_LINES, MANY_BYTES = 70_000, 8 << 20
 """How large a file is made to see whether positions count through batches."""
 
 NUMBERS = "number lines as the file has them, from 1, before any is skipped or grouped into batches"
-LOST = "count each line with ctx.read(1), and let it become a row, or end in ctx.reject, filtered or folded"
+LOST = "count each line with ctx.read(1); let it become a row, or be rejected, filtered or folded"
 REJECTED = "reject"
 
 
@@ -55,7 +55,7 @@ class LinePromises(SourceKit):
     @promise("each line is one unit, and its number the position of what becomes of it", quick=True)
     def test_each_line_is_accounted_for(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
-        for path in files_of(location):
+        for path in self._files(location):
             lines = _lines(path.read_bytes())
             shown = self._shown(location, path)
             self._require_all(path.name, lines, shown)
@@ -114,7 +114,7 @@ class LinePromises(SourceKit):
                 about = f"{path.name} with {what} below line {number}"
                 found = self._changed(location, path, [*whole[:number], line, *whole[number:]])
                 rest = found.moved(1, 0, leave_out=number + 1)
-                self._require_same(about, expected, rest, contents=number in shown.at)
+                self._require_same(about, expected, rest)
                 require(
                     least <= found.units - shown.units <= 1,
                     f"{about}: {shown.units} units before, {found.units} with it",
@@ -125,7 +125,7 @@ class LinePromises(SourceKit):
              quick=True)  # fmt: skip
     def test_line_ends_do_not_matter(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
-        for path in files_of(location):
+        for path in self._files(location):
             data = path.read_bytes()
             shown = self._shown(location, path)
             plain = data.replace(b"\r\n", b"\n")
@@ -164,7 +164,13 @@ class LinePromises(SourceKit):
             middle = len(line.rstrip()) // 2
             damaged = line[:middle] + b"\xff" + line[middle:]
             found = self._changed(location, path, [*lines[: number - 1], damaged, *lines[number:]])
-            before, texts = shown.at.get(number), found.at.get(number)
+            before, texts = shown.at.get(number), found.at.get(number, [])
+            replaced = [t for t in texts if REPLACED in t and not t.startswith(REJECTED)]
+            require(
+                not replaced or REPLACED.encode() in line,
+                f"{path.name}, line {number}: {damaged[:80]!r} gives {replaced}",
+                'decode with errors="strict" and reject what fails, or with "backslashreplace"',
+            )
             require(
                 before is None or found.refused is not None or texts != before,
                 f"{path.name}, line {number}: {damaged[:80]!r} gives what {line[:80]!r} does",
@@ -174,7 +180,7 @@ class LinePromises(SourceKit):
     @promise("positions count through batches, however many lines there are")
     def test_many_lines_are_numbered_alike(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
-        path = files_of(location)[0]
+        path = self._files(location)[0]
         lines = _lines(path.read_bytes())
         header, data = lines[: self.header_lines], lines[self.header_lines :]
         data = [line if line.endswith(b"\n") else line + b"\n" for line in data]
@@ -203,6 +209,11 @@ class LinePromises(SourceKit):
         if self.header_lines is None:
             does_not_apply("units are lines where the class says so (header_lines = 0, or more)")
         return self.make_files(directory)
+
+    def _files(self, location: Path) -> list[Path]:
+        """Files of the sample that are read line by line: each is the origin of a partition."""
+        origins = {p.origin for p in self.partitions(self.open(location))}
+        return [path for path in files_of(location) if str(path) in origins]
 
     def _pieces(self, location: Path, path: Path) -> list[Piece]:
         origin = printable(str(path))
@@ -239,7 +250,7 @@ class LinePromises(SourceKit):
 
     def _tried(self, location: Path) -> Iterator[tuple[Path, list[bytes], int, _Shown]]:
         """Each file with its lines, the number of one below the header, and what it gives."""
-        for path in files_of(location):
+        for path in self._files(location):
             lines = _lines(path.read_bytes())
             shown = self._shown(location, path)
             numbers = range((self.header_lines or 0) + 1, len(lines) + 1)
@@ -248,7 +259,7 @@ class LinePromises(SourceKit):
                 yield path, lines, number, shown
 
     def _require_same(
-        self, about: str, expected: list[str], found: list[str], *, contents: bool
+        self, about: str, expected: list[str], found: list[str], *, contents: bool = True
     ) -> None:
         if not contents:
             expected, found = ([line.partition(":")[0] for line in s] for s in (expected, found))

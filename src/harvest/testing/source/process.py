@@ -11,6 +11,7 @@ from typing import Any
 
 from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
+from harvest.errors import SourceError
 from harvest.model import record_type
 from harvest.pipeline.rows import typed_tables
 from harvest.testing.lab.globals import changes, elsewhere, snapshot
@@ -25,7 +26,10 @@ __all__ = ["ProcessPromises"]
 
 MEGABYTE = 1 << 20
 TIMES = (2, 12)
-"""How much larger the inputs are between which the growth of memory is measured, at least."""
+"""How large the inputs are between which the growth of memory is measured, at least."""
+
+FULL_BATCH = 16 * MEGABYTE
+"""Bytes of the smaller input, if it can be, so that it fills a source's batches, too."""
 
 LARGEST = 256 * MEGABYTE
 """Bytes of the largest input that is made to have more to read than memory is granted."""
@@ -83,10 +87,10 @@ class ProcessPromises(SourceKit):
     def test_another_process_gives_the_same(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         source = self.open(location)
-        partitions = self.partitions(source)
-        expected = all_lines(read_all(source, partitions))
+        read = [(source, self.partitions(source)), *self._accented(tmp_path)]
+        expected = _read_here(read)
         ended = in_process(
-            _read_there, source, partitions, scratch=tmp_path, cwd=Path("/"),
+            _read_there, read, scratch=tmp_path, cwd=Path("/"),
             environment={"TZ": "Pacific/Auckland", "LC_ALL": "C", "PYTHONUTF8": "0",
                          "PYTHONHASHSEED": "4711"},
         )  # fmt: skip
@@ -134,9 +138,8 @@ class ProcessPromises(SourceKit):
 
     @promise("memory does not grow with the input")
     def test_memory_is_bounded(self, tmp_path: Path) -> None:
-        small_input = self._enlarged(tmp_path, TIMES[0])
-        times = self._times_enough(_size_of(small_input) / TIMES[0])
-        large_input = self._enlarged(tmp_path, times)
+        first, last = self._times(_size_of(self._enlarged(tmp_path, 1)))
+        small_input, large_input = (self._enlarged(tmp_path, n) for n in (first, last))
         self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
         sources = [self.open(small_input), self.open(large_input)]
         ended = in_process(_measure, sources, scratch=tmp_path)
@@ -145,24 +148,38 @@ class ProcessPromises(SourceKit):
         grown = (large - small) / MEGABYTE
         require(
             grown <= self.max_memory_mb,
-            f"{times // TIMES[0]} times the input takes {grown:.0f} MB more "
+            f"{last / first:.1f} times the input takes {grown:.0f} MB more "
             f"({small / MEGABYTE:.0f} MB and {large / MEGABYTE:.0f} MB)",
             f"yield rows as they are read; {self.max_memory_mb} MB are granted (max_memory_mb)",
         )
+
+    def _accented(self, directory: Path) -> list[tuple[Source, list[Partition]]]:
+        """The sample with a letter in each file that ASCII does not have."""
+        place = self.make(directory, "accented")
+        for path in files_of(Path(place)) if Path(place).exists() else ():
+            data = path.read_bytes()
+            path.write_bytes(data[: len(data) // 2] + "é".encode() + data[len(data) // 2 :])
+        source = self.open(place)
+        try:
+            return [(source, planned(source))]
+        except SourceError:
+            return []
 
     def _enlarged(self, directory: Path, times: int) -> Path | str:
         place = directory / f"times {times}"
         place.mkdir()
         return self.enlarge(place, times)
 
-    def _times_enough(self, size: float) -> int:
-        """How large the large input is for its bytes, held in memory, to be more than granted.
+    def _times(self, size: int) -> tuple[int, int]:
+        """How large to make the two inputs: held in memory, the second is more than granted.
 
         size: bytes of an input of ``times`` 1.
         """
-        wanted = self.max_memory_mb * MEGABYTE * 1.25
-        enough = int(min(wanted, LARGEST) / size) + TIMES[0] + 1 if size else 0
-        return max(TIMES[1], enough)
+        if not size:
+            return TIMES
+        wanted = min(self.max_memory_mb * MEGABYTE * 5 // 4, LARGEST)
+        first = max(TIMES[0], FULL_BATCH // size)
+        return first, first + max(TIMES[1] - TIMES[0], wanted // size + 1)
 
     def _warn_unless_enough(self, added: int) -> None:
         if added < self.max_memory_mb * MEGABYTE:
@@ -199,8 +216,12 @@ def _last(errors: str) -> str:
     return "\n".join(errors.strip().splitlines()[-5:])
 
 
-def _read_there(source: Source, partitions: list[Partition]) -> tuple[list[str], list[str]]:
-    return all_lines(read_all(source, partitions)), _schemas(source)
+def _read_here(read: list[tuple[Source, list[Partition]]]) -> list[str]:
+    return [line for source, partitions in read for line in all_lines(read_all(source, partitions))]
+
+
+def _read_there(read: list[tuple[Source, list[Partition]]]) -> tuple[list[str], list[str]]:
+    return _read_here(read), _schemas(read[0][0])
 
 
 def _schemas(source: Source) -> list[str]:

@@ -23,6 +23,7 @@ from harvest.testing.promise import BrokenPromise, require
 from harvest.toolkit.texts import printable
 
 __all__ = [
+    "REPLACED",
     "Piece",
     "all_lines",
     "difference",
@@ -32,6 +33,9 @@ __all__ = [
     "require_sound",
     "rows_as_lines",
 ]
+
+REPLACED = "\ufffd"
+"""What decoders put where bytes are no text, unless they are asked not to."""
 
 _SHOWN = 4
 _WIDTH = 300

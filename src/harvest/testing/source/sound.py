@@ -97,7 +97,8 @@ class ReadingPromises(SourceKit):
         source = self.open(self.make(tmp_path))
         partitions = self.partitions(source)
         require(
-            planned(source) == partitions,
+            # two partitions that are shuffled come in one order every other time
+            all(planned(source) == partitions for _ in range(12)),
             "a second plan() differs from the first",
             "sort what a directory lists, and put no time or random number into a partition",
         )

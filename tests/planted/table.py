@@ -1,0 +1,37 @@
+"""The tables of ``docs/testing-plugins.md`` that say which bugs the kit finds, and which it cannot.
+
+python -m planted.table     # in the directory tests: writes them into the page
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from planted.source_bugs import FOUND, UNSEEN
+
+__all__ = ["PAGE", "in_page", "tables"]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing-plugins.md"
+
+
+def tables() -> dict[str, str]:
+    """Each table by its heading."""
+    found = [f"| {bug.says} | `{bug.found_by.partition('[')[0]}` |" for bug in FOUND]
+    unseen = [f"| {bug.says} | {bug.why} |" for bug in UNSEEN]
+    return {
+        "Bugs that the kit finds": "\n".join(("| bug | found by |", "|---|---|", *found)),
+        "Bugs that pass": "\n".join(("| bug | why |", "|---|---|", *unseen)),
+    }
+
+
+def in_page(heading: str) -> re.Pattern[str]:
+    """The table of the page's section with this heading."""
+    return re.compile(rf"(?<=### {heading}\n)([^|#]*\n)((?:\|.*\n)+)")
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text()
+    for name, table in tables().items():
+        text = in_page(name).sub(lambda old, table=table: f"{old[1]}{table}\n", text, count=1)
+    PAGE.write_text(text)
