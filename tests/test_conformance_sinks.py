@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -18,6 +20,10 @@ class TestSoundSink(SinkConformance):
     """The kit's own sink keeps every promise."""
 
     sink = ArrowSink
+
+    def read_natively(self, location, record_type):
+        files = Path(location, record_type.name).glob("*.arrow")
+        return pl.concat(map(pl.read_ipc, files))
 
 
 class Wrapped:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from harvest.testing import SinkConformance
 from harvest_parquet.sink import ParquetSink
 
 
 class TestParquet(SinkConformance):
     sink = ParquetSink
+
+    def read_natively(self, location, record_type):
+        return pl.read_parquet(f"{location}/{record_type.name}/*.parquet")

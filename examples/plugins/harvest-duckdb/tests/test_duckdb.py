@@ -22,6 +22,10 @@ class TestDuckdb(SinkConformance):
     def location(self, directory: Path) -> Path:
         return directory / "out.duckdb"
 
+    def read_natively(self, location, record_type):
+        with duckdb.connect(location, read_only=True) as database:
+            return database.sql(f'from "{record_type.name}"').pl()
+
 
 @record("demo.line", layer="workflow", level="client")
 class Line(Record):

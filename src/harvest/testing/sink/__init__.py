@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from .commits import CommitPromises
+from .faults import FaultPromises
+from .native import NativePromises
 from .rows import RowPromises
+from .upkeep import UpkeepPromises
+from .writers import WriterPromises
 
 __all__ = ["SinkConformance"]
 
 
-class SinkConformance(RowPromises, CommitPromises):
+class SinkConformance(
+    RowPromises, WriterPromises, CommitPromises, FaultPromises, UpkeepPromises, NativePromises
+):
     """What every sink promises, as tests that an author's class inherits.
 
         class TestBoxes(SinkConformance):

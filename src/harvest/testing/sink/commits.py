@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
-
-import pyarrow as pa
 
 from harvest.testing.lab.process import in_process
 from harvest.testing.promise import BrokenPromise, promise, require
 from harvest.testing.source.reading import difference
 
 from .kills import Kill, kill_runs, read_back, run_into
-from .kit import REPORTED, SinkKit, files_below, no_space_beyond
+from .kit import SinkKit, files_below
 from .steps import Switch
 from .values import LINE, OTHER, lines
 
 __all__ = ["CommitPromises"]
 
-T = TypeVar("T")
-
 KILLS = 12
 """Steps of a commit at which runs are killed, spread from the first to the last."""
-NO_SPACE = 1 << 17
-"""Bytes beyond which a file cannot grow while the disk is said to be full."""
 
 READABLE = "leave in place what the manifest in force names; write beside it, and rename"
 
@@ -83,25 +74,6 @@ class CommitPromises(SinkKit):
         shutil.rmtree(driver.sink.state / "staging")
         driver.commit({"a": [(LINE, new)]})
         self.require_rows(driver, LINE, new, after="after the commit that followed")
-
-    @promise("a writer that gives up leaves the dataset as it was", quick=True)
-    def test_writers_can_be_aborted(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        old = lines(LINE, 1)
-        driver.commit({"a": [(LINE, old)]})
-        staging = driver.sink.state / "staging" / "given-up"
-        for tables in (
-            [],
-            [(LINE, lines(LINE, 2))],
-            [(LINE, lines(LINE, 2)), (OTHER, lines(OTHER, 2))],
-        ):
-            staging.mkdir(parents=True)
-            writer = driver.sink.writer(staging, "part-0123456789abcdef-0123456789ab")
-            for kind, table in tables:
-                writer.write(kind, table)
-            writer.abort()
-            shutil.rmtree(staging)
-        self.require_rows(driver, LINE, old, after="after a partition was given up")
 
     @promise("at every step, readers see the old rows or the new ones", quick=True)
     def test_readers_see_old_or_new(self, tmp_path: Path) -> None:
@@ -192,46 +164,6 @@ class CommitPromises(SinkKit):
             f"{after}, verify says {problems}",
             "give files their final path, size and checksum in what publish() returns",
         )
-
-    @promise("a full disk is reported, and costs nothing but the commit")
-    def test_a_full_disk_is_told(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        old, new = lines(LINE, 1), _incompressible()
-        driver.commit({"a": [(LINE, old)]})
-        staged = self._without_space(lambda: driver.stage({"b": [(LINE, new)]}), "writing")
-        if staged is None:
-            self.require_rows(driver, LINE, old, after="after the disk was full while writing")
-            shutil.rmtree(driver.sink.state / "staging")
-            staged = driver.stage({"b": [(LINE, new)]})
-        published = self._without_space(lambda: driver.sink.publish(staged), "publish()")
-        if published is None:
-            self.require_rows(driver, LINE, old, after="after the disk was full in publish()")
-        driver.publish(staged)
-        driver.finish(staged)
-        self.require_rows(driver, LINE, old, new, after="after there was space again")
-
-    def _without_space(self, task: Callable[[], T], doing: str) -> T | None:
-        """What the task gives on a full disk; None where it reports that."""
-        try:
-            with no_space_beyond(NO_SPACE):
-                return task()
-        except REPORTED:
-            return None
-        # a sink under test may raise anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"without space, {doing} raises {type(error).__name__}: {error}",
-                "raise OSError or harvest.HarvestError, which the core reports to the user",
-            ) from error
-
-
-def _incompressible() -> pa.Table:
-    """Rows that take more space than there is, however they are packed."""
-    chance = random.Random(1)  # noqa: S311 - the same in every run
-    table = lines(LINE, *range(1, 10_001))
-    texts = [f"{chance.getrandbits(512):0128x}" for _ in range(table.num_rows)]
-    index = table.schema.get_field_index("text")
-    return table.set_column(index, table.schema.field(index), pa.array(texts))
 
 
 def _copy(base: Path, target: Path) -> Path:

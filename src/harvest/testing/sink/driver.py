@@ -23,6 +23,7 @@ from harvest.api.sink import PartFile, PartWriter, Publication, Sink
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.small import SMALL_BYTES, read_small, write_small_parts
+from harvest.toolkit.files import flush
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,14 +154,8 @@ def _stage_files(
 
 
 def _description(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
-    data = (directory / path).read_bytes()
-    return PartFile(
-        path=path,
-        record_type=record_type,
-        rows=rows,
-        size_bytes=len(data),
-        sha256=hashlib.sha256(data).hexdigest(),
-    )
+    size, digest = flush(directory / path)
+    return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
 
 
 def _digest(text: str) -> str:

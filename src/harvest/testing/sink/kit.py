@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import attrs
 import polars as pl
 from polars.testing import assert_frame_equal
 
@@ -40,6 +41,8 @@ class SinkKit(Conformance):
     kinds: names of the kinds of values that the sink can hold (``harvest.testing.sink.values``).
     deterministic: whether equal rows give equal bytes in what it publishes; staged files always do.
     max_memory_mb: how much memory writing a large partition may take.
+    mixes_while_committing: whether readers that do not know the manifest may find new rows beside
+        the old ones while a commit goes on, as in any directory of files.
     """
 
     sink: ClassVar[type[Sink]]
@@ -47,10 +50,22 @@ class SinkKit(Conformance):
     kinds: ClassVar[tuple[str, ...]] = tuple(KINDS)
     deterministic: ClassVar[bool] = True
     max_memory_mb: ClassVar[int] = 160
+    mixes_while_committing: ClassVar[bool] = False
 
     def location(self, directory: Path) -> Path | str:
         """Where to write, below an existing empty directory."""
         return directory / "out"
+
+    def read_natively(self, location: Path | str, record_type: RecordType) -> pl.DataFrame:
+        """The rows of a type as other tools for the format find them, without harvest's manifest.
+
+        Columns ``origin``, ``position`` and ``text``; others, and the order, do not matter.  It is
+        asked for types that have rows.
+        """
+        does_not_apply(
+            "define read_natively(self, location, record_type): a polars frame of the columns "
+            "origin, position and text, read by the format's own tools"
+        )
 
     def choices(self) -> dict[str, list[str]]:
         """One test for every kind of value."""
@@ -83,6 +98,15 @@ class SinkKit(Conformance):
     def driver(self, directory: Path) -> SinkDriver:
         """A driver of the sink in a directory."""
         return SinkDriver(self.open(directory))
+
+    def drivers(self, directory: Path) -> Iterator[SinkDriver]:
+        """A driver for each way that rows take: through writers, and of small partitions together.
+
+        Each has a directory of its own, which is the parent of its location.
+        """
+        yield attrs.evolve(self.driver(directory / "apart"), small_bytes=0)
+        if self.sink.shares_files:
+            yield self.driver(directory / "shared")
 
     def require_rows(
         self, driver: SinkDriver, kind: RecordType, *tables: pa.Table, after: str

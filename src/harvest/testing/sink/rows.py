@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from harvest.api.sink import PartFile, Publication, Sink
 from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
-from harvest.model.arrow import BATCH_ROWS, table_of
+from harvest.model.arrow import BATCH_ROWS, conform, table_of
 from harvest.testing.declarations import class_problems
 from harvest.testing.lab.globals import changes, elsewhere, snapshot
 from harvest.testing.lab.names import odd_names
 from harvest.testing.lab.process import in_process, peak_memory
-from harvest.testing.promise import BrokenPromise, promise, require
+from harvest.testing.promise import BrokenPromise, does_not_apply, promise, require
 
 from .driver import SinkDriver
 from .kit import REPORTED, SinkKit, files_below
-from .values import KINDS, LINE, OTHER, lines, table_with
+from .values import KINDS, LATER, LINE, OTHER, lines, table_with
 
 __all__ = ["RowPromises"]
 
@@ -70,6 +70,35 @@ class RowPromises(SinkKit):
         self.require_rows(driver, OTHER, after="without a row of the type")
         driver.commit({"c": None})
         self.require_rows(driver, LINE, after="after all rows were taken out")
+
+    @promise("rows that equal each other are all kept", quick=True)
+    def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        one, same = lines(LINE, 1, 1, 2), lines(LINE, 2, 2)
+        driver.commit({"a": [(LINE, one), (LINE, same)], "b": [(LINE, same)]})
+        self.require_rows(driver, LINE, one, same, same, after="with equal rows")
+
+    @promise("columns may be added to a record type; they are null in rows of before", quick=True)
+    def test_columns_may_be_added(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        old, new = lines(LINE, 1, 2), lines(LATER, 1, 2, text="new")
+        driver.commit({"a": [(LINE, old)], "c": [(LINE, old)]})
+        self.require_rows(driver, LATER, conform(LATER, old), conform(LATER, old), after="before")
+        driver.commit({"b": [(LATER, new)], "c": [(LATER, new)]})
+        self.require_rows(
+            driver, LATER, conform(LATER, old), new, new, after="after columns were added"
+        )
+
+    @promise("what the format cannot hold is refused, not left out", quick=True)
+    def test_kinds_it_cannot_hold_are_refused(self, tmp_path: Path) -> None:
+        others = [kind for kind in KINDS if kind not in self.kinds]
+        if not others:
+            does_not_apply("it holds values of every kind")
+        for kind in others:
+            driver, table = self.driver(tmp_path / kind), table_with(kind)
+            with contextlib.suppress(*REPORTED):
+                driver.commit({"a": [(KINDS[kind], table)]})
+                self.require_rows(driver, KINDS[kind], table, after="after a commit")
 
     @promise(
         "the same rows give the same bytes, whenever and wherever they are written", quick=True

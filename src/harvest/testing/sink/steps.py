@@ -29,11 +29,14 @@ class Switch:
     """Calls ``before`` with the number (from 1) and the name of each step.
 
     What the callback itself does does not count as a step.
+
+    opened: the paths that were opened for writing.
     """
 
     def __init__(self, before: Callable[[int, str], None]):
         self.before = before
         self.steps = 0
+        self.opened: set[str] = set()
         self._busy = False
 
     @contextlib.contextmanager
@@ -73,4 +76,6 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _NAMES:
         switch.step(f"{event} {arguments[0]!r}")
     elif event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING:
+        if not isinstance(arguments[0], int):
+            switch.opened.add(os.fsdecode(arguments[0]))
         switch.step(f"open {arguments[0]!r} for writing")

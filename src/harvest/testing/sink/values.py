@@ -14,7 +14,7 @@ from harvest.model.arrow import table_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KINDS", "LINE", "OTHER", "lines", "table_with"]
+__all__ = ["KINDS", "LATER", "LINE", "OTHER", "lines", "table_with"]
 
 
 @attrs.define
@@ -122,13 +122,25 @@ class Other(Record):
     text: int = field(doc="A column of the same name and another type.")
 
 
-LINE, OTHER = record_type(Line), record_type(Other)
+@record("conformance.line", layer="workflow", level="client", version=2)
+class LaterLine(Line):
+    """A line of text, after columns were added to it."""
+
+    count: int | None = field(doc="A column that came later.")
+    words: dict[str, str] | None = field(doc="Another.")
+
+
+LINE, OTHER, LATER = record_type(Line), record_type(Other), record_type(LaterLine)
 
 
 def lines(kind: RecordType, *positions: int, text: str = "line", origin: str = "/in") -> pa.Table:
-    """Rows of ``LINE`` or ``OTHER`` at these positions."""
+    """Rows of ``LINE``, ``LATER`` or ``OTHER`` at these positions."""
     rows: list[Record] = []
     for position in positions:
-        made: Record = Other(text=position) if kind is OTHER else Line(time=_TIMES[2], text=text)
+        made: Record = Line(time=_TIMES[2], text=text)
+        if kind is OTHER:
+            made = Other(text=position)
+        elif kind is LATER:
+            made = LaterLine(time=_TIMES[2], text=text, count=position, words={"a": text})
         rows.append(attrs.evolve(made, origin=origin, position=position))
     return table_of(kind, rows)

@@ -23,45 +23,52 @@ __all__ = ["Piece", "build", "read"]
 
 @attrs.frozen
 class Piece:
-    """Rows of a table: of a Parquet file, or of the present table.
+    """Rows of a table: all of a Parquet file, or some that a database has of it.
 
-    rows: how many; first_row: where they begin in the present table, from 0.
+    path: the file; rows: how many.
+    first_row: where they begin in the database's table, from 0; None for a Parquet file.
     """
 
+    path: Path
     rows: int
-    parquet: Path | None = None
-    first_row: int = 0
+    first_row: int | None = None
 
     def followed_by(self, other: Piece) -> Piece | None:
-        """Both as one piece, where they are rows of the present table that follow each other."""
-        if self.parquet or other.parquet or self.first_row + self.rows != other.first_row:
+        """Both as one piece, where they are rows of one table that follow each other."""
+        if self.first_row is None or self.path != other.path:
             return None
-        return Piece(self.rows + other.rows, None, self.first_row)
+        if self.first_row + self.rows != other.first_row:
+            return None
+        return Piece(self.path, self.rows + other.rows, self.first_row)
 
 
-def build(path: Path, tables: Mapping[str, Sequence[Piece]], present: Path) -> None:
+def build(path: Path, tables: Mapping[str, Sequence[Piece]]) -> None:
     """Write the database ``path`` with these tables; durable is what the caller makes it.
 
-    present: the database that stretches are of; it is only read.
+    Databases that pieces are of are only read.
     Raises DatasetError when rows are missing there, OSError when the database cannot be written.
     """
+    every = [piece for pieces in tables.values() for piece in pieces]
+    sources = {piece.path: "" for piece in every if piece.first_row is not None}
     with _opened(path) as database:
-        if any(piece.parquet is None for pieces in tables.values() for piece in pieces):
-            database.execute(f"ATTACH {_text(str(present))} AS present (READ_ONLY)")
+        for number, source in enumerate(sources):
+            sources[source] = f"source_{number}."
+            database.execute(f"ATTACH {_text(str(source))} AS source_{number} (READ_ONLY)")
         database.execute("BEGIN")
         for name, pieces in tables.items():
-            _fill(database, name, pieces)
+            _fill(database, name, pieces, sources)
         database.execute("COMMIT")
         database.execute("CHECKPOINT")
 
 
-def _fill(database: Any, name: str, pieces: Sequence[Piece]) -> None:
+def _fill(database: Any, name: str, pieces: Sequence[Piece], sources: Mapping[Path, str]) -> None:
     """Make a table and insert its rows, piece by piece, so that their order is the table's."""
     table = quoted(name)
     for number, piece in enumerate(pieces):
-        rows = _stretch(f"present.{table}", piece)
-        if piece.parquet is not None:
-            rows = f"FROM read_parquet({_text(_literal(str(piece.parquet)))})"
+        if piece.first_row is None:
+            rows = f"FROM read_parquet({_text(_literal(str(piece.path)))})"
+        else:
+            rows = _stretch(sources[piece.path] + table, piece)
         if number == 0:
             database.execute(f"CREATE TABLE {table} AS {rows} LIMIT 0")
         _add_columns(database, table, rows)
@@ -82,7 +89,7 @@ def _add_columns(database: Any, table: str, rows: str) -> None:
 
 
 def read(path: Path, name: str, pieces: Sequence[Piece]) -> pa.Table:
-    """Rows of a table, piece after piece; raises DatasetError where they are not all there."""
+    """Rows of a database's table, by piece; raises DatasetError where they are not all there."""
     with _opened(path, read_only=True) as database:
         tables = [database.sql(_stretch(quoted(name), piece)).to_arrow_table() for piece in pieces]
     table = pa.concat_tables(tables, promote_options="default")
@@ -97,8 +104,9 @@ def read(path: Path, name: str, pieces: Sequence[Piece]) -> pa.Table:
 
 
 def _stretch(table: str, piece: Piece) -> str:
-    beyond = piece.first_row + piece.rows
-    return f"FROM {table} WHERE rowid >= {piece.first_row} AND rowid < {beyond} ORDER BY rowid"
+    first = piece.first_row or 0
+    beyond = first + piece.rows
+    return f"FROM {table} WHERE rowid >= {first} AND rowid < {beyond} ORDER BY rowid"
 
 
 @contextlib.contextmanager

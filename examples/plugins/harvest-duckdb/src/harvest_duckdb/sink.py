@@ -105,11 +105,12 @@ class DuckdbSink(Sink):
             placed[key] = []
             for file in files:
                 name, first = file.record_type, sizes.get(file.record_type, 0)
-                parquet = staged / file.path if staged else None
-                _append(tables.setdefault(name, []), Piece(file.rows, parquet, file.first_row or 0))
+                # of a state that is gone back to, a whole database is staged
+                path = staged / file.path if staged else self.path
+                _append(tables.setdefault(name, []), Piece(path, file.rows, file.first_row))
                 sizes[name] = first + file.rows
                 placed[key].append(attrs.evolve(file, first_row=first))
-        build(following, tables, self.path)
+        build(following, tables)
         fsync_directory(following)
         fsync_directory(self.state)
         facts = {
@@ -145,7 +146,7 @@ class DuckdbSink(Sink):
         mine = [file for file in files if file.record_type == record_type.name]
         pieces: list[Piece] = []
         for file in mine:
-            _append(pieces, Piece(file.rows, None, file.first_row or 0))
+            _append(pieces, Piece(self.path, file.rows, file.first_row))
 
         def rows() -> pl.DataFrame:
             table = read(self._holding(mine[0]), record_type.name, pieces)

@@ -1,0 +1,203 @@
+"""Promises about what lies on the disk: it lasts, nothing piles up, no change goes unnoticed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from unittest import mock
+
+import harvest
+from harvest.api.sink import PartFile
+from harvest.pipeline.rollback import roll_back
+from harvest.testing.lab.globals import elsewhere
+from harvest.testing.promise import does_not_apply, promise, require
+from harvest.testing.source.runs import plugins_with
+
+from .driver import SinkDriver
+from .flushes import Flushes
+from .kills import LineSource, read_back, run_into
+from .kit import REPORTED, SinkKit, files_below
+from .values import LINE, OTHER, lines
+
+__all__ = ["UpkeepPromises"]
+
+
+class UpkeepPromises(SinkKit):
+    """The tests that look at files, and at datasets that runs wrote."""
+
+    @promise("what publish() leaves is on the disk before a manifest names it", quick=True)
+    def test_what_is_published_is_flushed(self, tmp_path: Path) -> None:
+        unheard: list[str] = []
+        for driver in self.drivers(tmp_path):
+            old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
+            for changes in (
+                {"a": [(LINE, old)], "b": [(LINE, old)]},
+                {"a": [(LINE, new)], "b": None, "c": [(OTHER, lines(OTHER, 1)), (LINE, new)]},
+            ):
+                publication = driver.stage(changes)
+                flushes = Flushes(tmp_path, but=driver.sink.state / "staging")
+                with flushes.watched():
+                    driver.publish(publication)
+                lost, more = flushes.at_risk()
+                unheard += more
+                require(
+                    not lost,
+                    f"when publish() ends, a power cut may take {'; '.join(lost)}",
+                    "call harvest.toolkit.files.fsync_file for each new file, and fsync_directory "
+                    "for each directory with a new name, after the last write",
+                )
+                driver.finish(publication)
+        if unheard:
+            does_not_apply(
+                f"a library writes {Path(unheard[0]).name}, and whether it flushes it cannot be "
+                "heard from Python; harvest.toolkit.files.fsync_file after it can"
+            )
+
+    @promise("commits leave nothing behind: not beside the location, nor in it", quick=True)
+    def test_commits_leave_nothing_behind(self, tmp_path: Path) -> None:
+        own: list[Path] = []
+        with _places_of_its_own(tmp_path / "places"):
+            for driver in self.drivers(tmp_path / "datasets"):
+                own += _own_places(driver)
+                first = self._names_after(driver, 3)
+                then = self._names_after(driver, 4)
+                more = [name for name in then if name not in first]
+                require(
+                    len(then) <= len(first),
+                    f"four more commits of as many rows leave {len(then) - len(first)} more "
+                    f"files, as {', '.join(more[:3])}",
+                    "let finish() remove what the new manifest does not name, and close() what it "
+                    "made on the way",
+                )
+        strays = [
+            name
+            for name in files_below(tmp_path)
+            if not any(os.fspath(tmp_path / name).startswith(os.fspath(place)) for place in own)
+        ]
+        require(
+            not strays,
+            f"files are left elsewhere: {', '.join(strays)}",
+            "write at the location and below state; for what is passing, below staging",
+        )
+
+    def _names_after(self, driver: SinkDriver, commits: int) -> list[str]:
+        """Names of all files after some commits, each of which replaces all rows."""
+        for _ in range(commits):
+            rows = lines(LINE, 1, text=f"of commit {driver.commits}")
+            driver.commit({key: [(LINE, rows), (OTHER, lines(OTHER, 1))] for key in "ab"})
+        return list(files_below(driver.sink.root, but=driver.sink.state / "staging"))
+
+    @promise("what others change in committed files is noticed", quick=True)
+    def test_foreign_changes_are_noticed(self, tmp_path: Path) -> None:
+        inputs = self._harvested(tmp_path)
+        location = self.location(tmp_path / "dataset")
+        dataset = harvest.open(location, plugins=plugins_with(LineSource, self.sink))
+        problems = dataset.verify()
+        require(
+            not problems,
+            f"of an untouched dataset verify says {problems}",
+            "give files their final path, size and checksum in what publish() returns",
+        )
+        (part,) = (p for p in dataset.parts if p.origin.endswith("b"))
+        file: PartFile = part.files[0]
+        path = dataset.sink.root / file.path
+        middle = (file.offset or 0) + file.size_bytes // 2
+        changes: Mapping[str, Callable[[bytes], bytes | None]] = {
+            "one byte is another": lambda d: d[:middle] + bytes((d[middle] ^ 1,)) + d[middle + 1 :],
+            "the end is cut off": lambda d: d[:middle],
+            "it is gone": lambda _: None,
+        }
+        sound = path.read_bytes()
+        for words, change in changes.items():
+            _replace(path, change(sound))
+            self._require_noticed(location, f"{words} in {file.path}")
+            _replace(path, sound)
+        _replace(path, changes["one byte is another"](sound))
+        (inputs / "a").write_text("a\nchanged\n")
+        try:
+            run_into(self.sink, location, self.settings, inputs)
+        except REPORTED:
+            return  # it refuses to build on rows that are not its own
+        self._require_noticed(location, f"one byte of {file.path} is another and a run follows")
+
+    def _require_noticed(self, location: Path | str, when: str) -> None:
+        with contextlib.suppress(*REPORTED):
+            require(
+                read_back_problems(self.sink, location),
+                f"{when}, and verify says nothing",
+                "give each file its size and checksum as written, and compare the checksum of "
+                "what is carried over from the present files",
+            )
+
+    @promise("the state that an earlier run left can be put back", quick=True)
+    def test_earlier_states_can_be_put_back(self, tmp_path: Path) -> None:
+        inputs = self._harvested(tmp_path)
+        location = self.location(tmp_path / "dataset")
+        old, _ = read_back(self.sink, location)
+        dataset = harvest.open(location, plugins=plugins_with(LineSource, self.sink))
+        (first,) = (run["run"] for run in dataset.runs())
+        (inputs / "a").write_text("a\nchanged\n")
+        (inputs / "d").write_text("d\nnew\n")
+        run_into(self.sink, location, self.settings, inputs)
+        new, _ = read_back(self.sink, location)
+        assert old != new
+        roll_back(self.configured(location), first)
+        self._require_state(location, old, "after going back to the first run")
+        run_into(self.sink, location, self.settings, inputs)
+        self._require_state(location, new, "after the run that followed")
+
+    def _harvested(self, directory: Path) -> Path:
+        """Harvest three files of text; gives their directory."""
+        self.open(directory / "dataset")
+        inputs = directory / "inputs"
+        inputs.mkdir()
+        for name in "abc":
+            (inputs / name).write_text(f"{name}\none\ntwo\n")
+        run_into(self.sink, self.location(directory / "dataset"), self.settings, inputs)
+        return inputs
+
+    def _require_state(self, location: Path | str, rows: list[object], after: str) -> None:
+        found, problems = read_back(self.sink, location)
+        require(
+            found == rows and not problems,
+            f"{after}, there are {len(found)} rows where {len(rows)} were, or others; verify says "
+            f"{problems}",
+            "change no committed file: the core keeps what a commit replaces, by its checksum",
+        )
+
+
+def read_back_problems(sink: type[harvest.Sink], location: Path | str) -> list[str]:
+    """What ``harvest verify`` says of a dataset."""
+    return harvest.open(location, plugins=plugins_with(LineSource, sink)).verify()
+
+
+def _own_places(driver: SinkDriver) -> list[Path]:
+    """What the paths of all files of a dataset begin with."""
+    location = Path(os.path.abspath(driver.sink.location))  # noqa: PTH100 - keeps links
+    one_file = driver.sink.root == location.parent
+    return [location if one_file else driver.sink.root, driver.sink.state]
+
+
+def _replace(path: Path, data: bytes | None) -> None:
+    """Give a file another content, as if it were written anew; None removes it."""
+    path.unlink(missing_ok=True)
+    if data is not None:
+        path.write_bytes(data)
+
+
+@contextlib.contextmanager
+def _places_of_its_own(directory: Path) -> Iterator[None]:
+    """Working directory, home and the place of temporary files, all empty."""
+    places = {name: directory / name for name in ("cwd", "HOME", "TMPDIR")}
+    for place in places.values():
+        place.mkdir(parents=True)
+    given = {name: os.fspath(place) for name, place in places.items() if name != "cwd"}
+    with (
+        elsewhere(places["cwd"], "UTC"),
+        mock.patch.dict(os.environ, given),
+        mock.patch.object(tempfile, "tempdir", None),
+    ):
+        yield
