@@ -74,7 +74,12 @@ class Kill:
 
 
 def run_into(
-    sink: type[Sink], location: Path | str, settings: Mapping[str, Any], inputs: Path
+    sink: type[Sink],
+    location: Path | str,
+    settings: Mapping[str, Any],
+    inputs: Path,
+    *,
+    keep_runs: int = 1,
 ) -> None:
     """Harvest a directory of text files into a sink, in this process."""
     harvest.run(
@@ -82,6 +87,7 @@ def run_into(
         f"{sink.name}:{location}",
         settings={sink.name: settings} if settings else None,
         workers=1,
+        keep_runs=keep_runs,
         plugins=plugins_with(LineSource, sink),
     )
 

@@ -41,53 +41,58 @@ class RowPromises(SinkKit):
 
     @promise("every value comes back as it was written", quick=True)
     def test_rows_come_back(self, tmp_path: Path, kind: str) -> None:
-        driver, table = self.driver(tmp_path), table_with(kind)
-        driver.commit({"a": [(KINDS[kind], table)]})
-        self.require_rows(driver, KINDS[kind], table, after="after a commit")
+        table = table_with(kind)
+        for driver in self.drivers(tmp_path):
+            driver.commit({"a": [(KINDS[kind], table)]})
+            self.require_rows(driver, KINDS[kind], table, after="after a commit")
 
     @promise("batches, record types and partitions are kept in order and apart", quick=True)
     def test_batches_types_and_partitions(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        one, two, other = lines(LINE, 1, 2), lines(LINE, 5, 8), lines(OTHER, 3, 5)
-        third = lines(LINE, 1, 2, 3, origin="/in/b")
-        driver.commit({"a": [(LINE, one), (OTHER, other), (LINE, two)], "b": [(LINE, third)]})
-        self.require_rows(driver, LINE, one, two, third, after="after a commit")
-        self.require_rows(driver, OTHER, other, after="after a commit")
-        for key, rows in (("a", 6), ("b", 3)):
-            stated = sum(file.rows for file in driver.files[key])
-            require(
-                stated == rows,
-                f"the files of a partition of {rows} rows say that they hold {stated}",
-                "let close() give the number of rows of each file",
+        for driver in self.drivers(tmp_path):
+            one, two, other = lines(LINE, 1, 2), lines(LINE, 5, 8), lines(OTHER, 3, 5)
+            third = lines(LINE, 1, 2, 3, origin="/in/b")
+            driver.commit({"a": [(LINE, one), (OTHER, other), (LINE, two)], "b": [(LINE, third)]})
+            self.require_rows(driver, LINE, one, two, third, after="after a commit")
+            self.require_rows(driver, OTHER, other, after="after a commit")
+            for key, rows in (("a", 6), ("b", 3)):
+                stated = sum(file.rows for file in driver.files[key])
+                require(
+                    stated == rows,
+                    f"the files of a partition of {rows} rows say that they hold {stated}",
+                    "let close() give the number of rows of each file",
+                )
+            self.require_scan(
+                driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part"
             )
-        self.require_scan(driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part")
 
     @promise("nothing to write is not an error, and an absent type is an empty frame", quick=True)
     def test_nothing_to_write(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        driver.commit({"a": [], "b": [(LINE, lines(LINE))], "c": [(LINE, lines(LINE, 1))]})
-        self.require_rows(driver, LINE, lines(LINE, 1), after="with two empty partitions")
-        self.require_rows(driver, OTHER, after="without a row of the type")
-        driver.commit({"c": None})
-        self.require_rows(driver, LINE, after="after all rows were taken out")
+        for driver in self.drivers(tmp_path):
+            driver.commit({"a": [], "b": [(LINE, lines(LINE))], "c": [(LINE, lines(LINE, 1))]})
+            self.require_rows(driver, LINE, lines(LINE, 1), after="with two empty partitions")
+            self.require_rows(driver, OTHER, after="without a row of the type")
+            driver.commit({"c": None})
+            self.require_rows(driver, LINE, after="after all rows were taken out")
 
     @promise("rows that equal each other are all kept", quick=True)
     def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        one, same = lines(LINE, 1, 1, 2), lines(LINE, 2, 2)
-        driver.commit({"a": [(LINE, one), (LINE, same)], "b": [(LINE, same)]})
-        self.require_rows(driver, LINE, one, same, same, after="with equal rows")
+        for driver in self.drivers(tmp_path):
+            one, same = lines(LINE, 1, 1, 2), lines(LINE, 2, 2)
+            driver.commit({"a": [(LINE, one), (LINE, same)], "b": [(LINE, same)]})
+            self.require_rows(driver, LINE, one, same, same, after="with equal rows")
 
     @promise("columns may be added to a record type; they are null in rows of before", quick=True)
     def test_columns_may_be_added(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        old, new = lines(LINE, 1, 2), lines(LATER, 1, 2, text="new")
-        driver.commit({"a": [(LINE, old)], "c": [(LINE, old)]})
-        self.require_rows(driver, LATER, conform(LATER, old), conform(LATER, old), after="before")
-        driver.commit({"b": [(LATER, new)], "c": [(LATER, new)]})
-        self.require_rows(
-            driver, LATER, conform(LATER, old), new, new, after="after columns were added"
-        )
+        for driver in self.drivers(tmp_path):
+            old, new = lines(LINE, 1, 2), lines(LATER, 1, 2, text="new")
+            driver.commit({"a": [(LINE, old)], "c": [(LINE, old)]})
+            self.require_rows(
+                driver, LATER, conform(LATER, old), conform(LATER, old), after="before"
+            )
+            driver.commit({"b": [(LATER, new)], "c": [(LATER, new)]})
+            self.require_rows(
+                driver, LATER, conform(LATER, old), new, new, after="after columns were added"
+            )
 
     @promise("what the format cannot hold is refused, not left out", quick=True)
     def test_kinds_it_cannot_hold_are_refused(self, tmp_path: Path) -> None:

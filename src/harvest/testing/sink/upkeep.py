@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -13,7 +13,7 @@ import harvest
 from harvest.api.sink import PartFile
 from harvest.pipeline.rollback import roll_back
 from harvest.testing.lab.globals import elsewhere
-from harvest.testing.promise import does_not_apply, promise, require
+from harvest.testing.promise import BrokenPromise, does_not_apply, promise, require
 from harvest.testing.source.runs import plugins_with
 
 from .driver import SinkDriver
@@ -84,49 +84,64 @@ class UpkeepPromises(SinkKit):
         )
 
     def _names_after(self, driver: SinkDriver, commits: int) -> list[str]:
-        """Names of all files after some commits, each of which replaces all rows."""
+        """Names of all files after some commits that replace all rows, and some given up."""
         for _ in range(commits):
             rows = lines(LINE, 1, text=f"of commit {driver.commits}")
-            driver.commit({key: [(LINE, rows), (OTHER, lines(OTHER, 1))] for key in "ab"})
+            changes = {key: [(LINE, rows), (OTHER, lines(OTHER, 1))] for key in "ab"}
+            driver.commit(changes)
+            token = f"commit-{driver.commits}"
+            driver.sink.publish(driver.stage(changes))  # and the manifest is never renamed
+            driver.recover(token)
         return list(files_below(driver.sink.root, but=driver.sink.state / "staging"))
 
     @promise("what others change in committed files is noticed", quick=True)
     def test_foreign_changes_are_noticed(self, tmp_path: Path) -> None:
         inputs = self._harvested(tmp_path)
         location = self.location(tmp_path / "dataset")
-        dataset = harvest.open(location, plugins=plugins_with(LineSource, self.sink))
-        problems = dataset.verify()
+        problems = self._problems(location)
         require(
             not problems,
             f"of an untouched dataset verify says {problems}",
             "give files their final path, size and checksum in what publish() returns",
         )
-        (part,) = (p for p in dataset.parts if p.origin.endswith("b"))
-        file: PartFile = part.files[0]
-        path = dataset.sink.root / file.path
+        (tmp_path / "other").mkdir()
+        self._harvested(tmp_path / "other", "B")
+        file, path = self._file_of_b(location)
+        _, other = self._file_of_b(self.location(tmp_path / "other" / "dataset"))
         middle = (file.offset or 0) + file.size_bytes // 2
-        changes: Mapping[str, Callable[[bytes], bytes | None]] = {
-            "one byte is another": lambda d: d[:middle] + bytes((d[middle] ^ 1,)) + d[middle + 1 :],
-            "the end is cut off": lambda d: d[:middle],
-            "it is gone": lambda _: None,
-        }
         sound = path.read_bytes()
-        for words, change in changes.items():
-            _replace(path, change(sound))
-            self._require_noticed(location, f"{words} in {file.path}")
-            _replace(path, sound)
-        _replace(path, changes["one byte is another"](sound))
+        flipped = sound[:middle] + bytes((sound[middle] ^ 1,)) + sound[middle + 1 :]
+        for words, data in (
+            ("one byte is another", flipped),
+            ("the end is cut off", sound[:middle]),
+            ("it is gone", None),
+            ("it is that of another dataset", other.read_bytes()),
+        ):
+            _replace(path, data)
+            self._require_noticed(location, f"{file.path}: {words}")
+            if data is not None:
+                _replace(path, sound)
+        _replace(path, other.read_bytes())
         (inputs / "a").write_text("a\nchanged\n")
-        try:
-            run_into(self.sink, location, self.settings, inputs)
-        except REPORTED:
-            return  # it refuses to build on rows that are not its own
-        self._require_noticed(location, f"one byte of {file.path} is another and a run follows")
+        with contextlib.suppress(*REPORTED):  # it may refuse to build on rows that are not its own
+            # no earlier state is kept, or verify would find its files damaged
+            run_into(self.sink, location, self.settings, inputs, keep_runs=0)
+            self._require_noticed(location, f"{file.path}: {words}, and a run follows")
+
+    def _file_of_b(self, location: Path | str) -> tuple[PartFile, Path]:
+        """The first file that holds the rows of the input ``b``."""
+        dataset = harvest.open(location, plugins=plugins_with(LineSource, self.sink))
+        (part,) = (part for part in dataset.parts if part.origin.endswith("b"))
+        file: PartFile = part.files[0]
+        return file, dataset.sink.root / file.path
+
+    def _problems(self, location: Path | str) -> list[str]:
+        return harvest.open(location, plugins=plugins_with(LineSource, self.sink)).verify()
 
     def _require_noticed(self, location: Path | str, when: str) -> None:
         with contextlib.suppress(*REPORTED):
             require(
-                read_back_problems(self.sink, location),
+                self._problems(location),
                 f"{when}, and verify says nothing",
                 "give each file its size and checksum as written, and compare the checksum of "
                 "what is carried over from the present files",
@@ -144,18 +159,25 @@ class UpkeepPromises(SinkKit):
         run_into(self.sink, location, self.settings, inputs)
         new, _ = read_back(self.sink, location)
         assert old != new
-        roll_back(self.configured(location), first)
+        try:
+            roll_back(self.configured(location), first)
+        except REPORTED as error:
+            raise BrokenPromise(
+                f"going back to the first run fails: {error}",
+                "let publish() take staged files that are those of an earlier state, too: they "
+                "are described as publish() once returned them, but for their offset",
+            ) from error
         self._require_state(location, old, "after going back to the first run")
         run_into(self.sink, location, self.settings, inputs)
         self._require_state(location, new, "after the run that followed")
 
-    def _harvested(self, directory: Path) -> Path:
-        """Harvest three files of text; gives their directory."""
+    def _harvested(self, directory: Path, text: str = "b") -> Path:
+        """Harvest three files of text, ``text`` being the first line of ``b``; gives the inputs."""
         self.open(directory / "dataset")
         inputs = directory / "inputs"
         inputs.mkdir()
-        for name in "abc":
-            (inputs / name).write_text(f"{name}\none\ntwo\n")
+        for name, line in (("a", "a"), ("b", text), ("c", "c")):
+            (inputs / name).write_text(f"{line}\none\ntwo\n")
         run_into(self.sink, self.location(directory / "dataset"), self.settings, inputs)
         return inputs
 
@@ -167,11 +189,6 @@ class UpkeepPromises(SinkKit):
             f"{problems}",
             "change no committed file: the core keeps what a commit replaces, by its checksum",
         )
-
-
-def read_back_problems(sink: type[harvest.Sink], location: Path | str) -> list[str]:
-    """What ``harvest verify`` says of a dataset."""
-    return harvest.open(location, plugins=plugins_with(LineSource, sink)).verify()
 
 
 def _own_places(driver: SinkDriver) -> list[Path]:
