@@ -6,66 +6,261 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import EntryPoint
+from email.parser import HeaderParser
+from importlib.metadata import EntryPoint, version
+from itertools import combinations
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+from strength import examples
 
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
-from harvest.plugins.scaffold import KINDS, scaffold
+from harvest.plugins.scaffold import KINDS, add_kinds, scaffold, version_bounds
 from harvest.testing.check import check_promises
 from harvest.testing.declarations import check_plugin
 
+COMBINATIONS = [
+    (kinds, columnar)
+    for count in range(1, len(KINDS) + 1)
+    for kinds in combinations(KINDS, count)
+    for columnar in ((False, True) if "source" in kinds else (False,))
+]
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(kind, tmp_path, monkeypatch):
-    name = f"made-up-{kind}"
-    scaffold(name, kind, tmp_path)
-    root = tmp_path / f"harvest-{name}"
 
-    tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=root, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": str(root / "src"), "PYTEST_DEBUG_TEMPROOT": str(tmp_path)},
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
+    """What a module of this interpreter prints; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=cwd, env=os.environ | variables,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
-    assert tested.returncode == 0, tested.stdout
-    assert kind not in ("source", "sink") or int(tested.stdout.split(" passed")[0].split()[-1]) > 20
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
-    monkeypatch.syspath_prepend(root / "src")
+
+def plugins_of(root: Path) -> PluginManager:
+    """A manager that knows the project's plugin alone."""
     declared = tomllib.loads((root / "pyproject.toml").read_text())
     ((entry, target),) = declared["project"]["entry-points"]["harvest"].items()
     plugins = PluginManager([EntryPoint(entry, target, "harvest")], disabled="")
     assert plugins.broken == {}
+    return plugins
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kinds", "columnar"), [(KINDS, False), (("source",), True)])
+def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(
+    kinds, columnar, tmp_path, monkeypatch
+):
+    name = f"made-up-{len(kinds)}"
+    scaffold(name, kinds, tmp_path, columnar=columnar)
+    root = tmp_path / f"harvest-{name}"
+
+    variables = {"PYTHONPATH": str(root / "src"), "PYTEST_DEBUG_TEMPROOT": str(tmp_path)}
+    tested = run("pytest", "-q", "-p", "no:cacheprovider", cwd=root, **variables)
+    assert int(tested.split(" passed")[0].split()[-1]) > 30
+
+    monkeypatch.syspath_prepend(root / "src")
+    plugins = plugins_of(root)
     assert check_plugin(plugins, name) == []
-    assert [f for f in check_promises(plugins, name) if f.result == "broken"] == []
+    sample = root / "tests" / "data"
+    assert [f for f in check_promises(plugins, name, sample=sample) if f.result == "broken"] == []
 
 
-def test_a_new_project_is_built_as_it_stands(tmp_path):
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory) -> Path:
+    """A folder with a project of every combination of kinds, with names of all lengths."""
+    folder = tmp_path_factory.mktemp("projects")
+    for number, (kinds, columnar) in enumerate(COMBINATIONS):
+        name = "abcdefghijklmnopqrstuvwxyzabcdef"[number:] + f"-{number}"
+        scaffold(name[-32:], kinds, folder, columnar=columnar, url="https://git.example.org/x")
+    return folder
+
+
+def test_every_combination_of_kinds_is_styled_as_it_stands(projects):
+    pytest.importorskip("ruff")
+
+    assert run("ruff", "check", ".", cwd=projects).strip() == "All checks passed!"
+    assert "would" not in run("ruff", "format", "--check", ".", cwd=projects)
+
+
+def test_every_combination_of_kinds_is_a_plugin_of_these_kinds(projects, monkeypatch):
+    for (kinds, _), root in zip(COMBINATIONS, sorted_by_number(projects), strict=True):
+        monkeypatch.syspath_prepend(root / "src")
+        plugins = plugins_of(root)
+        (plugin,) = plugins
+
+        assert [kind for kind in KINDS if getattr(plugins, f"{kind}s")] == list(kinds)
+        assert check_plugin(plugins, plugin.name) == []
+
+
+def sorted_by_number(projects: Path) -> list[Path]:
+    return sorted(projects.glob("harvest-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+@pytest.mark.slow
+def test_every_combination_of_kinds_has_sound_types(projects, tmp_path):
+    pytest.importorskip("mypy")
+    roots = sorted_by_number(projects)
+    cache = ("--cache-dir", str(tmp_path / "cache"))
+
+    # the two with all kinds, tests included, as their authors check them
+    for root in roots[-2:]:
+        assert "no issues found" in run("mypy", *cache, cwd=root)
+
+    # and the packages of all
+    config = roots[0] / "pyproject.toml"
+    packages = [root / "src" for root in roots]
+    checked = run("mypy", *cache, "--strict", "--config-file", config, *packages, cwd=projects)
+    assert "no issues found" in checked
+
+
+def test_a_new_project_is_built_with_all_that_a_package_page_shows(tmp_path):
     pytest.importorskip("hatchling")
-    scaffold("made-up", "source", tmp_path)
+    pytest.importorskip("twine")
+    scaffold("made-up", ["source", "view"], tmp_path, url="https://git.example.org/made-up")
+    root = tmp_path / "harvest-made-up"
 
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
-        cwd=tmp_path / "harvest-made-up", check=True, capture_output=True,
-    )  # fmt: skip
+    run("hatchling", "build", "-t", "wheel", cwd=root)
 
-    assert list((tmp_path / "harvest-made-up" / "dist").glob("harvest_made_up-0.1.0-*.whl"))
+    (wheel,) = (root / "dist").glob("harvest_made_up-0.1.0-*.whl")
+    run("twine", "check", "--strict", wheel, cwd=root)
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read("harvest_made_up-0.1.0.dist-info/METADATA").decode()
+    read = HeaderParser().parsestr(metadata)
+    assert "harvest_made_up-0.1.0.dist-info/licenses/LICENSE" in names
+    assert read["License-Expression"] == "MIT"
+    assert "harvest-plugin" in read["Keywords"].split(",")
+    assert "Typing :: Typed" in read.get_all("Classifier")
+    assert read.get_all("Project-URL") == ["Homepage, https://git.example.org/made-up"]
+    (harvest, *others) = map(Requirement, read.get_all("Requires-Dist"))
+    assert harvest.name == "hpc-harvest"
+    assert Version(version("hpc-harvest")) in harvest.specifier
+    assert {"build", "pytest", "twine"} <= {requirement.name for requirement in others}
+    assert all(requirement.specifier for requirement in others)
 
 
-@pytest.mark.parametrize("name", ["Upper", "1st", "a b", "class", "../up", ""])
-def test_names_that_cannot_be_packages_are_refused(name, tmp_path):
-    with pytest.raises(UsageError):
-        scaffold(name, "source", tmp_path)
+@pytest.mark.parametrize(
+    ("running", "bounds"),
+    [
+        ("1.4.2", ">=1.4,<2"),
+        ("0.1.0", ">=0.1,<1"),
+        ("0.1.0.dev351+g20fd6e434", ">=0.1.0.dev351,<1"),
+        ("2.0.0rc1", ">=2.0.0rc1,<3"),
+    ],
+)
+def test_a_plugin_requires_the_harvest_that_it_was_begun_with_up_to_the_next_major_version(
+    running, bounds
+):
+    assert version_bounds(running) == bounds
+
+
+@settings(max_examples=examples(50))
+@given(
+    st.tuples(*[st.integers(0, 30)] * 3),
+    st.sampled_from(["", "a2", "rc1", ".dev5", ".dev5+gabc", "+local"]),
+)
+def test_the_bounds_hold_the_running_version_and_no_other_major_one(release, suffix):
+    major, minor, patch = release
+    running = Version(f"{major}.{minor}.{patch}{suffix}")
+
+    bounds = SpecifierSet(version_bounds(str(running)), prereleases=True)
+
+    assert running in bounds
+    assert Version(f"{major}.{minor + 1}.0") in bounds
+    assert Version(f"{major + 1}.0.0") not in bounds
+    assert Version(f"{major + 1}.0.0.dev1") not in bounds
+    assert not minor or Version(f"{major}.{minor - 1}.99") not in bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Upper", "not a valid plugin name"),
+        ("1st", "not a valid plugin name"),
+        ("a b", "not a valid plugin name"),
+        ("a_b", "not a valid plugin name"),
+        ("a--b", "not a valid plugin name"),
+        ("../up", "not a valid plugin name"),
+        ("", "not a valid plugin name"),
+        ("a" * 33, "at most 32"),
+        ("class", "a word of Python's own"),
+        ("harvest-mine", "leave out harvest-: mine"),
+        ("parquet", "taken by hpc-harvest-parquet"),
+        ("mofka-dask", "taken by hpc-harvest-mofka-dask"),
+        ("local", "taken by hpc-harvest"),
+        ("io", "taken by hpc-harvest"),
+    ],
+)
+def test_names_that_cannot_be_had_are_refused(name, reason, tmp_path):
+    with pytest.raises(UsageError, match=reason):
+        scaffold(name, ["source"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_plugin_of_harvest_s_own_has_its_name_where_it_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr("harvest.plugins.scaffold.manager", lambda: PluginManager([], disabled=""))
+    with pytest.raises(UsageError, match="taken by hpc-harvest-slurm"):
+        scaffold("slurm", ["source"], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["json", "directory", "part", "test", "source", "plugin"])
+def test_names_of_modules_and_classes_in_use_clash_with_nothing(name, tmp_path, monkeypatch):
+    root = tmp_path / f"harvest-{name}"
+    scaffold(name, KINDS, tmp_path)
+
+    monkeypatch.syspath_prepend(root / "src")
+    assert check_plugin(plugins_of(root), name) == []
+
+
 def test_nothing_is_overwritten(tmp_path):
-    scaffold("mine", "source", tmp_path)
+    scaffold("mine", ["source"], tmp_path)
     with pytest.raises(UsageError, match="exists already"):
-        scaffold("mine", "view", tmp_path)
+        scaffold("mine", ["view"], tmp_path)
+
+
+@pytest.mark.parametrize("columnar", [False, True])
+def test_kinds_that_are_added_give_the_project_that_has_them_from_the_start(columnar, tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    scaffold("mine", KINDS, one, columnar=columnar)
+
+    scaffold("mine", ["source"], other, columnar=columnar)
+    add_kinds("mine", ["sink"], other)
+    add_kinds("mine", ["view"], other)
+    add_kinds("mine", ["report"], other)
+
+    def modules(folder: Path) -> dict[str, str]:
+        found = folder.rglob("*.py")
+        return {str(p.relative_to(folder)): p.read_text() for p in found if p.name[:2] != "__"}
+
+    assert len(modules(one)) == 10
+    assert modules(one) == modules(other)
+
+
+def test_a_kind_that_is_there_is_not_added(tmp_path):
+    scaffold("mine", ["source"], tmp_path)
+    with pytest.raises(UsageError, match=r"source\.py: it is there already"):
+        add_kinds("mine", ["view", "source"], tmp_path)
+    assert not (tmp_path / "harvest-mine/src/harvest_mine/view.py").exists()
+
+
+def test_kinds_are_added_to_a_project_that_exists(tmp_path):
+    with pytest.raises(UsageError, match="does not exist; leave out --add"):
+        add_kinds("mine", ["view"], tmp_path)
 
 
 def test_unknown_kinds_are_refused(tmp_path):
     with pytest.raises(UsageError, match="use source, sink, view, report"):
-        scaffold("mine", "engine", tmp_path)
+        scaffold("mine", ["engine"], tmp_path)
+
+
+def test_only_a_source_is_columnar(tmp_path):
+    with pytest.raises(UsageError, match="only a source is columnar"):
+        scaffold("mine", ["sink", "view"], tmp_path, columnar=True)

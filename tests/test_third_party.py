@@ -88,7 +88,7 @@ def environment(tmp_path_factory):
 def furnish(folder: Path) -> None:
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
-    scaffold("made-up", "source", folder)
+    scaffold("made-up", ["source"], folder)
     roots = [ROOT, ROOT / "plugins/parquet", ROOT / "plugins/jsonl", *EXAMPLES]
     roots.append(folder / "harvest-made-up")
     build_wheels(roots, wheels)

@@ -10,7 +10,7 @@ from harvest.cli.tables import print_json, print_table, print_text
 from harvest.errors import UsageError, suggestion
 from harvest.model import record_type
 from harvest.plugins.registry import PluginManager, manager
-from harvest.plugins.scaffold import scaffold
+from harvest.plugins.scaffold import add_kinds, scaffold
 
 __all__ = ["begin_plugin", "print_plugin", "print_plugins"]
 
@@ -160,9 +160,18 @@ def _print_described(part: dict[str, Any]) -> None:
         )
 
 
-def begin_plugin(name: str, kind: str, directory: Path) -> int:
-    """Write the project of a new plugin."""
-    for path in scaffold(name, kind, directory):
+def begin_plugin(
+    name: str, kinds: list[str], directory: Path, *, columnar: bool, url: str, add: bool
+) -> int:
+    """Write the project of a new plugin, or add kinds to one."""
+    chosen = [kind.strip() for text in kinds for kind in text.split(",")]
+    if add:
+        if url:
+            raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
+        written = add_kinds(name, chosen, directory, columnar=columnar)
+    else:
+        written = scaffold(name, chosen, directory, columnar=columnar, url=url)
+    for path in written:
         print(path)
-    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[test]' && harvest plugins")
+    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")
     return 0

@@ -82,18 +82,34 @@ def check(
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the plugin, such as my-format.")],
     kind: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="source, sink, view or report.",
+            help="source, sink, view or report; several separated by commas, or repeated. "
+            "[default: source]",
             autocompletion=words("source", "sink", "view", "report"),
         ),
-    ] = "source",
+    ] = None,
     directory: Annotated[
         Path, typer.Option("-C", "--directory", metavar="DIR", help="Where to put the project.")
     ] = Path(),
+    columnar: Annotated[
+        bool,
+        typer.Option(
+            "--columnar", help="A source that reads many lines at a time, for large inputs."
+        ),
+    ] = False,
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="Where the project is at home, for its package page.")
+    ] = "",
+    add: Annotated[
+        bool, typer.Option("--add", help="Add kinds to the project that is there.")
+    ] = False,
 ) -> int:
-    """Begin a plugin: a project that installs and passes its tests as it is."""
+    """Begin a plugin: a project that installs and passes its tests and checks as it is.
+
+    It comes with sample data, harvest's conformance kit, and a pipeline that publishes a tag.
+    """
     from harvest.cli.actions.plugins import begin_plugin  # late: help needs none of it
 
-    return begin_plugin(name, kind, directory)
+    return begin_plugin(name, kind or ["source"], directory, columnar=columnar, url=url, add=add)
