@@ -189,8 +189,11 @@ def check_reports(clone: Path) -> None:
 
 
 @contextmanager
-def index(scratch: Path, packages: Path) -> Iterator[str]:
-    """A pypiserver on loopback that asks for a password, stopped afterwards; gives its address."""
+def index(scratch: Path, packages: Path, *, forward: bool = False) -> Iterator[str]:
+    """A pypiserver on loopback that asks for a password, stopped afterwards; gives its address.
+
+    forward: whether it sends those who ask for what it does not hold to the public index.
+    """
     from passlib.apache import HtpasswdFile
 
     packages.mkdir()
@@ -203,8 +206,8 @@ def index(scratch: Path, packages: Path) -> Iterator[str]:
     with (scratch / "index.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "pypiserver", "run", "-i", "127.0.0.1", "-p", str(port),
-             "-P", scratch / "passwords", "-a", "update,list,download", "--disable-fallback",
-             "--hash-algo", "sha256", packages],
+             "-P", scratch / "passwords", "-a", "update,list,download", "--hash-algo", "sha256",
+             *(() if forward else ("--disable-fallback",)), packages],
             stdout=log, stderr=log, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     try:

@@ -1,4 +1,4 @@
-"""A newcomer's hour: from a log format that nobody knows to a published plugin that others use."""
+"""From nothing to a plugin that others use: by the tutorial's own commands, and by its pipeline."""
 
 from __future__ import annotations
 
@@ -6,123 +6,33 @@ import importlib.util
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from clean_environment import build_wheels, make_environment, pip
+from clean_environment import build_wheels
+from pages import ROOT, check_page
 
-pytest.importorskip("build")
+from harvest.plugins.scaffold import KINDS, scaffold
+
 pytest.importorskip("hatch_vcs")
 pytest.importorskip("passlib")
 pytest.importorskip("pypiserver")
-pytest.importorskip("twine")
 
 pytestmark = pytest.mark.slow
-yaml = pytest.importorskip("yaml")
 
-ROOT = Path(__file__).resolve().parents[1]
-
-LOG = """\
-# furnace F2, batch 17
-2026-03-01T08:00:00Z zone 1: 849.2 C (set 850.0 C)
-2026-03-01T08:00:05Z zone 2: 861.0 C (set 850.0 C)
-2026-03-01T08:00:10Z zone 1: hot
-"""
-"""What the made-up furnace writes; its third reading is damaged."""
-
-SOURCE = '''\
-"""The source furnace: what a furnace's controller logs, a reading a line."""
-
-import re
-from datetime import datetime
-
-import harvest
-from harvest import Detection, Record, Source, field
-
-LINE = re.compile(r"(\\S+) zone (\\d+): ([0-9.]+) C \\(set ([0-9.]+) C\\)")
+PAGE = ROOT / "docs" / "tutorials" / "first-plugin.md"
 
 
-@harvest.record("furnace.reading", layer="system", level="process")
-class Reading(Record):
-    """The temperature of one zone at a moment."""
-
-    time: datetime = field(role="time", doc="When it was read.")
-    zone: int = field(role="subject", doc="The zone's number.")
-    temperature_c: float = field(unit="C", doc="What was read.")
-    target_c: float = field(unit="C", doc="What it should be.")
-
-
-class FurnaceSource(Source):
-    """Furnace logs, a reading a line."""
-
-    name = "furnace"
-    record_types = (Reading,)
-
-    @classmethod
-    def detect(cls, path):
-        """By the first line."""
-        if path.is_file() and path.read_bytes()[:10] == b"# furnace ":
-            return Detection(0.9, "a furnace's first line")
-        return None
-
-    def read(self, partition, ctx):
-        """One reading a line; the head is counted as left out."""
-        with partition.path.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
-                ctx.read(1)
-                if raw.startswith(b"#"):
-                    ctx.filtered(1, "head")
-                    continue
-                found = LINE.fullmatch(raw.decode("utf-8", "replace").rstrip())
-                try:
-                    if found is None:
-                        raise ValueError("no 'TIME zone N: T C (set T C)'")
-                    yield Reading(
-                        time=datetime.fromisoformat(found[1]),
-                        zone=int(found[2]),
-                        temperature_c=float(found[3]),
-                        target_c=float(found[4]),
-                        position=number,
-                    )
-                except ValueError as error:
-                    ctx.reject(raw, str(error), position=number)
-'''
-
-TESTS = '''\
-"""What the source makes of a furnace's log, and what every source promises."""
-
-import shutil
-from pathlib import Path
-
-from harvest_furnace.source import FurnaceSource
-
-from harvest.testing import SourceConformance, collect
-
-SAMPLE = Path(__file__).parent / "data" / "sample.furnace"
-
-
-class TestFurnace(SourceConformance):
-    source = FurnaceSource
-    units = 4
-
-    def sample(self, directory):
-        return Path(shutil.copy2(SAMPLE, directory))
-
-
-def test_readings_become_rows_and_the_damaged_one_a_reject():
-    found = collect(FurnaceSource(str(SAMPLE)))
-    rows = found.rows("furnace.reading")
-    assert [(r["zone"], r["temperature_c"]) for r in rows] == [(1, 849.2), (2, 861.0)]
-    assert [r.position for r in found.rejects] == [4]
-'''
-
-
-def delivery() -> ModuleType:
-    """The script that proves the delivery, for its index on loopback."""
-    spec = importlib.util.spec_from_file_location("proof", ROOT / ".ci" / "prove_delivery.py")
+def module_of(path: Path) -> ModuleType:
+    """A script as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -130,73 +40,134 @@ def delivery() -> ModuleType:
     return module
 
 
-def did(*command: str | Path, cwd: Path, **variables: str) -> str:
+PROOF = module_of(ROOT / ".ci" / "prove_delivery.py")
+"""The proof of harvest's own delivery, for its index on loopback and its pipeline runner."""
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch) -> Iterator[str]:
+    """An index on loopback with this harvest, which forwards to the public one; its address."""
+    monkeypatch.setenv("SETUPTOOLS_SCM_PRETEND_VERSION", version("hpc-harvest"))
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "index").mkdir()
+    packages = tmp_path / "packages"
+    with PROOF.index(tmp_path / "index", packages, forward=True) as url:
+        build_wheels([ROOT, ROOT / "plugins" / "parquet"], packages)
+        asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",
+                 "--dest", tmp_path, "--index-url", with_password(url)]  # fmt: skip
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"the public package index does not answer: {done.stderr[-300:]}")
+        monkeypatch.delenv("SETUPTOOLS_SCM_PRETEND_VERSION")
+        yield url
+
+
+def with_password(url: str) -> str:
+    """The address from which packages are installed, for those who know the password."""
+    return f"{url.replace('://', f'://{PROOF.USER}:{PROOF.PASSWORD}@')}/simple"
+
+
+def said(*command: str | Path, cwd: Path) -> str:
     """What a command prints; it must succeed."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PIP_FIND_LINKS")}
-    done = subprocess.run(
-        command, cwd=cwd, env=kept | variables, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_from_a_made_up_log_to_a_plugin_that_is_installed_elsewhere(tmp_path):
-    python = sys.executable
+def plugins_in(environment: Path) -> dict[str, str]:
+    """The plugins that harvest lists in an environment, with their versions."""
+    command = environment / "bin" / "harvest"
+    listed = json.loads(said(command, "plugins", "--json", cwd=environment))
+    return {plugin["name"]: plugin["version"] for plugin in listed["plugins"]}
 
-    # a project that works untouched ...
-    did(python, "-m", "harvest", "plugins", "new", "furnace", "--kind", "source", cwd=tmp_path)
-    project = tmp_path / "harvest-furnace"
-    (tests,) = project.glob("tests/test_*.py")
 
-    # ... is given its own record type, parser, sample and tests
-    (project / "src" / "harvest_furnace" / "source.py").write_text(SOURCE)
-    (project / "tests" / "data" / "sample.furnace").write_text(LOG)
-    tests.write_text(TESTS)
-    passed = did(
-        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project,
-        PYTHONPATH=str(project / "src"), PYTEST_DEBUG_TEMPROOT=str(tmp_path),
-    )  # fmt: skip
-    assert int(passed.split(" passed")[0].split()[-1]) > 20
+def test_a_reader_of_the_tutorial_publishes_a_plugin_that_others_install(index, tmp_path):
+    # given a machine with Python, uv and an index, and nothing else
+    reader, tools = tmp_path / "reader", tmp_path / "tools"
+    tools.mkdir()
+    for name, program in {"python3": sys.executable, "uv": shutil.which("uv")}.items():
+        if program:
+            (tools / name).write_text(f'#!/bin/sh\nexec {shlex.quote(program)} "$@"\n')
+            (tools / name).chmod(0o755)
+    variables = {
+        "PATH": os.pathsep.join((str(reader / "harvest-env" / "bin"), str(tools), os.defpath)),
+        "HARVEST_INDEX_URL": with_password(index),
+        "HARVEST_PUBLISH_URL": index,
+        "TWINE_USERNAME": PROOF.USER,
+        "TWINE_PASSWORD": PROOF.PASSWORD,
+        "PYTEST_DEBUG_TEMPROOT": str(tmp_path),
+    }
 
-    # it is built, and published by the very job that came with it
-    did(python, "-m", "build", "--no-isolation", cwd=project)
-    proof = delivery()
-    (tmp_path / "index").mkdir()
-    with proof.index(tmp_path / "index", tmp_path / "packages") as url:
-        job = yaml.safe_load((project / ".gitlab-ci.yml").read_text())["publish"]
-        upload = [line for line in job["script"] if line.startswith("twine ")]
-        variables = {"TWINE_PASSWORD": proof.PASSWORD, "TWINE_REPOSITORY_URL": url}
-        for line in upload:
-            words = [python, "-m", *shlex.split(line)[:-1], *sorted((project / "dist").iterdir())]
-            did(*words, cwd=project, TWINE_USERNAME=proof.USER, **variables)
-        assert len(upload) == 1
-        assert set(job["variables"]) == {*variables, "TWINE_USERNAME"}
+    # when the reader types what the page says, which shows what is printed
+    began = time.monotonic()
+    outcome = check_page(PAGE, reader, variables)
+    minutes = (time.monotonic() - began) / 60
+    print(f"\nfrom nothing to a published plugin: {outcome.commands} commands, {minutes:.1f} min")
 
-        # elsewhere harvest is installed, and the plugin comes from the index alone
-        wheels = tmp_path / "wheels"
-        wheels.mkdir()
-        build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
-        other = make_environment(tmp_path / "elsewhere", sorted(wheels.iterdir()))
-        address = url.replace("://", f"://{proof.USER}:{proof.PASSWORD}@")
-        wanted = ("install", "--index-url", f"{address}/simple", "harvest-furnace")
-        did(*pip(other, *wanted), cwd=tmp_path)
+    # then the plugin is in the index, and elsewhere it reads the log
+    assert {path.name for path in (tmp_path / "packages").glob("harvest_freezer*")} == {
+        "harvest_freezer-0.1.0-py3-none-any.whl",
+        "harvest_freezer-0.1.0.tar.gz",
+    }
+    for name in ("elsewhere", *(["with-uv"] if not outcome.skipped else [])):
+        environment = reader / name
+        assert plugins_in(environment)["freezer"] == "0.1.0"
+        shown = said(
+            environment / "bin" / "harvest", "preview", "-s", reader / "freezer.log", "--json",
+            cwd=environment,
+        )  # fmt: skip
+        rows = [json.loads(line) for line in shown.splitlines()]
+        assert [(row["probe"], row["celsius"]) for row in rows] == [
+            ("probe-a", -79.8),
+            ("probe-b", -80.1),
+            ("probe-a", -71.3),
+        ]
 
-    # and there the log is harvested
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "F2.log").write_text(LOG)
 
-    def harvest(*words: str) -> str:
-        return did(other, "-m", "harvest", *words, cwd=work)
+def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_path):
+    # given a project with all kinds, as it was begun, in a repository
+    try:
+        runner = PROOF.install_runner(tmp_path)
+    except PROOF.Skipped as reason:
+        pytest.skip(str(reason))
+    scaffold("made-up", KINDS, tmp_path, columnar=True)
+    project = tmp_path / "harvest-made-up"
+    git = ("git", "-c", "user.name=author", "-c", "user.email=author@localhost")
+    said("git", "init", "-q", "-b", "main", cwd=project)
+    said("git", "add", "-A", cwd=project)
+    said(*git, "commit", "-q", "-m", "Begin", cwd=project)
+    said("git", "remote", "add", "origin", project, cwd=project)
+    pipeline = PROOF.Pipeline(runner, project)
+    pipeline.variables |= {
+        "PIP_INDEX_URL": with_password(index),
+        "TWINE_REPOSITORY_URL": index,
+        "CI_JOB_TOKEN": PROOF.PASSWORD,
+    }
+    packages = tmp_path / "packages"
+    before = PROOF.state(packages)
 
-    detected = json.loads(harvest("detect", "F2.log", "--json"))
-    assert '"furnace"' in json.dumps(detected)
-    run = subprocess.run(
-        [other, "-m", "harvest", "run", "-s", "F2.log", "-k", "parquet:out", "--json"],
-        cwd=work, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 3, run.stderr  # one line is no reading
-    asked = "select zone, temperature_c - target_c as over_c from furnace.reading order by zone"
-    found = [json.loads(row) for row in harvest("query", "out", asked, "--json").splitlines()]
-    assert [(row["zone"], round(row["over_c"], 6)) for row in found] == [(1, -0.8), (2, 11.0)]
-    harvest("plugins", "check", "furnace")
+    # when it is pushed without a tag, or with the tag of another version
+    pipeline.run()
+    with pytest.raises(SystemExit, match=r"dist/\*-0\.2\.0\.tar\.gz"):
+        pipeline.run("publish", CI_COMMIT_TAG="v0.2.0")
+
+    # then nothing is published
+    assert PROOF.state(packages) == before
+
+    # when its version is tagged, then that is published, and can be installed and used elsewhere
+    pipeline.run("publish", CI_COMMIT_TAG="v0.1.0")
+    assert {*PROOF.state(packages)} - {*before} == {
+        "harvest_made_up-0.1.0-py3-none-any.whl",
+        "harvest_made_up-0.1.0.tar.gz",
+    }
+    elsewhere = tmp_path / "elsewhere"
+    said(sys.executable, "-m", "venv", elsewhere, cwd=tmp_path)
+    wanted = ("install", "-q", "--index-url", with_password(index), "harvest-made-up")
+    said(elsewhere / "bin" / "pip", *wanted, cwd=tmp_path)
+    assert plugins_in(elsewhere)["made-up"] == "0.1.0"
+    sample = project / "tests" / "data" / "first.made_up"
+    shown = said(
+        elsewhere / "bin" / "harvest", "preview", "-s", f"made-up:{sample}", "--json", cwd=tmp_path
+    )
+    assert [json.loads(line)["value"] for line in shown.splitlines()] == [21.5, 1013.0]

@@ -42,8 +42,10 @@ import sys
 import tempfile
 import threading
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 
@@ -77,9 +79,10 @@ class Block:
 
 @dataclass
 class Outcome:
-    """What checking a page came to: how many blocks were run or parsed, which were skipped."""
+    """What checking a page came to: blocks that were run or parsed, commands, what was skipped."""
 
     checked: int = 0
+    commands: int = 0
     skipped: list[str] = field(default_factory=list)
 
 
@@ -187,6 +190,7 @@ NEEDS = {
     "postgresql": (lambda: bool(shutil.which("initdb")), "PostgreSQL is not installed"),
     "pandas": (lambda: importlib.util.find_spec("pandas") is not None, "pandas is not installed"),
     "numba": (lambda: importlib.util.find_spec("numba") is not None, "numba is not installed"),
+    "uv": (lambda: bool(shutil.which("uv")), "uv is not installed"),
     "shared": (lambda: (ROOT.parent / "shared" / "data").is_dir(), "no real samples here"),
 }
 
@@ -204,8 +208,13 @@ def _missing(block: Block) -> str:
 # ---- running a page
 
 
-def check_page(page: Path, directory: Path) -> Outcome:
-    """Run or parse every block of ``page`` in ``directory``; PageError tells the first wrong."""
+def check_page(
+    page: Path, directory: Path, variables: Mapping[str, str] = MappingProxyType({})
+) -> Outcome:
+    """Run or parse every block of ``page`` in ``directory``; PageError names the first wrong.
+
+    variables: of the environment of its commands, beside or instead of the usual ones.
+    """
     text = page.read_text("utf-8")
     blocks = blocks_of(text)
     outcome = Outcome()
@@ -228,7 +237,11 @@ def check_page(page: Path, directory: Path) -> Outcome:
                 if reason:
                     outcome.skipped.append(reason)
                     continue
-                printed = _check(block, directory, python, printed)
+                if block.language == "console" and "file" not in block.comments:
+                    outcome.commands += _run_commands(block, directory, variables)
+                    printed = ""
+                else:
+                    printed = _check(block, directory, python, printed)
             except PageError as e:
                 raise PageError(f"{page.name}, block at line {block.line}: {e}") from None
             outcome.checked += 1
@@ -245,8 +258,6 @@ def _check(block: Block, directory: Path, python: _Python, before: str) -> str:
         target.write_text(block.text, "utf-8")
         if block.language in _DATA:
             _parse(block)
-    elif block.language == "console":
-        _run_commands(block, directory)
     elif block.language == "python":
         return python.run(block)
     elif block.language in _DATA:
@@ -280,16 +291,18 @@ def _parse(block: Block) -> None:
         raise PageError(f"no {block.language}: {e}") from None
 
 
-def _run_commands(block: Block, directory: Path) -> None:
+def _run_commands(block: Block, directory: Path, variables: Mapping[str, str]) -> int:
+    """Run a block's commands one after the other; gives how many they are."""
     steps = _steps(block)
     for number, (command, shown) in enumerate(steps, start=1):
         wanted = int(block.comments.get("exit", "0")) if number == len(steps) else 0
-        done = _bash(["-euo", "pipefail", "-c", command], directory)
+        done = _bash(["-euo", "pipefail", "-c", command], directory, variables=variables)
         if done.returncode != wanted:
             raise PageError(
                 f"$ {command}\nended with {done.returncode}, not {wanted}:\n{done.stdout}"
             )
         _compare(shown, done.stdout, f"$ {command}")
+    return len(steps)
 
 
 def _steps(block: Block) -> list[tuple[str, list[str]]]:
@@ -347,10 +360,14 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _bash(
-    arguments: list[str], directory: Path, given: str = ""
+    arguments: list[str],
+    directory: Path,
+    given: str = "",
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", *arguments], cwd=directory, env=_environment(directory), input=given,
+        ["bash", *arguments],
+        cwd=directory, env=_environment(directory) | variables, input=given,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         timeout=SECONDS, check=False,
     )  # fmt: skip

@@ -85,8 +85,8 @@ def new(
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="source, sink, view or report; several separated by commas, or repeated. "
-            "[default: source]",
+            help="source (the default), sink, view or report; several separated by commas, or "
+            "the option repeated.",
             autocompletion=words("source", "sink", "view", "report"),
         ),
     ] = None,
