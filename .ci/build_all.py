@@ -7,7 +7,8 @@ read once and given to all builds.  What is built is a copy of the working tree 
 ignores, in which each requirement on another distribution of ours gets that version as its lower
 bound.  So pip never pairs a plugin with an older core, nor a core's extras with older plugins,
 in whatever state of publishing it finds an index.  Newer cores stay allowed: there the plugin API
-number (docs/plugins.md) decides.
+number (docs/plugins.md) decides.  Licence, classifiers, addresses and README are completed too
+(`describe.py`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from email.parser import HeaderParser
 from pathlib import Path
 from zipfile import ZipFile
 
 import tomlkit
+from describe import describe
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -40,11 +43,18 @@ def main(out: Path) -> None:
         copy_tree(tree)
         projects = [tree, *sorted(p.parent for p in tree.glob("plugins/*/pyproject.toml"))]
         for project in projects:
+            describe(tree, project)
             bind(project / "pyproject.toml", version)
-            python("build", "--no-isolation", "--outdir", out, project, version=version)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda project: build(project, out, version), projects))
     check(out, version, len(projects))
     python("twine", "check", "--strict", *sorted(out.iterdir()), version=version)
     print(f"{len(projects)} distributions of version {version} in {out}")
+
+
+def build(project: Path, out: Path, version: Version) -> None:
+    """Build one project's source distribution, and its wheel from that."""
+    python("build", "--no-isolation", "--outdir", out, project, version=version)
 
 
 def python(module: str, *words: str | Path, version: Version) -> None:

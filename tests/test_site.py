@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from delivery import script
 
 from harvest.dataset.view_schema import view_schema
 from harvest.plugins.registry import manager
@@ -85,6 +85,7 @@ def test_every_page_is_in_the_navigation_once_and_built(site):
     readmes = [f"plugins/{p.parent.name}.md" for p in (ROOT / "plugins").glob("*/README.md")]
     assert len(readmes) >= 10
     pages = [*(path.relative_to(docs).as_posix() for path in written), *readmes]
+    pages.append("plugins/index.md")
     assert sorted(navigation()) == sorted(pages)
     for page in pages:
         assert (site / page).with_suffix(".html").is_file()
@@ -122,10 +123,7 @@ def test_the_scan_for_other_hosts_sees_them():
 
 @pytest.fixture
 def hook():
-    spec = importlib.util.spec_from_file_location("site_hook", ROOT / ".ci" / "site.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("site_pages")
 
 
 def page(address: str):
@@ -145,6 +143,29 @@ def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(hook, monke
     shown = hook.on_page_markdown(text, page=page("plugins.md"))
     assert "[a](https://host.invalid/group/harvest/-/blob/abc/SECURITY.md#promises)" in shown
     assert "[b](https://host.invalid/group/harvest/-/tree/abc/tests)" in shown
+
+
+def test_plugins_are_listed_by_the_keyword_in_their_metadata(hook, monkeypatch, tmp_path):
+    # given one plugin with the keyword and one without
+    for name, words in (("argon", '["harvest-plugin", "gas"]'), ("zinc", '["metal"]')):
+        folder = tmp_path / "plugins" / name
+        folder.mkdir(parents=True)
+        (folder / "pyproject.toml").write_text(
+            f'[project]\nname = "hpc-harvest-{name}"\ndescription = "All of {name}"\n'
+            f'keywords = {words}\n[project.entry-points.harvest]\n{name} = "{name}.plugin"\n'
+        )
+    monkeypatch.setattr(hook, "ROOT", tmp_path)
+
+    rows = [line for line in hook.plugin_list().splitlines() if line.startswith("| [")]
+
+    assert rows == ["| [`argon`](argon/README.md) | `hpc-harvest-argon` | All of argon |"]
+
+
+def test_every_plugin_of_ours_and_every_example_is_listed(hook):
+    listed = re.findall(r"^\| \[.*?\]\((.*?)/README.md\)", hook.plugin_list(), re.MULTILINE)
+    folders = [*ROOT.glob("plugins/*/README.md"), *ROOT.glob("examples/plugins/*/README.md")]
+    assert len(folders) >= 12
+    assert sorted(listed) == sorted(os.path.relpath(p.parent, ROOT / "plugins") for p in folders)
 
 
 def test_links_to_a_notebook_lead_to_its_page(hook, monkeypatch):

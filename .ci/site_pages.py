@@ -1,6 +1,9 @@
-"""For mkdocs: READMEs of plugins and notebooks as pages, and links between pages and files.
+"""For mkdocs: plugins and notebooks as pages, and links between pages and files.
 
-Each notebook of ``docs/notebooks`` is executed, and becomes a page with its outputs.
+Plugins are listed, with what they say of themselves, by the keyword `harvest-plugin` of their
+`pyproject.toml`: those of ours and the examples.  A registry of GitLab cannot be searched for it.
+The README of each of ours is a page.  Each notebook of ``docs/notebooks`` is executed, and becomes
+a page with its outputs.
 
 Links are written for a checkout, where ``../examples/README.md`` leads to the file.  On the site a
 link to a page leads to that page.  A link to another file leads to the project's page of it where
@@ -11,19 +14,42 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from links import ROOT, Link, changed, in_project
 from mkdocs.structure.files import File
 
 from docs_reference import notebooks
 
-ROOT = Path(__file__).resolve().parents[1]
-_LINK = re.compile(r"(?<!!)\[([^][]*)\]\((\.\.?/[^)\s#]*)(#[^)\s]*)?\)")
-_FENCED = re.compile(r"(^ *(?:`{3,}).*?^ *`{3,} *$)", re.MULTILINE | re.DOTALL)
-_NOTEBOOK = re.compile(r"(\]\([^)\s]*)\.ipynb\)")
+KEYWORD = "harvest-plugin"
+
+_PLUGINS = """\
+# Plugins
+
+Every distribution here has the keyword `harvest-plugin` in its metadata, and is installed like
+[harvest itself](../docs/how-to/install.md). `harvest plugins` lists what is installed.
+
+| plugin | distribution | what it is |
+|---|---|---|
+"""
+
+
+def plugin_list() -> str:
+    """The page that lists the plugins of this repository, written as if it lay in `plugins`."""
+    rows = []
+    for path in sorted(ROOT.glob("plugins/*/pyproject.toml")) + sorted(
+        ROOT.glob("examples/plugins/*/pyproject.toml")
+    ):
+        project = tomllib.loads(path.read_text("utf-8"))["project"]
+        if KEYWORD not in project.get("keywords", []):
+            continue
+        readme = posixpath.relpath(path.with_name("README.md"), ROOT / "plugins")
+        names = ", ".join(f"`{name}`" for name in project["entry-points"]["harvest"])
+        rows.append(f"| [{names}]({readme}) | `{project['name']}` | {project['description']} |\n")
+    return _PLUGINS + "".join(rows)
 
 
 def _readmes() -> dict[Path, str]:
@@ -36,6 +62,7 @@ def _readmes() -> dict[Path, str]:
 
 def on_files(files: Any, *, config: Any, **_: Any) -> Any:
     """The files of the site, with the plugins' READMEs and the notebooks."""
+    files.append(File.generated(config, "plugins/index.md", content=plugin_list()))
     for path, address in _readmes().items():
         if path.parent != ROOT:
             files.append(File.generated(config, address, content=path.read_text("utf-8")))
@@ -51,31 +78,25 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """The page's text with its links made those of the site."""
     readmes = _readmes()
     files = {address: path for path, address in readmes.items() if path.parent != ROOT}
+    files["plugins/index.md"] = ROOT / "plugins" / "index.md"
     here = files.get(page.file.src_uri, ROOT / "docs" / page.file.src_uri).parent
 
-    def replaced(link: re.Match[str]) -> str:
+    def replaced(link: Link) -> str:
+        if not link[2]:
+            return link[0]
         target = Path(os.path.normpath(here / link[2]))
+        if target in notebooks.NOTEBOOKS:
+            target = target.with_suffix(".md")
         if target.is_relative_to(ROOT / "docs"):
             address = target.relative_to(ROOT / "docs").as_posix()
         elif target in readmes:
             address = readmes[target]
         elif target.exists():
-            return _elsewhere(target, link)
+            path = target.relative_to(ROOT).as_posix()
+            return in_project(link, path, folder=target.is_dir())
         else:
             return link[0]  # mkdocs reports that it leads nowhere
         away = posixpath.relpath(address, posixpath.dirname(page.file.src_uri) or ".")
         return f"[{link[1]}]({away}{link[3] or ''})"
 
-    pieces = _FENCED.split(markdown)  # odd ones are code
-    pieces[::2] = [_LINK.sub(replaced, _NOTEBOOK.sub(r"\1.md)", p)) for p in pieces[::2]]
-    return "".join(pieces)
-
-
-def _elsewhere(target: Path, link: re.Match[str]) -> str:
-    """A link to a file of the repository that is not a page."""
-    project, commit = os.environ.get("CI_PROJECT_URL"), os.environ.get("CI_COMMIT_SHA", "HEAD")
-    if not project:
-        return link[1]
-    kind = "tree" if target.is_dir() else "blob"
-    path = target.relative_to(ROOT).as_posix()
-    return f"[{link[1]}]({project}/-/{kind}/{commit}/{path}{link[3] or ''})"
+    return changed(markdown, replaced)
