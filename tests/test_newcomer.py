@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shlex
@@ -13,10 +12,10 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from clean_environment import build_wheels
+from delivery import script
 from pages import ROOT, check_page
 
 from harvest.plugins.scaffold import KINDS, scaffold
@@ -30,18 +29,8 @@ pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "tutorials" / "first-plugin.md"
 
 
-def module_of(path: Path) -> ModuleType:
-    """A script as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-PROOF = module_of(ROOT / ".ci" / "prove_delivery.py")
-"""The proof of harvest's own delivery, for its index on loopback and its pipeline runner."""
+LOOPBACK, PROOF = script("index"), script("prove_delivery")
+"""An index on loopback, and a pipeline runner, as the project's own delivery is proved with."""
 
 
 @pytest.fixture
@@ -50,9 +39,10 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     monkeypatch.setenv("SETUPTOOLS_SCM_PRETEND_VERSION", version("hpc-harvest"))
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    (tmp_path / "index").mkdir()
     packages = tmp_path / "packages"
-    with PROOF.index(tmp_path / "index", packages, forward=True) as url:
+    packages.mkdir()
+    passwords, others = tmp_path / "passwords", LOOPBACK.public()
+    with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
         build_wheels([ROOT, ROOT / "plugins" / "parquet"], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",
                  "--dest", tmp_path, "--index-url", with_password(url)]  # fmt: skip
@@ -65,7 +55,7 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
 
 def with_password(url: str) -> str:
     """The address from which packages are installed, for those who know the password."""
-    return f"{url.replace('://', f'://{PROOF.USER}:{PROOF.PASSWORD}@')}/simple"
+    return f"{url.replace('://', f'://{LOOPBACK.USER}:{LOOPBACK.PASSWORD}@')}/simple"
 
 
 def said(*command: str | Path, cwd: Path) -> str:
@@ -94,8 +84,8 @@ def test_a_reader_of_the_tutorial_publishes_a_plugin_that_others_install(index, 
         "PATH": os.pathsep.join((str(reader / "harvest-env" / "bin"), str(tools), os.defpath)),
         "HARVEST_INDEX_URL": with_password(index),
         "HARVEST_PUBLISH_URL": index,
-        "TWINE_USERNAME": PROOF.USER,
-        "TWINE_PASSWORD": PROOF.PASSWORD,
+        "TWINE_USERNAME": LOOPBACK.USER,
+        "TWINE_PASSWORD": LOOPBACK.PASSWORD,
         "PYTEST_DEBUG_TEMPROOT": str(tmp_path),
     }
 
@@ -142,7 +132,7 @@ def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_
     pipeline.variables |= {
         "PIP_INDEX_URL": with_password(index),
         "TWINE_REPOSITORY_URL": index,
-        "CI_JOB_TOKEN": PROOF.PASSWORD,
+        "CI_JOB_TOKEN": LOOPBACK.PASSWORD,
     }
     packages = tmp_path / "packages"
     before = PROOF.state(packages)
