@@ -128,8 +128,8 @@ def run(root: Path, *words: str) -> str:
     """Run a command; raises ReleaseError with what it said when it fails."""
     done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        told = (done.stderr.strip() or done.stdout.strip())[-2000:]
-        raise ReleaseError(f"{words[0]} {words[1]} failed: {told}")
+        said = (done.stderr.strip() or done.stdout.strip())[-2000:]
+        raise ReleaseError(f"{words[0]} {words[1]} failed: {said}")
     return done.stdout
 
 

@@ -3,12 +3,19 @@
     python .ci/prove_delivery.py
 
 A scratch clone of HEAD goes through the pipeline's own jobs, run by gitlab-ci-local without
-containers: `tag-release` pushes a tag into a scratch repository; `lint`, `test` (a few tests),
-`build` and `publish` run on that tag against a pypiserver on loopback that asks for a password;
-`publish` runs again on a complete and on a half-done index; `try-release` installs from that index
-and the public one into a fresh environment and harvests there; the same is done once more from a
-folder of wheels with no index at all.  Nothing outside the scratch folder is written, and the
-server is stopped at the end.
+containers, with a scratch repository to push to and a package index on loopback that asks for a
+password, which stand for GitLab's:
+
+1. `tag-release` of HEAD: one push with branch and tag;
+2. the tag's pipeline: `lint`, `test` (a few tests), `build`, `try-release`, `third-party`, `docs`,
+   `notes`, `publish`, `try-published`;
+3. all of that again, which changes nothing: no push, no upload;
+4. `publish` on an index that a broken publish left half full;
+5. `tag-release` of a commit that builds but cannot harvest: nothing is pushed, nothing uploaded;
+6. an installation from a folder of wheels, without any index.
+
+Nothing outside the scratch folder is written, and the index is stopped at the end.  What needs a
+GitLab is not proved: services' containers, Pages, the job `release`.
 
 Where git, a checkout, node, npm, rsync or npm's registry are not to be had it says so and ends
 with 0.
@@ -19,7 +26,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,11 +34,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from index import PASSWORD, USER, index, public
+
 ROOT = Path(__file__).resolve().parents[1]
 RUNNER = "gitlab-ci-local@4.72.0"  # the newest that node 20 runs
-USER, PASSWORD = "gitlab-ci-token", "only-on-loopback"
 QUICK = "tests/test_record.py tests/test_model_schema.py"
 """Tests for the job's sake; all of them run elsewhere."""
+
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+JOBS = ("lint", f"test: [{PYTHON}]", "build", "try-release", "third-party", "docs", "notes",
+        "publish", "try-published")  # fmt: skip
+"""The tag's pipeline, in the order of its stages."""
 
 
 class Skipped(Exception):
@@ -43,54 +55,95 @@ def main() -> None:
     """Run the proof in a scratch folder."""
     with tempfile.TemporaryDirectory(prefix="harvest-delivery-") as name:
         scratch = Path(name)
-        runner = install_runner(scratch)
-        pipeline = Pipeline(runner, scratch_clone(scratch))
-
-        with step("tag-release: the next version, its changelog and tag"):
-            version = release(pipeline, scratch / "origin.git")
-        packages = scratch / "packages"
-        with index(scratch, packages) as url:
+        packages, origin = scratch / "packages", scratch / "origin.git"
+        packages.mkdir()
+        pipeline = Pipeline(install_runner(scratch), scratch_clone(scratch))
+        with index(packages, passwords=scratch / "passwords", forward=public()) as url:
             pipeline.variables |= {
-                "CI_COMMIT_TAG": f"v{version}",
                 "HARVEST_PUBLISH_URL": url,
+                "HARVEST_PUSH_URL": str(origin),
+                "CI_COMMIT_BRANCH": "main",
                 "CI_JOB_TOKEN": PASSWORD,
                 "PYTEST_ARGS": QUICK,
             }
-            python = f"{sys.version_info.major}.{sys.version_info.minor}"
-            with step(f"lint, test: [{python}], build, publish on v{version}"):
-                pipeline.run("lint", f"test: [{python}]", "build", "publish")
+            with step("tag-release: the next version, tried, then changelog and tag in one push"):
+                version = release(pipeline)
+            with step(f"the pipeline of v{version}: {', '.join(JOBS)}"):
+                shown = run_all(pipeline, version)
             check_reports(pipeline.clone)
-            published = check_published(packages, version)
+            published, references = check_published(packages, version), refs(origin)
+            for way in os.environ.get("HARVEST_TRY_WITH", "pip uv").split():
+                installed = f"hpc-harvest[all] {version} installed by {way} and harvested"
+                assert shown.count(installed) == 2, f"not tried and installed by {way}"
 
-            with step("publish again: nothing is uploaded twice"):
-                pipeline.run("publish")
-            assert published == state(packages), "a second publish changed the index"
+            with step("everything again: nothing is pushed, nothing uploaded"):
+                assert "nothing to release" in pipeline.run("tag-release")
+                run_all(pipeline, version)
+            assert refs(origin) == references, "a second run pushed something"
+            assert state(packages) == published, "a second run changed the index"
 
-            with step("publish again after a half-done publish"):
-                kept = dict(sorted(published.items(), key=lambda item: item[1])[:3])
-                for path in packages.iterdir():
-                    if path.name not in kept:
-                        path.unlink()
-                pipeline.run("publish")
-            again = check_published(packages, version)
-            assert set(again) == set(published), "the half-done publish was not completed"
-            assert kept.items() <= again.items(), "what was there already was uploaded again"
+            with step("publish after a half-done publish"):
+                finish_half_done(pipeline, packages, published, version)
 
-            with step("try-release: a fresh environment, this index and the public one, a harvest"):
-                told = pipeline.run("try-release")
-            assert f"hpc-harvest[all] {version} installed and harvested" in told
+            with step("tag-release of what builds but cannot harvest: nothing is left behind"):
+                before = state(packages)
+                fail_to_release(pipeline, origin)
+            assert state(packages) == before, "a failed release uploaded something"
 
             gather, install = blocks(ROOT / "containers" / "README.md", "A machine without network")
-            with step("a folder of wheels, gathered as containers/README.md tells"):
+            with step("a folder of wheels, gathered as containers/README.md shows"):
                 shell(gather, scratch, url)
         with step("installed from it without any index, and a harvest"):
-            shell(install, scratch, "")
-            harvest = scratch / "harvest-env" / "bin" / "harvest"
-            assert said([harvest, "--version"], scratch).strip() == f"harvest {version}"
-            run = pipeline.clone / "examples" / "dask-run"
-            said([harvest, "run", "-s", f"mofka-dask:{run}", "-k", "parquet:out"], scratch)
-            said([harvest, "verify", "out"], scratch)
-    print("delivery proved: released, built, published twice over, installed, harvested")
+            install_offline(install, scratch, pipeline.clone, version)
+    print("delivery proved: a release, the same again, a failed and a half-done one, installed")
+
+
+def fail_to_release(pipeline: Pipeline, origin: Path) -> None:
+    """Try to release a commit whose program ends before it starts."""
+    clone, before = pipeline.clone, refs(origin)
+    said([*GIT, "checkout", "--quiet", "main"], clone)
+    (clone / "changelog.d" / "+broken.fixed.md").write_text("Nothing runs any more.\n")
+    program = clone / "src" / "harvest" / "__main__.py"
+    program.write_text('raise SystemExit("a release that does not run")\n')
+    said([*GIT, "add", "--all"], clone)
+    said([*GIT, "commit", "--quiet", "-m", "Break it"], clone)
+    failed = pipeline.run("tag-release", fails=True)
+    assert "a release that does not run" in failed, failed[-4000:]
+    assert "nothing was released" in failed, failed[-4000:]
+    assert refs(origin) == before, "a failed release pushed something"
+    said([*GIT, "reset", "--quiet", "--hard", "HEAD^"], clone)
+
+
+def run_all(pipeline: Pipeline, version: str) -> str:
+    """Run the tag's pipeline on the tag; gives what it printed."""
+    shown = pipeline.run(*JOBS, CI_COMMIT_TAG=f"v{version}")
+    ended = re.findall(r"^(\S+)\s.*\bfinished in\b", shown, re.MULTILINE)
+    assert ended.index("try-release") < ended.index("publish"), f"published untried: {ended}"
+    return shown
+
+
+def finish_half_done(
+    pipeline: Pipeline, packages: Path, published: dict[str, int], version: str
+) -> None:
+    """Publish to an index that holds the first files of a release only."""
+    kept = dict(sorted(published.items(), key=lambda item: item[1])[:3])
+    for path in packages.iterdir():
+        if path.name not in kept:
+            path.unlink()
+    pipeline.run("publish", CI_COMMIT_TAG=f"v{version}")
+    again = check_published(packages, version)
+    assert set(again) == set(published), "the half-done publish was not completed"
+    assert kept.items() <= again.items(), "what was there already was uploaded again"
+
+
+def install_offline(block: str, scratch: Path, clone: Path, version: str) -> None:
+    """Install as a page shows from a folder of wheels, and harvest."""
+    shell(block, scratch, "")
+    harvest = scratch / "harvest-env" / "bin" / "harvest"
+    assert said([harvest, "--version"], scratch).strip() == f"harvest {version}"
+    run = clone / "examples" / "dask-run"
+    said([harvest, "run", "-s", f"mofka-dask:{run}", "-k", "parquet:out"], scratch)
+    said([harvest, "verify", "out"], scratch)
 
 
 # ---- the pipeline -------------------------------------------------------------------------------
@@ -120,52 +173,53 @@ def install_runner(scratch: Path) -> Path:
     return scratch / "runner" / "node_modules" / ".bin" / "gitlab-ci-local"
 
 
+GIT = ["git", "-c", "user.name=proof", "-c", "user.email=proof@localhost"]
+
+
 def scratch_clone(scratch: Path) -> Path:
     """A clone of HEAD on the branch main, with a repository of its own to push to."""
     if said(["git", "status", "--porcelain"], ROOT).strip():
         print("note: changes that are not committed take no part in the proof")
     clone, origin = scratch / "clone", scratch / "origin.git"
     said(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], scratch)
-    git = ["git", "-c", "user.name=proof", "-c", "user.email=proof@localhost"]
-    said([*git, "checkout", "--quiet", "-B", "main"], clone)
+    said([*GIT, "checkout", "--quiet", "-B", "main"], clone)
     (clone / "changelog.d" / "+proof.fixed.md").write_text("Releases are proved before they are.\n")
-    said([*git, "add", "changelog.d"], clone)
-    said([*git, "commit", "--quiet", "-m", "Something to release"], clone)
+    said([*GIT, "add", "changelog.d"], clone)
+    said([*GIT, "commit", "--quiet", "-m", "Something to release"], clone)
     said(["git", "init", "--quiet", "--bare", "--initial-branch=main", origin], scratch)
-    said([*git, "remote", "set-url", "origin", origin], clone)
-    said([*git, "push", "--quiet", "--tags", "origin", "main"], clone)
+    said([*GIT, "remote", "set-url", "origin", origin], clone)
+    said([*GIT, "push", "--quiet", "--tags", "origin", "main"], clone)
     return clone
 
 
 class Pipeline:
-    """The jobs of .gitlab-ci.yml in a clone, run in its shell one after the other."""
+    """The jobs of .gitlab-ci.yml in a clone, run in its shell, in the order of their stages."""
 
     def __init__(self, runner: Path, clone: Path) -> None:
         self.runner, self.clone = runner, clone
-        home = Path.home()
-        self.variables = {  # the machine's caches: what is downloaded already is not again
-            "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(home / ".cache/pip"),
-            "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR") or str(home / ".cache/uv"),
+        self.variables = {  # the machine's cache: what is downloaded already is not again
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
         }
 
-    def run(self, *jobs: str, **variables: str) -> str:
-        """Run jobs and give what they printed; ends the program when one fails."""
+    def run(self, *jobs: str, fails: bool = False, **variables: str) -> str:
+        """Run jobs and give what they printed; ends the program when they end otherwise."""
         given = [f"{key}={value}" for key, value in (self.variables | variables).items()]
         hidden = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME")
         return said(
             [self.runner, "--force-shell-executor", "--shell-isolation",
-             "--concurrency", "1", "--color=false", "--timestamps",
+             "--concurrency", "4", "--color=false", "--timestamps",
              *(word for pair in given for word in ("--variable", pair)), *jobs],
             self.clone,
             {k: v for k, v in os.environ.items() if k not in hidden and not k.startswith("CI")},
+            fails=fails,
         )  # fmt: skip
 
 
-def release(pipeline: Pipeline, origin: Path) -> str:
+def release(pipeline: Pipeline) -> str:
     """Run the job that tags a release, and bring the clone to that tag."""
     clone = pipeline.clone
     version = said([sys.executable, ".ci/next_version.py"], clone).strip()
-    pipeline.run("tag-release", HARVEST_PUSH_URL=str(origin))
+    pipeline.run("tag-release")
     said(["git", "fetch", "--quiet", "--tags", "origin"], clone)
     said(["git", "reset", "--quiet", "--hard", f"v{version}"], clone)
     assert said(["git", "rev-parse", "origin/main"], clone) == said(
@@ -185,43 +239,12 @@ def check_reports(clone: Path) -> None:
     assert 'filename="src/harvest/' in coverage, "coverage of other files than this repository's"
 
 
-# ---- the index ----------------------------------------------------------------------------------
+# ---- what is there ------------------------------------------------------------------------------
 
 
-@contextmanager
-def index(scratch: Path, packages: Path, *, forward: bool = False) -> Iterator[str]:
-    """A pypiserver on loopback that asks for a password, stopped afterwards; gives its address.
-
-    forward: whether it sends those who ask for what it does not hold to the public index.
-    """
-    from passlib.apache import HtpasswdFile
-
-    packages.mkdir()
-    passwords = HtpasswdFile(str(scratch / "passwords"), new=True, default_scheme="apr_md5_crypt")
-    passwords.set_password(USER, PASSWORD)
-    passwords.save()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with (scratch / "index.log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "pypiserver", "run", "-i", "127.0.0.1", "-p", str(port),
-             "-P", scratch / "passwords", "-a", "update,list,download", "--hash-algo", "sha256",
-             *(() if forward else ("--disable-fallback",)), packages],
-            stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            if server.poll() is not None:
-                sys.exit(f"pypiserver ended: {(scratch / 'index.log').read_text()[-2000:]}")
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
+def refs(repository: Path) -> str:
+    """The branches and tags of a repository and where they are."""
+    return said(["git", "show-ref"], repository)
 
 
 def state(packages: Path) -> dict[str, int]:
@@ -247,17 +270,17 @@ def blocks(page: Path, heading: str) -> list[str]:
 
 def shell(block: str, folder: Path, url: str) -> None:
     """Run a page's block of shell, with this Python as python3; no index where there is no URL."""
-    scheme, _, host = url.partition("://")
     variables = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PIP_FIND_LINKS": "",
     }
     if url:
+        scheme, _, host = url.partition("://")
         variables["HARVEST_INDEX_URL"] = f"{scheme}://{USER}:{PASSWORD}@{host}/simple"
     said(["bash", "-euo", "pipefail", "-c", block], folder, os.environ | variables)
 
 
-# ---- telling ------------------------------------------------------------------------------------
+# ---- saying ------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -269,14 +292,16 @@ def step(name: str) -> Iterator[None]:
     print(f"  {time.monotonic() - began:.0f} s", flush=True)
 
 
-def said(words: list[str | Path], folder: Path, env: dict[str, str] | None = None) -> str:
-    """Run a command and give its output; ends the program with that output when it fails."""
+def said(
+    words: list[str | Path], folder: Path, env: dict[str, str] | None = None, *, fails: bool = False
+) -> str:
+    """Run a command and give its output; ends the program with that when it ends otherwise."""
     done = subprocess.run(
         words, cwd=folder, env=env, text=True, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    if done.returncode != 0:
-        sys.exit(f"{words[0]} {words[1]} ended with {done.returncode}:\n{done.stdout[-8000:]}")
+    if (done.returncode != 0) != fails:
+        sys.exit(f"{words[0]} {words[-1]} ended with {done.returncode}:\n{done.stdout[-8000:]}")
     return done.stdout
 
 

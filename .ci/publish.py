@@ -7,6 +7,7 @@ one with other contents stops everything before the first upload.  (twine's own 
 knows the public index alone, and GitLab answers a repeated upload with a plain 400.)  So a publish
 that ended half-way is simply run again.  The core comes last: whoever sees a new core sees the
 plugins that its extras name.  Afterwards the index is read again, and every file must be there.
+Only a release is published: its version is that of the tag in `CI_COMMIT_TAG`.
 
 `HARVEST_PUBLISH_USER` and `HARVEST_PUBLISH_PASSWORD` default to GitLab's job token.
 """
@@ -23,6 +24,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
+from packaging.version import Version
 from pypi_simple import ACCEPT_ANY, ProjectPage
 
 CORE = "hpc-harvest"
@@ -32,12 +34,13 @@ TRIES = 5
 
 def main(folder: Path) -> None:
     """Publish a folder's distributions."""
+    groups, version = distributions(folder)
+    refuse_unreleased(version)
     index = Index(
         setting("HARVEST_PUBLISH_URL").rstrip("/"),
         os.environ.get("HARVEST_PUBLISH_USER") or "gitlab-ci-token",
         os.environ.get("HARVEST_PUBLISH_PASSWORD") or setting("CI_JOB_TOKEN"),
     )
-    groups = distributions(folder)
     missing = {name: index.missing(name, files) for name, files in groups.items()}
     for name, files in groups.items():
         for file in files:
@@ -62,8 +65,8 @@ def setting(name: str) -> str:
     return value
 
 
-def distributions(folder: Path) -> dict[str, list[Path]]:
-    """The files of a folder by distribution, in the order of publishing."""
+def distributions(folder: Path) -> tuple[dict[str, list[Path]], Version]:
+    """The files of a folder by distribution, in the order of publishing, and their version."""
     groups: dict[str, list[Path]] = {}
     versions = set()
     for file in sorted(folder.iterdir()):
@@ -72,12 +75,23 @@ def distributions(folder: Path) -> dict[str, list[Path]]:
         else:
             name, version = parse_sdist_filename(file.name)
         groups.setdefault(str(name), []).append(file)
-        versions.add(str(version))
+        versions.add(version)
     if CORE not in groups:
         sys.exit(f"publish: {folder} holds no distribution {CORE}: build everything first")
     if len(versions) != 1:
-        sys.exit(f"publish: {folder} holds several versions: {', '.join(sorted(versions))}")
-    return {name: groups[name] for name in sorted(groups, key=lambda name: (name == CORE, name))}
+        several = ", ".join(map(str, sorted(versions)))
+        sys.exit(f"publish: {folder} holds several versions: {several}")
+    order = sorted(groups, key=lambda name: (name == CORE, name))
+    return {name: groups[name] for name in order}, versions.pop()
+
+
+def refuse_unreleased(version: Version) -> None:
+    """End the program for a version that no release has, or a release other than the tag's."""
+    if version.is_devrelease or version.local:
+        sys.exit(f"publish: {version} is a version between releases: build a tagged commit")
+    tag = setting("CI_COMMIT_TAG")
+    if tag != f"v{version}":
+        sys.exit(f"publish: these are builds of {version}, but CI_COMMIT_TAG is {tag}")
 
 
 class Index:
@@ -106,7 +120,7 @@ class Index:
         return [file for file in files if file.name not in listed]
 
     def listed(self, name: str) -> dict[str, str | None]:
-        """The files of a distribution and their SHA-256, where the index tells it."""
+        """The files of a distribution and their SHA-256, where the index names it."""
         response = self.page(f"{self.url}/simple/{name}/")
         if response is None:
             return {}

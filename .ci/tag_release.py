@@ -2,8 +2,10 @@
 
     HARVEST_PUSH_URL=... python .ci/tag_release.py
 
-The version comes from `next_version`.  The tag's own pipeline builds and publishes.  Asked again
-for a release that is there, it does nothing.  Without `HARVEST_PUSH_URL` the push goes to this
+The version comes from `next_version`.  Before the push everything is built from that commit and
+tag, and installed through an index on loopback (`try_install.py`): what cannot be installed gets no
+tag.  The tag's own pipeline builds the same files and publishes them.  Asked again for a release
+that is there, it does nothing.  Without `HARVEST_PUSH_URL` the push goes to this
 GitLab project with the token in `HARVEST_RELEASE_TOKEN`: a project access token that may write to
 the repository.  The job's own token will not do, because GitLab starts no pipeline for its pushes.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from urllib.parse import quote
 
 from next_version import ROOT, ReleaseError, git, next_version, run, towncrier
@@ -38,24 +41,40 @@ def main() -> int:
     if git(ROOT, "status", "--porcelain", "--untracked-files=no").strip():
         raise ReleaseError("the checkout has changes that are not committed: release a clean one")
 
+    before = git(ROOT, "rev-parse", "HEAD").strip()
+    try:
+        make(version, tag)
+        try_out(tag)
+        run(ROOT, "git", "push", "--quiet", "--atomic", url,
+            f"HEAD:refs/heads/{branch}", f"refs/tags/{tag}")  # fmt: skip
+    except ReleaseError as error:
+        git(ROOT, "reset", "--quiet", "--hard", before)
+        git(ROOT, "tag", "--delete", *git(ROOT, "tag", "--list", tag).split())
+        what = str(error).replace(url, "the repository")
+        raise ReleaseError(
+            f"{what}\nnothing was released; if {branch} has moved on, run the job of its newest "
+            "pipeline"
+        ) from None
+    print(f"{tag} is tagged; its pipeline publishes it")
+    return 0
+
+
+def make(version: str, tag: str) -> None:
+    """The release's commit and tag, in this checkout."""
     towncrier(ROOT, "build", "--yes", "--version", version)
     name = os.environ.get("GITLAB_USER_NAME", "harvest releases")
     email = os.environ.get("GITLAB_USER_EMAIL", "releases@localhost")
     who = ("-c", f"user.name={name}", "-c", f"user.email={email}")
     git(ROOT, *who, "commit", "--quiet", "-m", f"Release {version}")
     git(ROOT, *who, "tag", "--annotate", "-m", f"harvest {version}", tag)
-    try:
-        run(ROOT, "git", "push", "--quiet", "--atomic", url,
-            f"HEAD:refs/heads/{branch}", f"refs/tags/{tag}")  # fmt: skip
-    except ReleaseError as error:
-        git(ROOT, "tag", "--delete", tag)
-        told = str(error).replace(url, "the repository")
-        raise ReleaseError(
-            f"{told}\nnothing was released; if {branch} has moved on, run the job of its newest "
-            "pipeline"
-        ) from None
-    print(f"{tag} is tagged; its pipeline publishes it")
-    return 0
+
+
+def try_out(tag: str) -> None:
+    """Build the tagged commit and install what was built."""
+    with tempfile.TemporaryDirectory(prefix="harvest-release-") as folder:
+        print(f"building and installing {tag}", flush=True)
+        run(ROOT, "bash", ".ci/build", folder)
+        run(ROOT, sys.executable, ".ci/try_install.py", folder)
 
 
 def push_url() -> str:

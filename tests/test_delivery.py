@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -11,6 +10,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+from delivery import script
 
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINE = (ROOT / ".gitlab-ci.yml").read_text()
@@ -48,12 +49,34 @@ def test_the_image_passes_the_linter_and_does_not_run_as_root():
     assert users[-1] not in ("root", "0")
 
 
+def test_what_makes_a_release_runs_in_images_of_an_exact_version():
+    """What a release is built and published with is what it was tried with."""
+    jobs = yaml.safe_load(PIPELINE)
+    default, variables = jobs["default"]["image"], jobs["variables"]
+    for name in ("tag-release", "build", "try-release", "publish", "notes", "release"):
+        image = jobs[name].get("image", default)
+        image = variables[image[1:]] if image.startswith("$") else image
+        assert re.search(r":v?\d+\.\d+\.\d+(-[\w.]+)?$", image), f"{name}: {image}"
+    bases = re.findall(r"^FROM (\S+)", (ROOT / "containers" / "Dockerfile").read_text(), re.M)
+    assert bases
+    assert all(re.search(r":\d+\.\d+\.\d+-", base) for base in bases)
+    assert ":latest" not in PIPELINE
+
+
+def test_nothing_is_published_before_it_was_installed():
+    jobs = yaml.safe_load(PIPELINE)
+    stages = jobs["stages"]
+    assert "rules" not in jobs["try-release"]  # in every pipeline, a tag's too
+    assert jobs["try-release"]["needs"] == ["build"]
+    assert stages.index(jobs["try-release"]["stage"]) < stages.index(jobs["publish"]["stage"])
+    assert "needs" not in jobs["publish"]  # it waits for all earlier stages
+    assert jobs["publish"]["rules"] == [{"if": r"$CI_COMMIT_TAG =~ /^v\d/"}]
+
+
 def test_every_script_that_the_pipeline_runs_is_there():
     named = set(re.findall(r"(?:bash|python|-r|--config) (\.ci/[\w./-]+)", PIPELINE))
     assert len(named) >= 8
-    missing = {name for name in named if not (ROOT / name).is_file()}
-    site = (ROOT / "mkdocs.yml").is_file()
-    assert missing <= (set() if site else {".ci/docs"})
+    assert {name for name in named if not (ROOT / name).is_file()} == set()
 
 
 def test_the_variables_that_ask_for_a_service_are_those_that_tests_read():
@@ -97,14 +120,10 @@ def test_requirements_among_ours_are_built_with_the_version_as_their_lower_bound
     pytest.importorskip("tomlkit")
     from packaging.version import Version
 
-    path = ROOT / ".ci" / "build_all.py"
-    spec = importlib.util.spec_from_file_location("build_all", path)
-    build_all = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build_all)
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text(CORE)
 
-    build_all.bind(pyproject, Version("1.2.0.dev3+gabc"))
+    script("build_all").bind(pyproject, Version("1.2.0.dev3+gabc"))
 
     project = tomllib.loads(pyproject.read_text())["project"]
     assert project["dependencies"] == ["polars>=1.35,<3"]

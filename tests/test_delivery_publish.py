@@ -16,9 +16,9 @@ import threading
 from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
+from delivery import wheel
 
 pytest.importorskip("twine")
 pytest.importorskip("pypi_simple")
@@ -27,6 +27,10 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).resolve().parents[1] / ".ci" / "publish.py"
 TOKEN = "glcbt-64_token"
+UPLOADS = "/".join(("", "api", "v4", "projects", "7", "packages", "pypi"))
+SIMPLE = "/".join(("", "simple"))
+ELSEWHERE = "public.invalid"
+"""The host that a registry sends clients to for what it lacks."""
 
 
 class Registry(ThreadingHTTPServer):
@@ -37,7 +41,7 @@ class Registry(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.uploads: list[str] = []
         self.refuse_after = 1_000_000
-        self.url = f"http://127.0.0.1:{self.server_port}/api/v4/projects/7/packages/pypi"
+        self.url = f"http://127.0.0.1:{self.server_port}{UPLOADS}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -56,8 +60,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def allowed(self) -> bool:
-        told = base64.b64encode(f"gitlab-ci-token:{TOKEN}".encode()).decode()
-        if self.headers["Authorization"] == f"Basic {told}":
+        wanted = base64.b64encode(f"gitlab-ci-token:{TOKEN}".encode()).decode()
+        if self.headers["Authorization"] == f"Basic {wanted}":
             return True
         self.answer(401)
         return False
@@ -69,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         prefix = name.replace("-", "_") + "-"
         found = {n: data for n, data in self.server.files.items() if n.startswith(prefix)}
         if not found:
-            self.answer(302, Location=f"http://public.invalid/simple/{name}/")
+            self.answer(302, Location=f"http://{ELSEWHERE}{SIMPLE}/{name}/")
             return
         links = (
             f'<a href="/files/{file}#sha256={hashlib.sha256(data).hexdigest()}">{file}</a><br>'
@@ -119,27 +123,11 @@ def dist(tmp_path):
     return folder
 
 
-def wheel(folder: Path, name: str, version: str, text: str = "") -> Path:
-    stem = f"{name.replace('-', '_')}-{version}"
-    path = folder / f"{stem}-py3-none-any.whl"
-    with ZipFile(path, "w") as archive:
-        archive.writestr(
-            f"{stem}.dist-info/METADATA",
-            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n{text}",
-        )
-        archive.writestr(
-            f"{stem}.dist-info/WHEEL",
-            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        )
-        archive.writestr(f"{stem}.dist-info/RECORD", "")
-    return path
-
-
-def publish(dist: Path, registry: Registry, token: str = TOKEN):
+def publish(dist: Path, registry: Registry, token: str = TOKEN, tag: str = "v1.2.0"):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("HARVEST_", "TWINE_"))}
+    given = {"HARVEST_PUBLISH_URL": registry.url, "CI_JOB_TOKEN": token, "CI_COMMIT_TAG": tag}
     return subprocess.run(
-        [sys.executable, SCRIPT, dist],
-        env=clean | {"HARVEST_PUBLISH_URL": registry.url, "CI_JOB_TOKEN": token},
+        [sys.executable, SCRIPT, dist], env=clean | given,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -148,14 +136,12 @@ def names(uploads: list[str]) -> list[str]:
     return [re.sub(r"-.*", "", name) for name in uploads]
 
 
-@pytest.mark.slow
 def test_plugins_are_first_and_the_core_is_last(dist, registry):
     done = publish(dist, registry)
     assert done.returncode == 0, done.stderr
     assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
 
 
-@pytest.mark.slow
 def test_again_it_uploads_nothing(dist, registry):
     publish(dist, registry)
     done = publish(dist, registry)
@@ -164,7 +150,6 @@ def test_again_it_uploads_nothing(dist, registry):
     assert "upload" not in done.stdout
 
 
-@pytest.mark.slow
 def test_what_a_broken_publish_left_out_is_added(dist, registry):
     # given a registry that fails after the first file
     registry.refuse_after = 1
@@ -182,12 +167,11 @@ def test_what_a_broken_publish_left_out_is_added(dist, registry):
     assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
 
 
-@pytest.mark.slow
 def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, registry):
     # given a plugin that somebody built from other sources
-    other = wheel(dist, "hpc-harvest-zinc", "1.2.0", "other")
+    other = wheel(dist, "hpc-harvest-zinc", "1.2.0", text="other")
     registry.files[other.name] = other.read_bytes()
-    wheel(dist, "hpc-harvest-zinc", "1.2.0", "ours")
+    wheel(dist, "hpc-harvest-zinc", "1.2.0", text="ours")
 
     done = publish(dist, registry)
 
@@ -196,7 +180,6 @@ def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, regist
     assert registry.uploads == []
 
 
-@pytest.mark.slow
 def test_older_versions_are_left_alone(dist, registry, tmp_path):
     (tmp_path / "old").mkdir()
     old = wheel(tmp_path / "old", "hpc-harvest", "1.1.0")
@@ -205,7 +188,7 @@ def test_older_versions_are_left_alone(dist, registry, tmp_path):
     assert len(registry.files) == 4
 
 
-def test_a_wrong_token_is_told_without_showing_it(dist, registry):
+def test_a_wrong_token_is_reported_without_showing_it(dist, registry):
     done = publish(dist, registry, token="wrong-secret")
     assert done.returncode == 1
     assert "401" in done.stderr
@@ -225,4 +208,36 @@ def test_plugins_without_the_core_are_not_published(dist, registry):
     done = publish(dist, registry)
     assert done.returncode == 1
     assert "no distribution hpc-harvest" in done.stderr
+    assert registry.uploads == []
+
+
+def test_a_half_published_release_changes_nothing_for_those_who_install(dist, registry):
+    # given a registry with the release before, and one that fails before the core
+    old = wheel(dist.parent, "hpc-harvest", "1.1.0")
+    registry.files[old.name] = old.read_bytes()
+    registry.refuse_after = 2
+
+    assert publish(dist, registry).returncode == 1
+
+    # then the newest core is the old one, whose extras name no newer plugin
+    assert [name for name in registry.files if name.startswith("hpc_harvest-1")] == [old.name]
+
+
+@pytest.mark.parametrize("version", ["1.2.0.dev3", "1.2.0+gabc", "1.2.0.dev3+gabc"])
+def test_what_lies_between_releases_is_not_published(tmp_path, registry, version):
+    wheel(tmp_path, "hpc-harvest", version)
+    done = publish(tmp_path, registry, tag=f"v{version}")
+    assert done.returncode == 1
+    assert f"{version} is a version between releases" in done.stderr
+    assert registry.uploads == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "reason"),
+    [("v1.3.0", "builds of 1.2.0, but CI_COMMIT_TAG is v1.3.0"), ("", "CI_COMMIT_TAG is not set")],
+)
+def test_a_release_is_published_for_its_own_tag_only(dist, registry, tag, reason):
+    done = publish(dist, registry, tag=tag)
+    assert done.returncode == 1
+    assert reason in done.stderr
     assert registry.uploads == []

@@ -13,6 +13,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG = "# Changelog\n\nAll of it.\n\n<!-- releases, newest first -->\n"
 
+BUILD = """
+git describe --exact-match > "$1/version"
+test -z "${BROKEN_BUILD-}" || { echo "zinc does not build"; exit 1; }
+"""
+TRY = """
+import os, pathlib, sys
+print(*(path.name for path in pathlib.Path(sys.argv[1]).iterdir()))
+sys.exit(os.environ.get("BROKEN_INSTALL"))
+"""
+"""In place of building and installing everything; a variable makes it fail."""
+
 
 def git(folder: Path, *words: str) -> str:
     done = subprocess.run(
@@ -29,6 +40,8 @@ def repository(tmp_path):
     (folder / ".ci").mkdir(parents=True)
     for name in ("next_version.py", "tag_release.py", "release_notes.py", "towncrier.toml"):
         shutil.copy(ROOT / ".ci" / name, folder / ".ci")
+    (folder / ".ci" / "build").write_text(BUILD)
+    (folder / ".ci" / "try_install.py").write_text(TRY)
     (folder / "changelog.d").mkdir()
     (folder / "changelog.d" / "README.md").write_text("How to.\n")
     (folder / "CHANGELOG.md").write_text(CHANGELOG)
@@ -162,6 +175,32 @@ def test_a_branch_that_moved_on_releases_nothing(repository, tmp_path):
     assert "nothing was released" in done.stderr
     assert "v1.4.3" not in git(origin, "tag", "--list")
     assert "v1.4.3" not in git(repository, "tag", "--list")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["BROKEN_BUILD", "BROKEN_INSTALL"])
+def test_what_cannot_be_built_and_installed_leaves_no_trace(repository, tmp_path, what):
+    pytest.importorskip("towncrier")
+    # given a repository to push to, and a change that breaks the build or the installation
+    origin = tmp_path / "origin.git"
+    commit(repository, fixed="Something.")
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
+    before = [git(folder, "show-ref") for folder in (origin, repository)]
+
+    done = script(
+        repository, "tag_release", HARVEST_PUSH_URL=str(origin), **{what: "zinc does not build"}
+    )
+
+    # then nothing was pushed, and the checkout is as it was
+    assert done.returncode == 1
+    assert "zinc does not build" in done.stderr
+    assert "nothing was released" in done.stderr
+    assert [git(folder, "show-ref") for folder in (origin, repository)] == before
+    assert git(repository, "status", "--porcelain", "--untracked-files=no") == ""
+
+    # and once it is mended the same version is released
+    assert script(repository, "tag_release", HARVEST_PUSH_URL=str(origin)).returncode == 0
+    assert "v1.4.3" in git(origin, "tag", "--list")
 
 
 def test_the_token_is_asked_for_and_never_shown(repository):
