@@ -182,7 +182,7 @@ def test_a_job_with_another_version_of_a_plugin_refuses(tmp_path):
 def test_a_source_that_jobs_could_not_find_is_refused(tmp_path, demo_plugins):
     source = demo_plugins.source("demo")(str(tmp_path))
     tasks = example_tasks(tmp_path, limit=1)
-    with pytest.raises(UsageError, match="there is no source 'demo'"):
+    with pytest.raises(UsageError, match="'DemoSource' of this run is not of an installed plugin"):
         write_tasks(tmp_path / "tasks", [[attrs.evolve(tasks[0], source=source)]])
 
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .pipeline.collect import Collected, collect, collect_partition
     from .pipeline.result import RunResult
     from .pipeline.run import run
+    from .plugins.registry import add_plugin
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
@@ -97,6 +98,7 @@ _HOMES = {
     ".api.view": ("DatasetReader", "View"),
     ".pipeline.run": ("run",),
     ".pipeline.result": ("RunResult",),
+    ".plugins.registry": ("add_plugin",),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -143,6 +145,7 @@ __all__ = [
     "UInt64",
     "UsageError",
     "View",
+    "add_plugin",
     "collect",
     "collect_partition",
     "conform",

@@ -21,7 +21,7 @@ import cattrs
 
 from harvest.errors import ConfigError, suggestion
 
-__all__ = ["Described", "describe", "structure"]
+__all__ = ["Described", "default_of", "describe", "structure"]
 
 _TRUE = frozenset(("1", "true", "yes", "on"))
 _FALSE = frozenset(("0", "false", "no", "off"))
@@ -56,7 +56,7 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
         with _naming_setting(plugin, fields[name], value):
             made[name] = _converter().structure(value, hints[name])
     # validators may compare a setting with others
-    whole = SimpleNamespace(**{name: made.get(name, _default(fields[name])) for name in fields})
+    whole = SimpleNamespace(**{name: made.get(name, default_of(fields[name])) for name in fields})
     for name, value in found.items():
         if (check := fields[name].validator) is not None:
             with _naming_setting(plugin, fields[name], value):
@@ -80,7 +80,8 @@ def _naming_setting(plugin: str, field: attrs.Attribute[Any], value: Any) -> Ite
         ) from error
 
 
-def _default(field: attrs.Attribute[Any]) -> Any:
+def default_of(field: attrs.Attribute[Any]) -> Any:
+    """The default of a setting; ``attrs.NOTHING`` where it has none."""
     factory: Any = field.default
     if isinstance(factory, attrs.Factory):  # type: ignore[arg-type]
         return None if factory.takes_self else factory.factory()

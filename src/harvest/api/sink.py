@@ -17,6 +17,7 @@ import attrs
 
 from harvest.model import RecordType
 
+from .from_file import reduced
 from .source import NoConfig
 
 if TYPE_CHECKING:
@@ -132,6 +133,9 @@ class Sink(abc.ABC):
     def __init__(self, location: str, config: Any = None):
         self.location = location
         self.config = config if config is not None else self.Config()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduced(type(self), super().__reduce_ex__(protocol))
 
     @property
     @abc.abstractmethod

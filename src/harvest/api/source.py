@@ -19,6 +19,7 @@ from harvest.model import Record
 from harvest.toolkit.files import input_path, list_files
 
 from .context import ReadContext
+from .from_file import reduced
 
 __all__ = ["Detection", "NoConfig", "Partition", "Rows", "Source"]
 
@@ -90,6 +91,9 @@ class Source(abc.ABC):
     def __init__(self, location: str, config: Any = None):
         self.location = location
         self.config = config if config is not None else self.Config()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduced(type(self), super().__reduce_ex__(protocol))
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:

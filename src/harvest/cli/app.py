@@ -6,12 +6,14 @@ with when they are called.  Plugins' groups of commands are listed from their de
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import harvest
+from harvest.errors import UsageError
 
 from .commands import (
     export,
@@ -49,8 +51,14 @@ class HarvestGroup(TyperGroup):
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return _plain(own)
-        spec = _plugins().commands.get(cmd_name)
-        return None if spec is None else _plain(TyperCommand(name=cmd_name, help=spec.doc))
+        found = _plugins()
+        if not found.claims.of("commands", cmd_name):
+            if missing := found.missing("command", cmd_name):
+                raise UsageError(f"there is no command {cmd_name!r}", remedy=f"install {missing}")
+            return None
+        spec = found.commands.get(cmd_name)
+        help_ = spec.doc if spec is not None else "Declared by several plugins."
+        return _plain(TyperCommand(name=cmd_name, help=help_))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command to be called: here a plugin's group is imported."""
@@ -103,12 +111,30 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
+def _load(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
+    """Load the files before the command is looked for, which one of them may bring."""
+    for path in value or ():
+        if not ctx.resilient_parsing:
+            _plugins().add_file(Path(path))
+    return value
+
+
 @app.callback()
 def program(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py",
+            callback=_load,
+            is_eager=True,
+            help="Use a plugin that is a Python file: its views, reports and record types, too. "
+            "Repeatable.",
+        ),
+    ] = None,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks of errors. Works anywhere.")
     ] = False,

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harvest.errors import UsageError
-from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe, parse_setting
-from harvest.plugins.registry import PluginManager, split_location
+from harvest.pipeline.endpoints import endpoints_of
+from harvest.pipeline.recipe import Recipe, load_recipe, parse_setting
+from harvest.plugins.registry import PluginManager
 
 from .options import RunOptions
 
@@ -21,8 +22,8 @@ def recipe_of(options: RunOptions, plugins: PluginManager) -> Recipe:
     """
     base = load_recipe(options.file) if options.file is not None else Recipe()
     return base.merged(
-        sources=tuple(Endpoint(*split_location(s, plugins.sources)) for s in options.sources or ()),
-        sinks=tuple(Endpoint(*split_location(k, plugins.sinks)) for k in options.sinks or ()),
+        sources=endpoints_of(options.sources or (), "source", plugins),
+        sinks=endpoints_of(options.sinks or (), "sink", plugins),
         settings=plugin_settings(options.settings),
         **options.run,
     )

@@ -15,7 +15,7 @@ from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.drift import recorded_types
 from harvest.plugins.building import build, names_for
-from harvest.plugins.registry import DISABLE_VARIABLE, PluginManager, manager
+from harvest.plugins.registry import PluginManager, manager
 from harvest.report import Report
 from harvest.report.build import build_report
 from harvest.storage.files import link_on_the_way
@@ -129,23 +129,18 @@ class Dataset:
         if name not in known:
             raise UnknownTypeError(
                 f"no installed plugin declares the record type {name!r}",
-                remedy=self._plugin_for(name, known),
+                remedy=self._plugin_for(name) or self.plugins.remedy(name, known, "record type"),
             )
         recorded = recorded_types(self.manifest, name)
         return as_recorded(known[name], recorded) if recorded else known[name]
 
-    def _plugin_for(self, name: str, known: Iterable[str]) -> str:
-        """What brings a record type: the plugin that wrote its rows here, or one left out."""
+    def _plugin_for(self, name: str) -> str:
+        """What brings a record type of this dataset; empty where it has no rows of it."""
         writers = {part.plugin.rpartition(" ")[0] for part in self.manifest if part.rows.get(name)}
-        for plugin in self.plugins.broken.values():
-            if plugin.distribution in writers:
-                return f"{plugin.name}: {plugin.cause}; {plugin.remedy}"
-        disabled = f"{DISABLE_VARIABLE}={','.join(self.plugins.disabled)}"
-        if writers:
-            remedy = "install " + " or ".join(sorted(writers)) + ", which wrote its rows"
-            return remedy + (f", unless {disabled} leaves it out" if self.plugins.disabled else "")
-        left_out = f"{disabled} may leave out its plugin; " if self.plugins.disabled else ""
-        return left_out + suggestion(name, known)
+        if not writers:
+            return ""
+        remedy = " or ".join(map(self.plugins.how_to_have, sorted(writers)))
+        return f"{remedy}, which wrote its rows{self.plugins.unless_disabled()}"
 
     def files(self, name: str) -> list[PartFile]:
         """Committed files that hold rows of a record type, in the dataset's order."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from harvest.api.column import Column
-from harvest.errors import UsageError, suggestion
+from harvest.errors import UsageError
 from harvest.plugins.columns import columns_of
 from harvest.toolkit import html
 
@@ -66,7 +66,7 @@ def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Descri
     if name not in plugins.views:
         raise UsageError(
             f"no record type and no view is named {name!r}",
-            remedy=suggestion(name, [*types, *plugins.views]),
+            remedy=plugins.remedy(name, [*types, *plugins.views], "record type", "view"),
         )
     view = plugins.view(name)
     there = dataset.view(name, **settings).collect_schema().names()

@@ -229,7 +229,7 @@ def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any
 
 def _add_software(crate: Any, distribution: str, plugins: Iterable[str] = ()) -> Any:
     """A distribution and its version, ``hpc-harvest 1.2``, with the plugins it ran."""
-    name, _, version = distribution.partition(" ")
+    name, _, version = distribution.rpartition(" ")
     try:
         about: Any = metadata(name)
     except PackageNotFoundError:

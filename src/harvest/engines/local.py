@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from harvest.api.engine import Engine, Work
 
 from . import pool
+from .requirements import classes_of
 
 if TYPE_CHECKING:
     from harvest.pipeline.task import TaskResult
@@ -22,7 +23,8 @@ class LocalEngine(Engine):
     """Worker processes on this machine; with one worker, this process itself.
 
     Without a number of workers it takes as many as there are cores, but no more than the input
-    is large enough for.
+    is large enough for; and this process alone for classes that the program or notebook defines
+    itself, which no other could import.
     """
 
     name = "local"
@@ -30,6 +32,8 @@ class LocalEngine(Engine):
     def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
         """Results as they are done; see :class:`harvest.api.engine.Engine`."""
         worth = 1 + work.size_bytes // BYTES_WORTH_A_WORKER
+        if any(cls.__module__ == "__main__" for cls in classes_of(work.tasks)):
+            worth = 1  # no worker could import it
         workers = self.workers or min(pool.available_cores(), worth)
         return pool.apply(
             work.read,

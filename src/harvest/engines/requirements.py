@@ -25,7 +25,7 @@ from harvest.plugins.registry import manager
 from harvest.storage.staging import STAGING
 from harvest.toolkit.files import write_atomically
 
-__all__ = ["Absolute", "Terms", "terms_for", "versions_for"]
+__all__ = ["Absolute", "Terms", "classes_of", "terms_for", "versions_for"]
 
 _REMEDY = "give the workers the same environment and the same file system as the run"
 
@@ -78,15 +78,29 @@ def refusal(worker: str, problems: Sequence[str]) -> UsageError:
     return UsageError(f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY)
 
 
+def classes_of(tasks: Sequence[Task]) -> set[type[Source | Sink]]:
+    """The classes of the sources and sinks of tasks."""
+    sources = {type(task.source) for task in tasks}
+    return sources | {type(sink) for task in tasks for sink, _ in task.targets}
+
+
 def versions_for(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
-    """The core, and the installed plugins whose sources and sinks the tasks use."""
+    """The core, and the installed plugins whose sources and sinks the tasks use.
+
+    Raises UsageError for a class that no worker elsewhere could have.
+    """
     plugins = manager()
-    sources = {task.source.name for task in tasks}
-    sinks = {sink.name for task in tasks for sink, _ in task.targets}
-    specs: list[Any] = [spec for name, spec in plugins.sources.items() if name in sources]
-    specs += [spec for name, spec in plugins.sinks.items() if name in sinks]
-    owners = [plugins.owner(spec) for spec in specs]
-    found = {owner.distribution: owner.version for owner in owners}
+    found = {}
+    for cls in classes_of(tasks):
+        if cls.__module__ == "__main__":
+            raise UsageError(
+                f"workers elsewhere cannot have {cls.__name__!r}, which is defined in the program "
+                "or notebook itself",
+                remedy="move it to a file of its own and name that, as FILE.py:LOCATION",
+            )
+        spec = plugins.declaring(cls)
+        if spec is not None and (owner := plugins.owner(spec)).installed:
+            found[owner.distribution] = owner.version
     return tuple(sorted({"hpc-harvest": version("hpc-harvest"), **found}.items()))
 
 

@@ -14,6 +14,7 @@ from harvest.plugins.registry import PluginManager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 
+from .endpoints import bind
 from .recipe import Endpoint, Recipe
 from .survey import Known, Survey, survey
 
@@ -37,6 +38,7 @@ def name_sources(
     Raises SourceError where it is not there, UsageError where no source or not one alone is
     surest.
     """
+    recipe = bind(recipe, plugins)
     given = {(e.name, _place(e.location)) for e in recipe.sources if e.name}
     named: list[Endpoint] = []
     remarks: list[str] = []

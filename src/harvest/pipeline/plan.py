@@ -40,11 +40,13 @@ class SourceUse:
     """A source of a run.
 
     settings: the values it was configured with; version: of the plugin's distribution.
+    plugin: the distribution or the file that the user named for it; None where none was.
     """
 
     source: Source
     settings: Mapping[str, Any]
     version: str
+    plugin: str | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -12,13 +12,15 @@ from harvest.api.engine import Engine, Work
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.api.source import Source
-from harvest.errors import ConfigError, UsageError, suggestion
+from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
+from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
 from .bundling import bundles, harvest_partitions, prepare_tasks
 from .drift import Drift, declared_kinds
+from .endpoints import bind, own_settings
 from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
 from .task import Progress, Task, TaskResult
@@ -33,23 +35,50 @@ def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
     """
     if not recipe.sources:
         raise UsageError("no source given", remedy="name one with --source NAME:LOCATION")
+    recipe = bind(recipe, plugins)
     _check_setting_names(recipe, plugins)
-    return [_source(endpoint, recipe, plugins) for endpoint in recipe.sources]
+    uses = [_source(endpoint, recipe, plugins) for endpoint in recipe.sources]
+    versions: dict[str, str] = {}
+    for use in uses:
+        name = use.source.name
+        if versions.setdefault(name, use.version) != use.version:
+            raise UsageError(
+                f"source {name!r} of both {versions[name]} and {use.version}",
+                remedy="make a run for each, into datasets of their own",
+            )
+    return uses
 
 
 def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> SourceUse:
     name = endpoint.name
     if name is None:
         raise AssertionError("name_sources names each source before it is prepared")
-    cls = plugins.source(name)
+    if endpoint.made is not None:
+        return _use_of_object(endpoint.made, plugins)
+    cls = plugins.source(endpoint.reference)
     others = [plugins.engine(name)] if recipe.engine == name else []
     settings = _settings_of(name, recipe, cls, others)
     config: Any = structure(cls.Config, settings, plugin=name)
     if not endpoint.location:
         raise UsageError(f"source {name!r} needs a location", remedy=f"write {name}:LOCATION")
-    source = cls(endpoint.location, config)
     return SourceUse(
-        source=source, settings=settings, version=plugins.version_of(plugins.sources[name])
+        source=cls(endpoint.location, config),
+        settings=settings,
+        version=plugins.version_of(plugins.find("source", endpoint.reference)),
+        plugin=endpoint.plugin,
+    )
+
+
+def _use_of_object(source: Source, plugins: PluginManager) -> SourceUse:
+    """A source that a program has made itself."""
+    # whatever else it was made with decides what it gives, too
+    more = {k: v for k, v in vars(source).items() if k not in ("location", "config")}
+    owner = plugins.owner(plugins.add_class(type(source)))
+    return SourceUse(
+        source=source,
+        settings={**more, **own_settings(source)},
+        # nobody knows whether what stands in no file is as before: each run reads it anew
+        version=f"{owner.distribution} {owner.version or new_run_id()}",
     )
 
 
@@ -74,20 +103,23 @@ def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
     if not recipe.sinks:
         raise UsageError("no sink given", remedy="name one with --sink NAME:LOCATION")
     sinks: list[Sink] = []
+    recipe = bind(recipe, plugins)
     for endpoint in recipe.sinks:
-        name = endpoint.name or _sink_by_suffix(endpoint.location, plugins)
-        cls = plugins.sink(name)
-        if not endpoint.location:
-            raise UsageError(f"sink {name!r} needs a location", remedy=f"write {name}:LOCATION")
-        sink = cls(
-            endpoint.location,
-            structure(cls.Config, recipe.settings.get(name, {}), plugin=name),
-        )
+        sink = endpoint.made if endpoint.made is not None else _sink(endpoint, recipe, plugins)
         for other in sinks:
             if other.state == sink.state:
                 raise UsageError("two sinks write to one place", where=str(sink.location))
         sinks.append(sink)
     return sinks
+
+
+def _sink(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sink:
+    name = endpoint.name or _sink_by_suffix(endpoint.location, plugins)
+    cls = plugins.sink(endpoint.reference if endpoint.name else name)
+    if not endpoint.location:
+        raise UsageError(f"sink {name!r} needs a location", remedy=f"write {name}:LOCATION")
+    settings = structure(cls.Config, recipe.settings.get(name, {}), plugin=name)
+    return cls(endpoint.location, settings)
 
 
 def _sink_by_suffix(location: str, plugins: PluginManager) -> str:
@@ -107,7 +139,7 @@ def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
         if name not in known:
             raise ConfigError(
                 f"settings are given for {name!r}, which is not a source, sink or engine",
-                remedy=suggestion(name, known),
+                remedy=plugins.remedy(name, known, "source", "sink"),
             )
 
 

@@ -33,13 +33,29 @@ __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run
 
 DELETED: Final = ("keep", "drop")
 
+_KEYS: Final = ("plugin", "name", "location")
+"""What a recipe says of a source or a sink."""
+
 
 @attrs.frozen
 class Endpoint:
-    """A source or a sink of a run: name (None: to be detected) and location."""
+    """A source or a sink of a run: name (None: to be detected) and location.
+
+    plugin: whose name it is, a distribution or the absolute path of a Python file; None where the
+        name alone says it.  Of a file, the name may be that of the class, or None where the file
+        has one source or sink.
+    made: the source or sink itself, where a program gives one.
+    """
 
     name: str | None
     location: str
+    plugin: str | None = None
+    made: Any = None
+
+    @property
+    def reference(self) -> str:
+        """What a plugin manager finds it by."""
+        return f"{self.plugin}:{self.name}" if self.plugin else str(self.name)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.location}" if self.name else self.location
@@ -140,7 +156,7 @@ class Recipe:
         for key, endpoints in (("source", self.sources), ("sink", self.sinks)):
             if endpoints:
                 document[key] = [
-                    {k: v for k, v in attrs.asdict(e).items() if v is not None} for e in endpoints
+                    {k: v for k in _KEYS if (v := getattr(e, k)) is not None} for e in endpoints
                 ]
         if self.settings:
             document["set"] = {name: dict(values) for name, values in self.settings.items()}
@@ -205,10 +221,16 @@ def _endpoints(items: Any, kind: str, path: Path) -> tuple[Endpoint, ...]:
         raise ConfigError(f"write [[{kind}]], with double brackets", where=str(path))
     made = []
     for item in items:
-        _check_keys(item, ("name", "location"), path, f"key of [[{kind}]]")
+        _check_keys(item, _KEYS, path, f"key of [[{kind}]]")
         if not isinstance(item.get("location"), str):
             raise ConfigError(f"a [[{kind}]] needs a location", where=str(path))
-        made.append(Endpoint(item.get("name"), item["location"]))
+        for key in ("plugin", "name"):
+            if not isinstance(item.get(key, ""), str):
+                raise ConfigError(f"[[{kind}]] {key} = {item[key]!r} is not text", where=str(path))
+        plugin = item.get("plugin")
+        if plugin is not None and plugin.endswith(".py"):  # it belongs to the recipe
+            plugin = str(path.absolute().parent / Path(plugin).expanduser())
+        made.append(Endpoint(item.get("name"), item["location"], plugin))
     return tuple(made)
 
 

@@ -67,6 +67,7 @@ def describe_run(
                 {
                     "name": use.source.name,
                     "location": printable(use.source.redact(_absolute(use.source.location))),
+                    **({"plugin": printable(use.plugin)} if use.plugin else {}),
                 }
                 for use in uses
             ],
@@ -95,25 +96,35 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
 
     A location whose source is unknown or still to be detected is redacted by every source.
     """
+    own = [_class(endpoint, plugins) for endpoint in recipe.sources]
     known = plugins.sources
-    named = {endpoint.name or "" for endpoint in recipe.sources}
-    names = (named | recipe.settings.keys()) & known.keys() if named <= known.keys() else known
-    classes = {name: plugins.source(name) for name in names}
+    names = known if None in own else recipe.settings.keys() & known.keys()
+    classes = [*filter(None, own), *(plugins.source(name) for name in names)]
 
-    def redact(endpoint: Endpoint) -> Endpoint:
-        if endpoint.name in classes:
-            location = classes[endpoint.name].redact(endpoint.location)
-            return attrs.evolve(endpoint, location=location)
+    def redact(endpoint: Endpoint, cls: type[Source] | None) -> Endpoint:
+        if cls is not None:
+            return attrs.evolve(endpoint, location=cls.redact(endpoint.location))
         whole = str(endpoint)  # the name may be the scheme of a URI
-        for cls in classes.values():
-            whole = cls.redact(whole)
+        for each in classes:
+            whole = each.redact(whole)
         return attrs.evolve(endpoint, location=whole.removeprefix(f"{endpoint.name}:"))
 
     return attrs.evolve(
         recipe,
-        sources=tuple(redact(endpoint) for endpoint in recipe.sources),
-        settings=_without_secrets(recipe.settings, classes.values()),
+        sources=tuple(map(redact, recipe.sources, own)),
+        settings=_without_secrets(recipe.settings, classes),
     )
+
+
+def _class(endpoint: Endpoint, plugins: PluginManager) -> type[Source] | None:
+    """The class of a source that is known."""
+    if endpoint.made is not None:
+        return type(endpoint.made)
+    if endpoint.plugin is not None:
+        cls: type[Source] = plugins.load(plugins.find_of("source", endpoint.plugin, endpoint.name))
+        return cls
+    known = endpoint.name is not None and endpoint.name in plugins.sources
+    return plugins.source(str(endpoint.name)) if known else None
 
 
 def describe_rollback(*, run: str, started: datetime, sink: Sink, to: str, parts: int) -> bytes:

@@ -118,6 +118,7 @@ def _list_inputs(
         mine = [part for part in wanted.values() if part.run == run]
         names = {part.source for part in mine}
         record["sources"] = [s for s in record["sources"] if s["name"] in names]
+        _require_files(record, plugins)
         recipe = recipe_of(record, Endpoint(sink.name, sink.location), settings)
         inputs.recipe = recipe.merged(settings=inputs.recipe.settings)
         for use in prepare_sources(recipe, plugins):
@@ -130,6 +131,21 @@ def _list_inputs(
             for item in found:
                 inputs.listed.setdefault(part_key(use.source.name, item[1]), item)
     return inputs
+
+
+def _require_files(record: Mapping[str, Any], plugins: PluginManager) -> None:
+    """Raise DatasetError for a source of a Python file that the user has not named now.
+
+    Nothing that a dataset names is executed.
+    """
+    for source in record["sources"]:
+        writer = record["source_plugins"].get(source["name"], "").rpartition(" ")[0]
+        if source["name"] not in plugins.sources and writer.endswith(".py"):
+            file = source.get("plugin", writer)
+            raise DatasetError(
+                f"run {record['run']} read {source['name']} by the file {file}",
+                remedy=f"if you trust it, name it: harvest --plugin {file} ...",
+            )
 
 
 def read_record(sink: Sink, run: str) -> dict[str, Any]:

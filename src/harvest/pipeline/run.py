@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harvest.plugins.registry import PluginManager, manager, split_location
+from harvest.api.sink import Sink
+from harvest.api.source import Source
+from harvest.plugins.registry import PluginManager, manager
 
+from .endpoints import endpoints_of
 from .prepare import Observer
 from .progress import display
-from .recipe import Endpoint, Recipe, load_recipe
+from .recipe import Recipe, load_recipe
 from .result import RunResult
 from .runner import execute
 
@@ -18,8 +21,8 @@ __all__ = ["run"]
 
 
 def run(
-    sources: str | Iterable[str] = (),
-    sinks: str | Iterable[str] = (),
+    sources: str | Source | Iterable[str | Source] = (),
+    sinks: str | Sink | Iterable[str | Sink] = (),
     *,
     recipe: Any = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
@@ -42,6 +45,8 @@ def run(
 
     sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
         source that is sure of files there, and ``choices`` of the result says by which.
+        ``FILE.py:LOCATION`` is the source or sink of a Python file, and an object of a class of
+        yours is as good: ``GreetingSource("hello.txt")``.
     recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
     settings: plugin name -> key -> value.
     schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
@@ -61,13 +66,9 @@ def run(
     if recipe is not None and not isinstance(recipe, Recipe):
         base = load_recipe(Path(recipe))
 
-    def endpoints(texts: str | Iterable[str], known: Iterable[str]) -> tuple[Endpoint, ...]:
-        listed = [texts] if isinstance(texts, str) else texts
-        return tuple(Endpoint(*split_location(str(text), known)) for text in listed)
-
     merged = base.merged(
-        sources=endpoints(sources, plugins.sources),
-        sinks=endpoints(sinks, plugins.sinks),
+        sources=endpoints_of(sources, "source", plugins),
+        sinks=endpoints_of(sinks, "sink", plugins),
         settings=settings,
         engine=engine,
         workers=workers,

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import pluggy
 
+from harvest.api.from_file import load_file, loaded_file
 from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
@@ -32,87 +33,73 @@ from harvest.api.spec import (
     ReportSpec,
     SinkSpec,
     SourceSpec,
-    hookimpl,
 )
 from harvest.api.view import View
-from harvest.errors import PluginError, UsageError, suggestion
+from harvest.errors import PluginError
 from harvest.model import RecordType, record_type
 
-__all__ = ["DISABLE_VARIABLE", "BrokenPlugin", "Plugin", "PluginManager", "manager"]
+from .claims import (
+    DISABLE_VARIABLE,
+    PREFER_VARIABLE,
+    BrokenPlugin,
+    Claim,
+    Claims,
+    Plugin,
+)
+from .given import HOOKS, Objects, import_point, of_module, plugin_of_class
+from .lookup import Lookup
 
-DISABLE_VARIABLE = "HARVEST_DISABLE_PLUGINS"
-"""Environment variable with names of plugins to leave out, separated by commas."""
-
-HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
-"""Names of the hooks that a plugin may implement."""
-
-S = TypeVar("S", SourceSpec, SinkSpec, EngineSpec, ReportSpec, CommandGroup, View, Rule)
-
-
-@attrs.frozen
-class Plugin:
-    """A plugin that is registered.
-
-    name: of its entry point; distribution and version: where it comes from.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    module: str
+__all__ = [
+    "DISABLE_VARIABLE",
+    "BrokenPlugin",
+    "Plugin",
+    "PluginManager",
+    "add_plugin",
+    "manager",
+    "resolve",
+]
 
 
-@attrs.frozen
-class BrokenPlugin:
-    """A plugin that could not be registered.
-
-    cause: what went wrong, in one line; remedy: what to do; error: the exception, if any.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    cause: str
-    remedy: str
-    error: BaseException | None = attrs.field(default=None, eq=False, repr=False)
-
-
-class PluginManager:
+class PluginManager(Lookup):
     """The plugins of this environment, and everything they declare, by name."""
 
-    def __init__(self, points: Iterable[EntryPoint] | None = None, disabled: str | None = None):
+    def __init__(
+        self,
+        points: Iterable[EntryPoint] | None = None,
+        disabled: str | None = None,
+        preferred: str | None = None,
+    ):
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
-        self.plugins: dict[str, Plugin] = {}
-        self.broken: dict[str, BrokenPlugin] = {}
-        self._owner: dict[int, str] = {}
-        self._declared: dict[str, dict[str, Any]] = {}
-        chosen = os.environ.get(DISABLE_VARIABLE, "") if disabled is None else disabled
-        self.disabled = tuple(n.strip() for n in chosen.split(",") if n.strip())
+        super().__init__(Claims(_names(PREFER_VARIABLE, preferred)))
+        self.disabled = _names(DISABLE_VARIABLE, disabled)
         found = entry_points(group=GROUP) if points is None else points
-        for point in sorted(found, key=lambda p: p.name):
-            if point.name not in self.disabled:
-                self._register(point)
+        named = [(_as_named(point), point) for point in sorted(found, key=lambda p: p.name)]
+        used = [(p, point) for p, point in named if not self._is_disabled(p)]
+        for plugin, _ in used:
+            self.claims.add("plugins", Claim(plugin, plugin))
+        for plugin, point in used:
+            self._register(plugin, point)
 
-    def _register(self, point: EntryPoint) -> None:
-        distribution = point.dist.name if point.dist is not None else "(unknown)"
-        version = point.dist.version if point.dist is not None else "(unknown)"
+    def _is_disabled(self, plugin: Plugin) -> bool:
+        own = (plugin.name, plugin.distribution, f"{plugin.distribution}:{plugin.name}")
+        return any(name in self.disabled for name in own)
+
+    def _register(self, named: Plugin, point: EntryPoint) -> None:
+        plugin = named
+        if self.claims.all("plugins").get(named.name) != named:  # it is another distribution's
+            plugin = attrs.evolve(named, name=f"{named.distribution}:{named.name}")
         try:
-            plugin = _import(point, distribution)
-            _check_api(plugin, distribution)
-            self._check_marks(plugin, distribution)
-            self._call_hooks(point.name, plugin, distribution)
+            self._add(plugin, import_point(point, plugin.distribution))
         except PluginError as problem:
-            self.broken[point.name] = BrokenPlugin(
-                point.name,
-                distribution,
-                version,
-                problem.message,
-                problem.remedy or f"update {distribution}",
-                problem.__cause__,
-            )
-        else:
-            self.plugins[point.name] = Plugin(point.name, distribution, version, point.value)
+            self.broken[plugin.name] = _as_broken(plugin, problem, problem.__cause__)
+
+    def _add(self, plugin: Plugin, hooks: Any) -> None:
+        """Register a plugin with all that it declares; raises PluginError."""
+        _check_api(hooks, plugin.distribution)
+        self._check_marks(hooks, plugin.distribution)
+        self._call_hooks(plugin, hooks)
+        self.plugins[plugin.name] = plugin
 
     def _check_marks(self, plugin: Any, distribution: str) -> None:
         """Raise PluginError for a hook without its mark, which pluggy would pass over."""
@@ -124,102 +111,149 @@ class PluginManager:
                     remedy=f"ask the author of {distribution} to write @harvest.hookimpl above it",
                 )
 
-    def _call_hooks(self, name: str, plugin: Any, distribution: str) -> None:
+    def _call_hooks(self, plugin: Plugin, hooks: Any) -> None:
+        name = plugin.name
         try:
-            self._pluggy.register(plugin, name=name)
+            self._pluggy.register(hooks, name=name)
             self._pluggy.check_pending()
-            self._take_declarations(name, plugin)
+            self._take_declarations(plugin, hooks)
         except Exception as error:  # a hook is a stranger's code
             if self._pluggy.has_plugin(name):
                 self._pluggy.unregister(name=name)
+            if isinstance(error, PluginError):
+                raise
             raise PluginError(
                 f"registering it failed: {type(error).__name__}: {error}",
-                remedy=f"update {distribution}, or set {DISABLE_VARIABLE}={name}",
+                remedy=f"update {plugin.distribution}, or set {DISABLE_VARIABLE}={name}",
             ) from error
 
-    def _take_declarations(self, plugin_name: str, plugin: Any) -> None:
-        taken: list[tuple[str, str, Any]] = []
-        others = [other for other in self._pluggy.get_plugins() if other is not plugin]
+    def _take_declarations(self, plugin: Plugin, hooks: Any) -> None:
+        taken: dict[tuple[str, str], Claim] = {}
+        others = [other for other in self._pluggy.get_plugins() if other is not hooks]
         for hook in HOOKS:
             kind = hook.removeprefix("harvest_")
             # each plugin by itself: what one raises harms no other
             for spec in chain(*self._pluggy.subset_hook_caller(hook, others)()):
-                known = self._declared.get(kind, {}).get(spec.name)
-                if known is not None:
-                    raise PluginError(
-                        f"{kind[:-1]} {spec.name!r} is already declared by plugin "
-                        f"{self._owner[id(known)]!r}"
-                    )
-                taken.append((kind, spec.name, spec))
-        for kind, name, spec in taken:
-            self._declared.setdefault(kind, {})[name] = spec
-            self._owner[id(spec)] = plugin_name
+                claim = Claim(plugin, spec)
+                earlier = [*self.claims.of(kind, spec.name)]
+                earlier += [taken[kind, spec.name]] if (kind, spec.name) in taken else []
+                for other in earlier:
+                    _check_distinct(kind, claim, other)
+                taken[kind, spec.name] = claim
+        for (kind, _), claim in taken.items():
+            self.claims.add(kind, claim)
+            self._owner[id(claim.spec)] = plugin
 
-    def owner(self, spec: Any) -> Plugin:
-        """The plugin that declared ``spec``."""
-        return self.plugins[self._owner[id(spec)]]
+    def add_file(self, path: Path) -> Plugin:
+        """The plugin that a Python file is; it is executed, unless it was and is unchanged.
 
-    def _all(self, hook: str) -> dict[str, Any]:
-        return dict(sorted(self._declared.get(hook, {}).items()))
+        Raises UsageError where there is no such file, PluginError where it is no plugin, or
+        declares what another plugin does.
+        """
+        module = load_file(path)
+        loaded = loaded_file(module)
+        plugin = Plugin(path.stem, path.name, loaded.digest, loaded.path, installed=False)
+        earlier = self.plugins.get(plugin.name)
+        if earlier == plugin:
+            return plugin
+        if earlier is not None and earlier.module != plugin.module:
+            raise PluginError(
+                f"a plugin {earlier.name!r} is there already ({earlier.distribution})",
+                where=str(path),
+                remedy="give the file another name",
+            )
+        if earlier is not None:
+            self._remove(earlier)
+        self._add(plugin, of_module(module))
+        return plugin
+
+    def add_class(self, cls: type[Source] | type[Sink]) -> Any:
+        """What declares a class; where nothing does, the class becomes a plugin by itself.
+
+        A class of a program or a notebook takes the place of an earlier one of its name.
+        Raises PluginError where another plugin declares its name.
+        """
+        if (known := self.declaring(cls)) is not None:
+            return known
+        kind = "sources" if issubclass(cls, Source) else "sinks"
+        plugin = plugin_of_class(cls)
+        earlier = [claim.plugin for claim in self.claims.of(kind, cls.name)]
+        for other in (*earlier, *filter(None, [self.plugins.get(plugin.name)])):
+            if not other.installed and other.module == plugin.module and other.name in self.plugins:
+                self._remove(other)
+        self._add(plugin, Objects([cls]))
+        return self.claims.of(kind, cls.name)[0].spec
+
+    def declaring(self, cls: type[Source] | type[Sink]) -> Any | None:
+        """What declares a class; None where nothing does."""
+        kind = "sources" if issubclass(cls, Source) else "sinks"
+        specs = (claim.spec for claim in self.claims.of(kind, cls.name))
+        return next((spec for spec in specs if self.load(spec) is cls), None)
+
+    def _remove(self, plugin: Plugin) -> None:
+        self._pluggy.unregister(name=plugin.name)
+        self.claims.drop(plugin)
+        self._owner = {spec: owner for spec, owner in self._owner.items() if owner != plugin}
+        del self.plugins[plugin.name]
 
     @property
     def sources(self) -> Mapping[str, SourceSpec]:
         """Declared sources by name."""
-        return self._all("sources")
+        return self.claims.all("sources")
 
     @property
     def sinks(self) -> Mapping[str, SinkSpec]:
         """Declared sinks by name."""
-        return self._all("sinks")
+        return self.claims.all("sinks")
 
     @property
     def views(self) -> Mapping[str, View]:
         """Declared views by name."""
-        return self._all("views")
+        return self.claims.all("views")
 
     @property
     def reports(self) -> Mapping[str, ReportSpec]:
         """Declared reports by name."""
-        return self._all("reports")
+        return self.claims.all("reports")
 
     @property
     def rules(self) -> Mapping[str, Rule]:
         """Declared rules by name."""
-        return self._all("rules")
+        return self.claims.all("rules")
 
     @property
     def engines(self) -> Mapping[str, EngineSpec]:
         """Declared engines by name."""
-        return self._all("engines")
+        return self.claims.all("engines")
 
     @property
     def commands(self) -> Mapping[str, CommandGroup]:
         """Declared groups of commands by name."""
-        return self._all("commands")
+        return self.claims.all("commands")
 
     def source(self, name: str) -> type[Source]:
         """The source class of this name; raises UsageError or PluginError."""
-        return self.load(self._by_name("source", self.sources, name))  # type: ignore[no-any-return]
+        return self.load(self.find("source", name))  # type: ignore[no-any-return]
 
     def sink(self, name: str) -> type[Sink]:
         """The sink class of this name; raises UsageError or PluginError."""
-        return self.load(self._by_name("sink", self.sinks, name))  # type: ignore[no-any-return]
+        return self.load(self.find("sink", name))  # type: ignore[no-any-return]
 
     def engine(self, name: str) -> Any:
         """The engine class of this name; raises UsageError or PluginError."""
-        return self.load(self._by_name("engine", self.engines, name))
+        return self.load(self.find("engine", name))
 
     def view(self, name: str) -> View:
         """The view of this name; raises UsageError or PluginError."""
-        return self._by_name("view", self.views, name)
+        return self.find("view", name)  # type: ignore[no-any-return]
 
     def report(self, name: str) -> ReportSpec:
         """The report of this name; raises UsageError or PluginError."""
-        return self._by_name("report", self.reports, name)
+        return self.find("report", name)  # type: ignore[no-any-return]
 
     def rule(self, name: str) -> Rule:
         """The rule of this name; raises UsageError or PluginError."""
-        return self._by_name("rule", self.rules, name)
+        return self.find("rule", name)  # type: ignore[no-any-return]
 
     def version_of(self, spec: Any) -> str:
         """``distribution version`` of the plugin that declared ``spec``."""
@@ -245,28 +279,7 @@ class PluginManager:
 
     def _note_broken(self, spec: SourceSpec, error: PluginError) -> None:
         plugin = self.owner(spec)
-        self.broken[plugin.name] = BrokenPlugin(
-            plugin.name,
-            plugin.distribution,
-            plugin.version,
-            error.message,
-            error.remedy or f"update {plugin.distribution}",
-            error,
-        )
-
-    def _by_name(self, kind: str, known: Mapping[str, S], name: str) -> S:
-        if name in known:
-            return known[name]
-        if name in self.broken:
-            problem = self.broken[name]
-            raise PluginError(
-                f"plugin {name!r} cannot be used: {problem.cause}", remedy=problem.remedy
-            ) from problem.error
-        if name in self.disabled:
-            raise UsageError(
-                f"{kind} {name!r} is disabled", remedy=f"change {DISABLE_VARIABLE} to use it"
-            )
-        raise UsageError(f"there is no {kind} {name!r}", remedy=suggestion(name, known))
+        self.broken[plugin.name] = _as_broken(plugin, error, error)
 
     def load(self, spec: Any) -> Any:
         """The class that a declaration names; raises PluginError when it cannot be imported."""
@@ -274,7 +287,7 @@ class PluginManager:
 
     def load_app(self, name: str) -> Any:
         """The commands behind a declared group; raises PluginError when they cannot be imported."""
-        spec = self.commands[name]
+        spec = self.find("command", name)
         return self.load_part(spec, spec.app, "the commands")
 
     def load_part(self, spec: Any, target: Any, what: str) -> Any:
@@ -292,9 +305,6 @@ class PluginManager:
                 remedy=f"reinstall or update {plugin.distribution}, with the extras it needs",
             ) from error
 
-    def __iter__(self) -> Iterator[Plugin]:
-        return iter(self.plugins.values())
-
 
 def resolve(target: Any) -> Any:
     """The object behind ``module:attribute``, or the target itself when it is none."""
@@ -302,25 +312,6 @@ def resolve(target: Any) -> Any:
         return target
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
-
-
-def _import(point: EntryPoint, distribution: str) -> Any:
-    """What to register for an entry point; raises PluginError."""
-    try:
-        loaded = point.load()
-    # whatever a stranger's module raises at import must not take the program down
-    except Exception as error:
-        raise PluginError(
-            f"importing {point.value} failed: {type(error).__name__}: {error}",
-            remedy=f"reinstall or update {distribution}, or set {DISABLE_VARIABLE}={point.name}",
-        ) from error
-    plugin = _as_plugin(loaded)
-    if plugin is None:
-        raise PluginError(
-            f"{point.value} is neither a module with hooks nor a Source or Sink class",
-            remedy=f"ask the author of {distribution} to correct its entry point",
-        )
-    return plugin
 
 
 def _check_api(plugin: Any, distribution: str) -> None:
@@ -342,60 +333,52 @@ def _check_api(plugin: Any, distribution: str) -> None:
     )
 
 
-def _as_plugin(loaded: Any) -> Any | None:
-    """A module with hooks, or a wrapper round a bare class; None for anything else."""
-    if not isinstance(loaded, type):
-        return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
-    if issubclass(loaded, Source):
-        return _OneSource(loaded)
-    return _OneSink(loaded) if issubclass(loaded, Sink) else None
+def _check_distinct(kind: str, claim: Claim, other: Claim) -> None:
+    """Raise PluginError where a name cannot be left to the user's choice between two plugins."""
+    both = (claim.plugin, other.plugin)
+    if claim.plugin.distribution == other.plugin.distribution or not all(p.installed for p in both):
+        remedy = None
+        if not claim.plugin.installed:
+            remedy = f"give it another name, or set {DISABLE_VARIABLE}={other.plugin.name}"
+        raise PluginError(
+            f"{kind[:-1]} {claim.spec.name!r} is already declared by plugin "
+            f"{other.plugin.name!r} ({other.plugin.distribution})",
+            where=None if claim.plugin.installed else claim.plugin.module,
+            remedy=remedy,
+        )
 
 
-class _OneSource:
-    """A plugin that is a single source class."""
-
-    def __init__(self, cls: type[Source]):
-        self.cls = cls
-        self.harvest_api = cls.api_version
-
-    @hookimpl
-    def harvest_sources(self) -> Iterable[SourceSpec]:
-        """Declare the class."""
-        return [SourceSpec(name=self.cls.name, doc=_first_line(self.cls), factory=self.cls)]
+def _as_named(point: EntryPoint) -> Plugin:
+    """The plugin of an entry point, as yet unseen."""
+    if point.dist is None:
+        return Plugin(point.name, "(unknown)", "(unknown)", point.value)
+    return Plugin(point.name, point.dist.name, point.dist.version, point.value)
 
 
-class _OneSink:
-    """A plugin that is a single sink class."""
-
-    def __init__(self, cls: type[Sink]):
-        self.cls = cls
-        self.harvest_api = cls.api_version
-
-    @hookimpl
-    def harvest_sinks(self) -> Iterable[SinkSpec]:
-        """Declare the class."""
-        return [SinkSpec(name=self.cls.name, doc=_first_line(self.cls), factory=self.cls)]
+def _as_broken(plugin: Plugin, error: PluginError, cause: BaseException | None) -> BrokenPlugin:
+    remedy = error.remedy or f"update {plugin.distribution}"
+    origin = (plugin.name, plugin.distribution, plugin.version)
+    return BrokenPlugin(*origin, error.message, remedy, cause)
 
 
-def _first_line(cls: type) -> str:
-    return (cls.__doc__ or "").strip().partition("\n")[0]
+def _names(variable: str, given: str | None) -> tuple[str, ...]:
+    """The names that an environment variable holds, or another text instead."""
+    text = os.environ.get(variable, "") if given is None else given
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def split_location(text: str, known: Iterable[str]) -> tuple[str | None, str]:
-    """Split ``NAME:LOCATION``; the name is None where the text is a bare location.
+def add_plugin(plugin: str | os.PathLike[str] | type[Source] | type[Sink]) -> None:
+    """Make a Python file, or a source or sink class, a plugin of this process.
 
-    Locations may hold colons themselves, so only a known name, or a word that looks like one
-    and is not the beginning of an existing path, counts as a name.
+    So that datasets which it wrote can be read, by its views and reports too; ``harvest.run`` does
+    it by itself for what it is given.
+
+    >>> harvest.add_plugin("greeting.py")  # doctest: +SKIP
     """
-    name, colon, location = text.partition(":")
-    if not colon:
-        return None, text
-    if name in known:
-        return name, location
-    looks_like_a_name = name.replace("-", "").replace("_", "").isalnum()
-    if looks_like_a_name and not Path(text).exists():
-        return name, location
-    return None, text
+    if isinstance(plugin, type):
+        manager().add_class(plugin)
+    else:
+        manager().add_file(Path(plugin))
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harvest.cli.tables import print_json, print_lines, print_text
-from harvest.errors import UsageError, suggestion
+from harvest.errors import UsageError
 from harvest.plugins.registry import manager
 from harvest.testing.check import Finding, check_promises
 from harvest.toolkit.amounts import count_in_words
@@ -21,10 +21,12 @@ INDENT = " " * 9
 def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> int:
     """Try what plugins promise, and print what became of it; 1 on a problem."""
     found = manager()
+    names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
     known = [*found.plugins, *found.broken]
     for name in names:
         if name not in known:
-            raise UsageError(f"unknown plugin {name!r}", remedy=suggestion(name, known))
+            remedy = found.remedy(name, known, "plugin", "source", "sink")
+            raise UsageError(f"unknown plugin {name!r}", remedy=remedy)
     if sample is not None and len(names) != 1:
         raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
     results: dict[str, list[Finding]] = {}

@@ -7,46 +7,40 @@ from typing import Any
 
 from harvest.api.settings import describe
 from harvest.cli.tables import print_json, print_table, print_text
-from harvest.errors import UsageError, suggestion
+from harvest.errors import UsageError
 from harvest.model import record_type
+from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
+from harvest.plugins.known import KNOWN, canonical
 from harvest.plugins.registry import PluginManager, manager
 from harvest.plugins.scaffold import add_kinds, scaffold
 
-__all__ = ["begin_plugin", "print_plugin", "print_plugins"]
+__all__ = ["begin_plugin", "print_available", "print_plugin", "print_plugins"]
 
 
 def print_plugins(*, json: bool) -> int:
-    """Print what each plugin offers, and which cannot be used."""
+    """Print what each plugin offers, which cannot be used, and which names several declare."""
     found = manager()
     offers = _offers(found)
     if json:
+        keys = ("name", "distribution", "version")
         print_json(
             {
-                "plugins": [
-                    {
-                        "name": p.name,
-                        "distribution": p.distribution,
-                        "version": p.version,
-                        "offers": offers.get(p.name, {}),
-                    }
-                    for p in found
-                ],
-                "broken": [
-                    {
-                        "name": b.name,
-                        "distribution": b.distribution,
-                        "version": b.version,
-                        "cause": b.cause,
-                        "remedy": b.remedy,
-                    }
-                    for b in found.broken.values()
-                ],
+                "plugins": [{**_values(p, keys), "offers": offers.get(p.name, {})} for p in found],
+                "broken": [_values(b, (*keys, "cause", "remedy")) for b in found.broken.values()],
                 "disabled": list(found.disabled),
+                "contested": [
+                    _values(c, ("kind", "name", "distributions", "chosen", "because"))
+                    for c in found.claims.contested()
+                ],
             }
         )
     else:
         _print_plugins(found, offers)
     return 0
+
+
+def _values(item: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
 
 
 def _print_plugins(found: PluginManager, offers: dict[str, dict[str, list[str]]]) -> None:
@@ -66,8 +60,41 @@ def _print_plugins(found: PluginManager, offers: dict[str, dict[str, list[str]]]
         print(f"\ncannot be used: {broken.name} ({broken.distribution} {broken.version})")
         print(f"  cause:  {broken.cause}")
         print(f"  remedy: {broken.remedy}")
+    for contested in found.claims.contested():
+        chosen = contested.chosen
+        owners = " and ".join(contested.distributions)
+        print(f"\n{contested.kind} {contested.name!r} is declared by {owners}")
+        print(f"  used:   {f'{chosen} ({contested.because})' if chosen else 'neither'}")
+        print(f"  remedy: {contested.choice()}")
     if found.disabled:
-        print(f"\ndisabled by HARVEST_DISABLE_PLUGINS: {', '.join(found.disabled)}")
+        print(f"\ndisabled by {DISABLE_VARIABLE}: {', '.join(found.disabled)}")
+    there = {canonical(plugin.distribution) for plugin in found}
+    for name in found.claims.preferred:
+        if canonical(name) not in there:
+            print(f"\n{PREFER_VARIABLE} names {name}, which is not installed")
+
+
+def print_available(*, json: bool) -> int:
+    """Print the plugins that the project publishes, and which of them are installed."""
+    found = manager()
+    there = {canonical(p.distribution): p.version for p in found}
+    there |= {canonical(b.distribution): b.version for b in found.broken.values()}
+    rows = [(k.distribution, there.get(k.distribution), k.doc) for k in KNOWN]
+    if json:
+        keys = ("distribution", "installed", "doc")
+        print_json(
+            [
+                {**dict(zip(keys, row, strict=True)), **_values(known, ("sources", "sinks"))}
+                for row, known in zip(rows, KNOWN, strict=True)
+            ]
+        )
+        return 0
+    print_table(
+        ("distribution", "installed", "what it does"),
+        [(name, version or "no", doc) for name, version, doc in rows],
+        prose=("what it does",),
+    )
+    return 0
 
 
 def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
@@ -85,16 +112,7 @@ KINDS = ("source", "sink", "engine", "view", "report")
 def print_plugin(name: str, *, json: bool) -> int:
     """Print the settings of all that has a name, and the record types that a source yields."""
     found = manager()
-    kinds = [kind for kind in KINDS if name in getattr(found, f"{kind}s")]
-    if not kinds:
-        if name in found.broken:
-            found.source(name)  # raises with cause and remedy
-        known = [name for kind in KINDS for name in getattr(found, f"{kind}s")]
-        raise UsageError(
-            f"unknown source, sink, engine, view or report {name!r}",
-            remedy=suggestion(name, known),
-        )
-    parts = [_described(found, kind, name) for kind in kinds]
+    parts = [_described(found, kind, spec) for kind, spec in _named(found, name)]
     if json:
         first, *others = parts
         print_json({**first, "others": others} if others else first)
@@ -106,14 +124,32 @@ def print_plugin(name: str, *, json: bool) -> int:
     return 0
 
 
-def _described(found: PluginManager, kind: str, name: str) -> dict[str, Any]:
+def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
+    """What has a name, each with its kind; of a Python file, all that is in it."""
+    if name.endswith(".py"):
+        plugin = found.add_file(Path(name))
+        declared = [(kind, spec) for kind in KINDS for spec in getattr(found, f"{kind}s").values()]
+        return [(kind, spec) for kind, spec in declared if found.owner(spec) == plugin]
+    plain = name.rpartition(":")[2]
+    kinds = [kind for kind in KINDS if found.claims.of(f"{kind}s", plain)]
+    if not kinds:
+        if name in found.broken:
+            found.source(name)  # raises with cause and remedy
+        known = [name for kind in KINDS for name in getattr(found, f"{kind}s")]
+        raise UsageError(
+            f"unknown source, sink, engine, view or report {name!r}",
+            remedy=found.remedy(name, known, *KINDS),
+        )
+    return [(kind, found.find(kind, name)) for kind in kinds]
+
+
+def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
     """What is printed of a source, sink, engine, view or report."""
-    spec = getattr(found, f"{kind}s")[name]
-    part = {"name": name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
+    part = {"name": spec.name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
     if kind in ("view", "report"):
         settings = [{"name": key, "meaning": doc} for key, doc in spec.settings.items()]
         return {**part, "settings": settings, "requires": list(spec.requires)}
-    cls = getattr(found, kind)(name)
+    cls = found.load(spec)
     types = [record_type(c) for c in cls.record_types] if kind == "source" else []
     return {
         **part,

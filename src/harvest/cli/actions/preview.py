@@ -11,12 +11,13 @@ from harvest.cli.settings import plugin_settings
 from harvest.cli.tables import print_json, print_table
 from harvest.errors import UsageError
 from harvest.pipeline.choose import name_sources
+from harvest.pipeline.endpoints import endpoints_of
 from harvest.pipeline.prepare import prepare_sources
 from harvest.pipeline.preview import first_rows
-from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.survey import Known, survey
 from harvest.plugins.columns import columns_of_record
-from harvest.plugins.registry import manager, split_location
+from harvest.plugins.registry import manager
 from harvest.toolkit.amounts import count_in_words
 
 __all__ = ["print_first_rows", "print_sources"]
@@ -67,8 +68,8 @@ def print_first_rows(
 ) -> int:
     """Print the first rows of a source."""
     plugins = manager()
-    endpoint = Endpoint(*split_location(source, plugins.sources))
-    recipe = Recipe(sources=(endpoint,), settings=plugin_settings(settings))
+    sources = endpoints_of(source, "source", plugins)
+    recipe = Recipe(sources=sources, settings=plugin_settings(settings))
     recipe, choices = name_sources(recipe, plugins)
     say(choices)
     style = Style(exact=exact, wide=wide)

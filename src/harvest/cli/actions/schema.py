@@ -33,7 +33,8 @@ def print_schema(name: str | None, form: str) -> int:
         _print_view(view_schema(views[name], plugins), form)
     else:
         raise UsageError(
-            f"unknown record type or view {name!r}", remedy=suggestion(name, [*types, *views])
+            f"unknown record type or view {name!r}",
+            remedy=plugins.remedy(name, [*types, *views], "record type", "view"),
         )
     return 0
 

@@ -36,13 +36,21 @@ def list_plugins(json: Json = False) -> int:
     return print_plugins(json=json)
 
 
+@app.command("available")
+def available(json: Json = False) -> int:
+    """List the plugins that the project publishes: what each reads or writes, and if it is here."""
+    from harvest.cli.actions.plugins import print_available  # late: help needs none of it
+
+    return print_available(json=json)
+
+
 @app.command("show")
 def show(
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME",
-            help="A source, sink, engine, view or report.",
+            help="A source, sink, engine, view or report; or a FILE.py with some.",
             autocompletion=complete.with_settings,
         ),
     ],
@@ -61,7 +69,8 @@ def show(
 @app.command("check")
 def check(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Plugins; all are checked without.")
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Plugins or FILE.py; without, all installed ones."),
     ] = None,
     sample: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ import attrs
 from cattrs import structure
 
 from harvest import errors
+from harvest.api.from_file import file_of, load_file
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.engines.requirements import Terms, versions_for
@@ -83,8 +85,8 @@ def read_tasks(folder: Path, number: int) -> list[Task]:
     run = json.loads((folder / _RUN).read_bytes())
     Terms(versions=tuple((name, wanted) for name, wanted in run["versions"])).require()
     plugins = manager()
-    sources = [_make(plugins.source(item["name"]), item) for item in run["sources"]]
-    sinks = [_make(plugins.sink(item["name"]), item) for item in run["sinks"]]
+    sources = [_make("source", item, plugins) for item in run["sources"]]
+    sinks = [_make("sink", item, plugins) for item in run["sinks"]]
     return [
         Task(
             source=sources[item["source"]],
@@ -143,19 +145,28 @@ def _distinct(items: Any) -> list[Any]:
 
 
 def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
-    """A source or sink as its name, location and settings."""
-    kind = "source" if isinstance(item, Source) else "sink"
-    find = plugins.source if kind == "source" else plugins.sink
-    if find(item.name) is not type(item):
+    """A source or sink as its name, location and settings, and where its class is from."""
+    document = {"name": item.name, "location": item.location, "config": _fields(item.config)}
+    if (file := file_of(type(item))) is not None:
+        class_name = type(item).__qualname__
+        return {**document, "file": file.path, "digest": file.digest, "class": class_name}
+    spec = plugins.declaring(type(item))
+    if spec is None or not plugins.owner(spec).installed:
         raise UsageError(
-            f"{kind} {item.name!r} of this run is not the one that is installed",
-            remedy="batch jobs find plugins by their entry points: install it, or use another "
-            "engine",
+            f"{type(item).__name__!r} of this run is not of an installed plugin",
+            remedy="batch jobs find plugins by their entry points: install it, name its file as "
+            "FILE.py:LOCATION, or use another engine",
         )
-    return {"name": item.name, "location": item.location, "config": _fields(item.config)}
+    return {**document, "distribution": plugins.owner(spec).distribution}
 
 
-def _make(cls: Any, document: dict[str, Any]) -> Any:
+def _make(kind: str, document: dict[str, Any], plugins: PluginManager) -> Any:
+    """The source or sink that was named."""
+    if "file" in document:
+        module = load_file(Path(document["file"]), document["digest"])
+        cls = attrgetter(document["class"])(module)
+    else:
+        cls = plugins.load(plugins.find_of(kind, document["distribution"], document["name"]))
     config = {name: from_json(value) for name, value in document["config"].items()}
     return cls(document["location"], cls.Config(**config))
 

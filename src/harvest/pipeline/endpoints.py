@@ -1,0 +1,130 @@
+"""What users write for a source or a sink, and what is meant by it.
+
+    slurm:dumps                         a name and a location
+    dumps                               a location, for the sources that recognise it
+    ./greeting.py:hello.txt             the one source of a Python file
+    ./greeting.py:GreetingSource:in     a class of a Python file
+    hpc-harvest-slurm:slurm:dumps       a distribution's source, where others have one of the name
+
+A program may give a source or a sink itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from harvest.api.settings import default_of
+from harvest.api.sink import Sink
+from harvest.api.source import Source
+from harvest.errors import ConfigError, UsageError
+from harvest.plugins.registry import PluginManager
+
+from .recipe import Endpoint, Recipe
+
+__all__ = ["bind", "endpoint_of", "endpoints_of", "own_settings"]
+
+
+def endpoints_of(given: Any, kind: str, plugins: PluginManager) -> tuple[Endpoint, ...]:
+    """The endpoints of one text or object, or of several; kind: source or sink."""
+    single = isinstance(given, (str, Path, type, Source, Sink))
+    listed: Iterable[Any] = [given] if single else given
+    return tuple(
+        endpoint_of(str(each), kind, plugins)
+        if isinstance(each, (str, Path))
+        else _of_object(each, kind, plugins)
+        for each in listed
+    )
+
+
+def _of_object(made: Any, kind: str, plugins: PluginManager) -> Endpoint:
+    base = Source if kind == "source" else Sink
+    if not isinstance(made, base):
+        what = f"the class {made.__name__}" if isinstance(made, type) else repr(made)
+        raise UsageError(
+            f"{what} is not a {kind}",
+            remedy=f"give NAME:LOCATION, or an object of a subclass of harvest.{base.__name__}",
+        )
+    plugins.add_class(type(made))
+    return Endpoint(made.name, str(made.location), made=made)
+
+
+def endpoint_of(text: str, kind: str, plugins: PluginManager) -> Endpoint:
+    """What a text means.
+
+    Locations may hold colons themselves, so only a known name, a Python file, an installed
+    distribution, or a word that looks like a name, counts in front of one; the last three not
+    where the whole text is an existing path.
+    """
+    word, colon, rest = text.partition(":")
+    if not colon:
+        return Endpoint(None, text)
+    if plugins.claims.of(f"{kind}s", word):
+        return Endpoint(word, rest)
+    if Path(text).exists():
+        return Endpoint(None, text)
+    if word.endswith(".py"):
+        return _of_file(str(Path(word).expanduser().absolute()), rest)
+    if plugins.is_distribution(word):
+        name, colon, location = rest.partition(":")
+        if colon:
+            return Endpoint(name, location, word)
+    return Endpoint(word, rest) if _looks_like_a_name(word) else Endpoint(None, text)
+
+
+def _of_file(file: str, text: str) -> Endpoint:
+    """What stands behind a file: a location, perhaps with the name of a class before it."""
+    word, colon, location = text.partition(":")
+    is_address = location.startswith("//")
+    if colon and _looks_like_a_name(word) and not is_address and not Path(text).exists():
+        return Endpoint(word, location, file)
+    return Endpoint(None, text, file)
+
+
+def _looks_like_a_name(word: str) -> bool:
+    return word.replace("-", "").replace("_", "").isalnum()
+
+
+def bind(recipe: Recipe, plugins: PluginManager) -> Recipe:
+    """The recipe with the name of each source and sink of a file, which is loaded, or an object's.
+
+    Settings of objects are taken into the recipe.
+    Raises UsageError or PluginError for a file that cannot be used.
+    """
+    settings = {name: dict(values) for name, values in recipe.settings.items()}
+    own: dict[str, Mapping[str, Any]] = {}
+    for endpoint in (*recipe.sources, *recipe.sinks):
+        if endpoint.made is None:
+            continue
+        values = own_settings(endpoint.made)
+        name, fields = str(endpoint.name), attrs.fields_dict(type(endpoint.made).Config)
+        # an engine may have the name, too
+        given = {k: v for k, v in settings.get(name, {}).items() if k.partition(".")[0] in fields}
+        if own.setdefault(name, values) != values or given not in ({}, values):
+            raise ConfigError(
+                f"the objects of {name!r} bring settings of their own, and others are given",
+                remedy="make a run for each, or give the settings once",
+            )
+    return attrs.evolve(
+        recipe,
+        sources=tuple(_bound(endpoint, "source", plugins) for endpoint in recipe.sources),
+        sinks=tuple(_bound(endpoint, "sink", plugins) for endpoint in recipe.sinks),
+        settings=settings
+        | {name: {**settings.get(name, {}), **values} for name, values in own.items() if values},
+    )
+
+
+def _bound(endpoint: Endpoint, kind: str, plugins: PluginManager) -> Endpoint:
+    if endpoint.plugin is None or endpoint.made is not None:
+        return endpoint
+    spec = plugins.find_of(kind, endpoint.plugin, endpoint.name)
+    return attrs.evolve(endpoint, name=spec.name)
+
+
+def own_settings(made: Source | Sink) -> dict[str, Any]:
+    """The settings of an object that are not the defaults."""
+    values = {field: getattr(made.config, field.name) for field in attrs.fields(type(made.config))}
+    return {field.name: value for field, value in values.items() if value != default_of(field)}

@@ -1,0 +1,170 @@
+"""Which plugin a name belongs to, where several declare it.
+
+A name belongs to the plugin that declares it.  Where several distributions do, it is that of the
+first which the user prefers, else the project's own, whatever order the plugins were found in;
+where neither decides, using the name is an error that names them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from harvest.errors import UsageError
+
+from .known import canonical, is_ours
+
+__all__ = [
+    "DISABLE_VARIABLE",
+    "PREFER_VARIABLE",
+    "BrokenPlugin",
+    "Claim",
+    "Claims",
+    "Contested",
+    "Plugin",
+]
+
+DISABLE_VARIABLE: Final = "HARVEST_DISABLE_PLUGINS"
+"""Environment variable with names of plugins to leave out, separated by commas."""
+
+PREFER_VARIABLE: Final = "HARVEST_PREFER"
+"""Environment variable with names of distributions, separated by commas: whose names count."""
+
+
+@attrs.frozen
+class Plugin:
+    """A plugin that is registered.
+
+    name: of its entry point; distribution and version: where it comes from.  Of a file, these are
+    the name of the file and a digest of its content, and ``installed`` is false.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    module: str
+    installed: bool = True
+
+
+@attrs.frozen
+class BrokenPlugin:
+    """A plugin that could not be registered.
+
+    cause: what went wrong, in one line; remedy: what to do; error: the exception, if any.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    cause: str
+    remedy: str
+    error: BaseException | None = attrs.field(default=None, eq=False, repr=False)
+
+
+@attrs.frozen(eq=False)
+class Claim:
+    """What a plugin declares under a name."""
+
+    plugin: Plugin
+    spec: Any
+
+
+@attrs.frozen(kw_only=True)
+class Contested:
+    """A name that several distributions declare, and whose it is: None where nobody has chosen."""
+
+    kind: str
+    name: str
+    distributions: tuple[str, ...]
+    chosen: str | None
+    because: str
+
+    def remark(self) -> str:
+        """One line for who uses the name."""
+        others = " and ".join(name for name in self.distributions if name != self.chosen)
+        return (
+            f"{self.kind} {self.name!r} is {self.chosen}'s; {others} declares it, too: "
+            f"{self.choice()}"
+        )
+
+    def choice(self) -> str:
+        """What to write to choose."""
+        qualified = " or ".join(f"{d}:{self.name}" for d in self.distributions)
+        first = next(d for d in self.distributions if d != self.chosen)
+        return f"write {qualified}, or set {PREFER_VARIABLE}={first}"
+
+    def error(self) -> UsageError:
+        """The error of using a name that is nobody's."""
+        return UsageError(
+            f"{self.kind} {self.name!r} is declared by {' and '.join(self.distributions)}",
+            remedy=self.choice(),
+        )
+
+
+class Claims:
+    """All that plugins declare, by kind (``sources``) and name.
+
+    preferred: distributions whose names count, the first most.
+    """
+
+    def __init__(self, preferred: Sequence[str]):
+        self.preferred = tuple(preferred)
+        self._claims: dict[str, dict[str, list[Claim]]] = {}
+
+    def add(self, kind: str, claim: Claim) -> None:
+        """Take what a plugin declares."""
+        self._claims.setdefault(kind, {}).setdefault(claim.spec.name, []).append(claim)
+
+    def drop(self, plugin: Plugin) -> None:
+        """Forget all that a plugin declares."""
+        for names in self._claims.values():
+            for name, claims in list(names.items()):
+                names[name] = [claim for claim in claims if claim.plugin != plugin]
+                if not names[name]:
+                    del names[name]
+
+    def of(self, kind: str, name: str) -> Sequence[Claim]:
+        """All that is declared under a name."""
+        return self._claims.get(kind, {}).get(name, ())
+
+    def names(self, kind: str) -> list[str]:
+        """All names that are declared of a kind, those included that are nobody's."""
+        return sorted(self._claims.get(kind, {}))
+
+    def all(self, kind: str) -> Mapping[str, Any]:
+        """What each name of a kind stands for; a name that is nobody's is left out."""
+        names = self._claims.get(kind, {})
+        chosen = {name: self._choose(names[name])[0] for name in sorted(names)}
+        return {name: claim.spec for name, claim in chosen.items() if claim is not None}
+
+    def contested(self) -> Iterator[Contested]:
+        """All names that several distributions declare."""
+        for kind, names in sorted(self._claims.items()):
+            for name, claims in sorted(names.items()):
+                if len(claims) > 1:
+                    yield self.contest(kind, name)
+
+    def contest(self, kind: str, name: str) -> Contested:
+        """A name that several distributions declare."""
+        claims = self.of(kind, name)
+        chosen, because = self._choose(claims)
+        return Contested(
+            kind=kind.removesuffix("s"),
+            name=name,
+            distributions=tuple(claim.plugin.distribution for claim in claims),
+            chosen=None if chosen is None else chosen.plugin.distribution,
+            because=because,
+        )
+
+    def _choose(self, claims: Sequence[Claim]) -> tuple[Claim | None, str]:
+        """The claim that counts, and why."""
+        if len(claims) == 1:
+            return claims[0], ""
+        by_distribution = {canonical(claim.plugin.distribution): claim for claim in claims}
+        for distribution in map(canonical, self.preferred):
+            if distribution in by_distribution:
+                return by_distribution[distribution], PREFER_VARIABLE
+        ours = [claim for name, claim in by_distribution.items() if is_ours(name)]
+        return (ours[0], "the project's own") if len(ours) == 1 else (None, "")

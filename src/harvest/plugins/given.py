@@ -1,0 +1,178 @@
+"""Plugins made of classes and declarations themselves, as an entry point or a file has them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harvest.api.from_file import content_version, file_of
+from harvest.api.rule import Rule
+from harvest.api.sink import Sink
+from harvest.api.source import Source
+from harvest.api.spec import API_VERSION, Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
+from harvest.api.view import View
+from harvest.errors import PluginError
+
+from .claims import DISABLE_VARIABLE, Plugin
+
+__all__ = ["HOOKS", "Objects", "import_point", "of_module", "plugin_of_class", "unfinished"]
+
+HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
+"""Names of the hooks that a plugin may implement."""
+
+
+class Objects:
+    """A plugin that consists of source and sink classes, views, reports and rules."""
+
+    def __init__(self, objects: Iterable[Any]):
+        self.objects = tuple(objects)
+        versions = {each.api_version for each in (*self._classes(Source), *self._classes(Sink))}
+        self.harvest_api = next(iter(versions - {API_VERSION}), API_VERSION)
+
+    @hookimpl
+    def harvest_sources(self) -> Iterable[SourceSpec]:
+        """The source classes."""
+        return [
+            SourceSpec(name=cls.name, doc=_first_line(cls), factory=cls)
+            for cls in self._classes(Source)
+        ]
+
+    @hookimpl
+    def harvest_sinks(self) -> Iterable[SinkSpec]:
+        """The sink classes."""
+        return [
+            SinkSpec(name=cls.name, doc=_first_line(cls), factory=cls)
+            for cls in self._classes(Sink)
+        ]
+
+    @hookimpl
+    def harvest_views(self) -> Iterable[View]:
+        """The views."""
+        return [each for each in self.objects if isinstance(each, View)]
+
+    @hookimpl
+    def harvest_reports(self) -> Iterable[ReportSpec]:
+        """The reports."""
+        return [each for each in self.objects if isinstance(each, ReportSpec)]
+
+    @hookimpl
+    def harvest_rules(self) -> Iterable[Rule]:
+        """The rules."""
+        return [each for each in self.objects if isinstance(each, Rule)]
+
+    def _classes(self, base: type) -> Iterator[Any]:
+        return (each for each in self.objects if isinstance(each, type) and issubclass(each, base))
+
+
+def import_point(point: EntryPoint, distribution: str) -> Any:
+    """What to register for an entry point; raises PluginError."""
+    try:
+        loaded = point.load()
+    # whatever a stranger's module raises at import must not take the program down
+    except Exception as error:
+        raise PluginError(
+            f"importing {point.value} failed: {type(error).__name__}: {error}",
+            remedy=f"reinstall or update {distribution}, or set {DISABLE_VARIABLE}={point.name}",
+        ) from error
+    plugin = _as_plugin(loaded)
+    if plugin is None:
+        raise PluginError(
+            f"{point.value} is neither a module with hooks nor a Source or Sink class",
+            remedy=f"ask the author of {distribution} to correct its entry point",
+        )
+    return plugin
+
+
+def _as_plugin(loaded: Any) -> Any | None:
+    """A module with hooks, or a plugin of a bare class; None for anything else."""
+    if isinstance(loaded, type):
+        return Objects([loaded]) if issubclass(loaded, (Source, Sink)) else None
+    return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
+
+
+def of_module(module: ModuleType) -> Any:
+    """What a user's file declares: by its hooks, or else all that stands in it.
+
+    Raises PluginError for a class that lacks something.
+    """
+    if any(callable(getattr(module, hook, None)) for hook in HOOKS):
+        return module
+    classes = [cls for cls in _classes_of(module) if not inspect.isabstract(cls)]
+    for cls in classes:
+        _check_class(cls)
+    declared = [v for v in vars(module).values() if isinstance(v, (View, ReportSpec, Rule))]
+    return Objects([*classes, *{id(each): each for each in declared}.values()])
+
+
+def unfinished(module: ModuleType, kind: str) -> str:
+    """Why no class of a module is a source or a sink, as far as that shows; else nothing."""
+    base = {"source": Source, "sink": Sink}.get(kind, ())
+    lacking = [
+        f"{cls.__name__} lacks {' and '.join(sorted(cls.__abstractmethods__))}"
+        for cls in _classes_of(module)
+        if issubclass(cls, base) and inspect.isabstract(cls)
+    ]
+    return f" ({'; '.join(lacking)})" if lacking else ""
+
+
+def _classes_of(module: ModuleType) -> list[Any]:
+    """The source and sink classes that a module defines itself, each once."""
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, (Source, Sink))
+        and value.__module__ == module.__name__
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _check_class(cls: Any) -> None:
+    """Raise PluginError for a class that could not be used."""
+    where = f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    if not isinstance(getattr(cls, "name", None), str):
+        name = cls.__name__.removesuffix("Source").removesuffix("Sink").lower()
+        raise PluginError(
+            f"{cls.__name__} has no name", where=where, remedy=f'write name = "{name}" in it'
+        )
+    if issubclass(cls, Source) and not isinstance(getattr(cls, "record_types", None), tuple):
+        raise PluginError(
+            f"{cls.__name__} has no tuple of record types",
+            where=where,
+            remedy="write record_types = (...,) with the record classes that it yields",
+        )
+    try:
+        inspect.signature(cls).bind("location", None)
+    except TypeError as error:
+        raise PluginError(
+            f"{cls.__name__} cannot be made of a location and its settings: {error}",
+            where=where,
+            remedy="let __init__ take (location, config), and all else from settings (Config)",
+        ) from error
+
+
+def plugin_of_class(cls: Any) -> Plugin:
+    """The plugin that a class is by itself, which the user's program or notebook defines.
+
+    Its version is a digest of its module's file; without one, as in a notebook, none is known.
+    """
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if (loaded := file_of(cls)) is not None:
+        file_name = Path(loaded.path).name
+        return Plugin(name, file_name, loaded.digest, cls.__module__, installed=False)
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if file is None or not Path(file).is_file():
+        distribution, version = cls.__module__, ""
+    else:
+        distribution, version = Path(file).name, content_version(Path(file).read_bytes())
+    return Plugin(name, distribution, version, cls.__module__, installed=False)
+
+
+def _first_line(cls: type) -> str:
+    return (cls.__doc__ or "").strip().partition("\n")[0]

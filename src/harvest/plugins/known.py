@@ -1,0 +1,131 @@
+"""The plugins that the project publishes: what each brings, and the distribution to install.
+
+It is what errors name where something is missing, and whose a name is where two plugins claim it.
+A stranger's distribution cannot be in this table, which comes with the core, and an environment
+holds one distribution of a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
+__all__ = ["CORE", "KNOWN", "Known", "bringing", "canonical", "is_ours"]
+
+CORE: Final = "hpc-harvest"
+
+
+@attrs.frozen(kw_only=True)
+class Known:
+    """A plugin of the project.
+
+    sources, sinks, commands: their names.  records, views: the first words of the names of its
+    record types, and of its views, reports and rules.
+    """
+
+    distribution: str
+    doc: str
+    sources: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    views: tuple[str, ...] = ()
+
+    def brings(self, kind: str, name: str) -> bool:
+        """Whether a source, sink, command, record type, view, report or rule is one of its."""
+        if kind in ("source", "sink", "command"):
+            return name in getattr(self, f"{kind}s")
+        words = self.records if kind == "record type" else self.views
+        return kind != "engine" and name.partition(".")[0] in words
+
+
+KNOWN: Final = (
+    Known(
+        distribution="hpc-harvest-darshan",
+        doc="reads Darshan logs: jobs, files, counters of all modules, traced operations",
+        sources=("darshan",),
+        records=("darshan",),
+        views=("darshan", "io"),
+    ),
+    Known(
+        distribution="hpc-harvest-dask",
+        doc="captures any Dask cluster while it runs; mofka-dask reads the captures",
+        commands=("dask",),
+    ),
+    Known(
+        distribution="hpc-harvest-distiller",
+        doc="reads Distiller's job exports, or its PostgreSQL",
+        sources=("distiller",),
+        records=("distiller",),
+    ),
+    Known(
+        distribution="hpc-harvest-gpfs",
+        doc="reads GPFS (Storage Scale) policy lists: files",
+        sources=("gpfs",),
+        commands=("gpfs",),
+        records=("gpfs",),
+        views=("gpfs",),
+    ),
+    Known(
+        distribution="hpc-harvest-jsonl",
+        doc="writes a directory of JSON Lines, or one consolidated file of events",
+        sinks=("jsonl",),
+    ),
+    Known(
+        distribution="hpc-harvest-mofka-dask",
+        doc="reads Dask runs, recorded through Mofka or captured live: tasks, transfers, workers, "
+        "graphs, logs, job files",
+        sources=("dask", "mofka-dask"),
+        commands=("mofka-dask",),
+        records=("dask", "run"),
+        views=("dask",),
+    ),
+    Known(
+        distribution="hpc-harvest-ncem",
+        doc="reads 4D-STEM receivers' timestamps and the files they lead to",
+        sources=("ncem",),
+        records=("ncem",),
+        views=("ncem",),
+    ),
+    Known(
+        distribution="hpc-harvest-parquet",
+        doc="writes a directory of Parquet files, one folder per record type",
+        sinks=("parquet",),
+    ),
+    Known(
+        distribution="hpc-harvest-slurm",
+        doc="reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
+        sources=("slurm",),
+        commands=("slurm",),
+        records=("slurm",),
+        views=("slurm",),
+    ),
+    Known(
+        distribution="hpc-harvest-yappi",
+        doc="reads Yappi and cProfile saves: functions and coroutines",
+        sources=("yappi",),
+        records=("yappi",),
+    ),
+)
+"""By distribution."""
+
+
+def canonical(distribution: str) -> str:
+    """A distribution's name, however it is spelt: indexes take these as one."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def is_ours(distribution: str) -> bool:
+    """Whether a distribution is the core or one of the project's plugins."""
+    return canonical(distribution) in {CORE, *(known.distribution for known in KNOWN)}
+
+
+def bringing(kind: str, name: str, installed: Iterable[str]) -> str | None:
+    """The distribution to install for a name of a kind; None where none is known or it is there."""
+    for known in KNOWN:
+        if known.brings(kind, name) and known.distribution not in installed:
+            return known.distribution
+    return None
