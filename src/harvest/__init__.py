@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .api.column import Column
     from .api.context import ReadContext, Reject
     from .api.directory_sink import DirectorySink
+    from .api.line_source import LineConfig, LineSource
     from .api.rule import Finding, Rule, Threshold
     from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
     from .api.source import Detection, NoConfig, Partition, Source, file_partition
@@ -82,6 +83,7 @@ _HOMES = {
     ".api.column": ("Column",),
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
+    ".api.line_source": ("LineConfig", "LineSource"),
     ".api.rule": ("Finding", "Rule", "Threshold"),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".api.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
@@ -120,6 +122,8 @@ __all__ = [
     "Finding",
     "HarvestError",
     "Int32",
+    "LineConfig",
+    "LineSource",
     "NoConfig",
     "PartFile",
     "PartWriter",

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final, NamedTuple, overload
+from typing import Final, NamedTuple, Protocol, overload
 
 import attrs
 
@@ -34,7 +34,9 @@ __all__ = [
     "InvalidLine",
     "Line",
     "LongLine",
+    "Readable",
     "blocks",
+    "count_lines",
     "decode",
     "line_starts",
     "numbered",
@@ -49,6 +51,13 @@ BOM: Final = b"\xef\xbb\xbf"
 
 RAW_BYTES: Final = 64 * 1024
 """Bytes that are given of a line that is too long, as many as a reject keeps."""
+
+
+class Readable(Protocol):
+    """What bytes are read from: a file, or a stream of ``streams``."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to so many bytes; none at the end."""
 
 
 @attrs.frozen
@@ -69,13 +78,13 @@ class LongLine:
 
 
 @overload
-def blocks(stream: IO[bytes], *, block_bytes: int | None = None) -> Iterator[bytes]: ...
+def blocks(stream: Readable, *, block_bytes: int | None = None) -> Iterator[bytes]: ...
 @overload
 def blocks(
-    stream: IO[bytes], *, block_bytes: int | None = None, line_limit: int
+    stream: Readable, *, block_bytes: int | None = None, line_limit: int
 ) -> Iterator[bytes | LongLine]: ...
 def blocks(
-    stream: IO[bytes], *, block_bytes: int | None = None, line_limit: int | None = None
+    stream: Readable, *, block_bytes: int | None = None, line_limit: int | None = None
 ) -> Iterator[bytes | LongLine]:
     """All lines of a stream in order, many at a time, each with its newline.
 
@@ -111,7 +120,7 @@ def blocks(
         yield b"".join(carry)
 
 
-def skip_line(stream: IO[bytes], block_bytes: int = BLOCK_BYTES) -> tuple[int, bytes]:
+def skip_line(stream: Readable, block_bytes: int = BLOCK_BYTES) -> tuple[int, bytes]:
     """Read to the end of the line in which a stream stands, holding no more than a block of it.
 
     Gives how many bytes of the line were left, and what was read behind its newline.
@@ -223,3 +232,14 @@ def line_starts(path: Path, range_bytes: int, line_limit: int) -> list[int]:
             if start >= place and starts[-1] < start < path.stat().st_size:
                 starts.append(start)
     return starts
+
+
+def count_lines(path: Path, start: int, stop: int) -> int:
+    """How many newlines a byte range of a file has."""
+    found = 0
+    with path.open("rb", buffering=0) as file:
+        file.seek(start)
+        while start < stop and (piece := file.read(min(stop - start, 1 << 20))):
+            found += piece.count(b"\n")
+            start += len(piece)
+    return found

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 __all__ = [
     "PAD",
@@ -25,8 +26,10 @@ __all__ = [
     "date_days",
     "epoch_microseconds",
     "leading_digits",
+    "long_clock_seconds",
     "padded",
     "spans",
+    "strings",
     "unsigned",
     "word_at",
 ]
@@ -71,6 +74,14 @@ class Spans:
         """Bytes of each text."""
         return self.end - self.start
 
+    def raw(self, index: int) -> bytes:
+        """The bytes of one text."""
+        return self.data[self.start[index] : self.end[index]].tobytes()
+
+    def only(self, keep: Flags) -> Spans:
+        """These texts, empty where ``keep`` is false."""
+        return Spans(self.data, self.start, np.where(keep, self.end, self.start))
+
 
 def padded(data: bytes | memoryview) -> Bytes:
     """A copy of some bytes with ``PAD`` zeros at both ends."""
@@ -90,6 +101,20 @@ def spans(column: Any) -> Spans:
     room = padded(memoryview(data)[first:last])
     ends += PAD - first
     return Spans(room, ends[:-1], ends[1:])
+
+
+def strings(texts: Spans, there: Flags | None = None) -> pa.Array:
+    """Texts as an Arrow column of strings; they must be UTF-8, and lie in the order of the buffer.
+
+    there: where there is one; null elsewhere.
+    """
+    count = len(texts.start)
+    # each text is followed by what lies between it and the next one
+    offsets = np.empty(2 * count + 1, np.int32)
+    offsets[0:-1:2], offsets[1::2], offsets[-1] = texts.start, texts.end, texts.end[-1:].sum()
+    pieces = pa.StringArray.from_buffers(2 * count, pa.py_buffer(offsets), pa.py_buffer(texts.data))
+    absent = None if there is None else ~there
+    return pieces.take(pa.array(np.arange(0, 2 * count, 2), mask=absent))
 
 
 def word_at(data: Bytes, place: Ints) -> Words:
@@ -198,6 +223,15 @@ def clock_seconds(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
     (hours, minutes, seconds), good = _pairs(data, place, b"00:00:00")
     good &= (hours < 24) & (minutes < 60) & (seconds < 60)
     return hours * 3600 + minutes * 60 + seconds, good
+
+
+def long_clock_seconds(texts: Spans) -> tuple[Ints, Flags]:
+    """Seconds of ``HH:MM:SS`` with 1 to 9 digits of hours, and where there is such a duration."""
+    tail = texts.end - 6
+    hours, good = unsigned(texts.data, texts.start, tail)
+    (minutes, seconds), fine = _pairs(texts.data, texts.end - 8, b"\0\0:00:00")
+    good &= fine & (tail - texts.start <= 9) & (minutes < 60) & (seconds < 60)
+    return np.where(good, hours * 3600 + minutes * 60 + seconds, 0), good
 
 
 def epoch_microseconds(texts: Spans) -> tuple[Ints, Flags]:

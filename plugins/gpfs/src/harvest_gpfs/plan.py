@@ -13,9 +13,9 @@ import attrs
 from harvest import Partition, SourceError, file_partition
 from harvest.toolkit.files import list_files
 from harvest.toolkit.lines import line_starts
+from harvest.toolkit.streams import compression
 
 from .parse.layout import LONGEST_LINE
-from .parse.streams import compression
 
 if TYPE_CHECKING:
     from .parse.escaping import Escaping

@@ -10,6 +10,7 @@ import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
 from harvest.toolkit.files import input_path
+from harvest.toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
 from .parse import compiled
@@ -20,7 +21,6 @@ from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
 from .parse.layout import list_layout
 from .parse.program import Program
 from .parse.reading import Reading
-from .parse.streams import compression, open_list
 from .parse.walker import Walker
 from .plan import partitions
 from .records import GpfsFile
@@ -103,7 +103,7 @@ class GpfsSource(Source):
             before,
             to_end=partition.options.get("last", True),
         )
-        with open_list(path, partition.start, partition.stop) as stream:
+        with open_stream(path, partition.start, partition.stop) as stream:
             for table in reading.tables(stream):
                 yield GpfsFile, table
 
@@ -144,7 +144,7 @@ def _head(path: Path, size: int | None = None) -> bytes:
     """The first bytes of a list, unpacked; all of them where it is shorter."""
     buffer = bytearray(size or HEAD_BYTES)
     view, used = memoryview(buffer), 0
-    with open_list(path) as stream:
+    with open_stream(path) as stream:
         while used < len(buffer) and (count := stream.fill(view[used:])):
             used += count
     return bytes(view[:used])
@@ -152,7 +152,7 @@ def _head(path: Path, size: int | None = None) -> bytes:
 
 def _trouble(path: Path) -> str | None:
     """Why a compressed list gives no byte at all, if it is not an empty one."""
-    with open_list(path) as stream:
+    with open_stream(path) as stream:
         stream.fill(memoryview(bytearray(1)))
         return stream.trouble
 

@@ -23,9 +23,9 @@ import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
 from harvest.toolkit.files import replacing, write_atomically
+from harvest.toolkit.streams import Stream, compression, open_stream
 
 from .parse.counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
-from .parse.streams import Stream, compression, open_list
 
 __all__ = ["COMPRESSIONS", "Split", "split"]
 
@@ -173,7 +173,7 @@ class Split:
 
     def _measure(self) -> tuple[int, bytes, bool]:
         """Unpacked bytes of the list, its header, and whether such lists end with a trailer."""
-        with open_list(self.path) as stream:
+        with open_stream(self.path) as stream:
             head = bytearray()
             while len(head) < _HEADER_BYTES and (data := _read(stream, _CHUNK)):
                 head += data
@@ -203,7 +203,7 @@ class Split:
         counter = Counter(self.path)
         for number in numbers:
             start, stop = (self._line_at(bounds[n]) for n in (number - 1, number))
-            with open_list(self.path, start, stop) as stream:
+            with open_stream(self.path, start, stop) as stream:
                 yield number, counter.before(start), _lines(stream)
 
     def _line_at(self, place: int) -> int:
@@ -221,7 +221,7 @@ class Split:
     def _unpacked(
         self, bounds: Sequence[int], numbers: Sequence[int], count: Tally
     ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
-        with open_list(self.path) as stream:
+        with open_stream(self.path) as stream:
             cutter = _Cutter(_lines(stream), count)
             for number in range(1, self.parts + 1):
                 before = cutter.before

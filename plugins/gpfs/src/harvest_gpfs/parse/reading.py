@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext
+from harvest.toolkit.streams import Stream
 
 from .blocks import BLOCK_BYTES, Rest, blocks
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .program import Parsed
 from .reference import Damaged, Row, parse
-from .streams import Stream
 from .table import TableMaker, merged
 
 __all__ = ["Parser", "Reading"]

@@ -1,7 +1,15 @@
-"""The bytes of a list: a range of a plain file, or a compressed one unpacked as it is read.
+"""The bytes of a file: a range of a plain one, or all of one that gzip or zstd compressed.
 
-A stream fills buffers.  What ends it before its time (a file cut short, damage) is kept in
-``trouble``; all bytes before that are given.
+What ends a stream before its time (a file cut short, damage) is kept in ``trouble``; all bytes
+before that are given::
+
+    with open_stream(path) as stream:
+        for block in blocks(stream):
+            ...
+    if stream.trouble:
+        ctx.reject(b"", stream.trouble, position=number)
+
+zstd needs the library ``zstandard``, of harvest's extra ``toolkit``.
 """
 
 from __future__ import annotations
@@ -12,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-import zstandard
+from harvest.errors import SourceError
 
-__all__ = ["Stream", "compression", "open_list"]
+__all__ = ["Stream", "compression", "open_stream"]
 
 _PIECE: Final = 256 * 1024
 """Compressed bytes read at a time."""
@@ -42,6 +50,9 @@ class Stream(Protocol):
     def fill(self, buffer: memoryview) -> int:
         """Put bytes into the buffer; how many, 0 at the end."""
 
+    def read(self, size: int, /) -> bytes:
+        """Up to so many bytes; none at the end."""
+
     def close(self) -> None:
         """Close the file."""
 
@@ -62,8 +73,11 @@ def compression(head: bytes) -> str | None:
     return "zstd" if head.startswith(_ZSTD) else None
 
 
-def open_list(path: Path, start: int | None = None, stop: int | None = None) -> Stream:
-    """The bytes of a file; start, stop: a range of a plain one."""
+def open_stream(path: Path, start: int | None = None, stop: int | None = None) -> Stream:
+    """The bytes of a file; start, stop: a range of a plain one.
+
+    Raises SourceError for zstd where ``zstandard`` is not installed.
+    """
     with path.open("rb") as file:
         kind = compression(file.read(4))
     if kind is None:
@@ -106,6 +120,13 @@ class _Range(_File):
         self.consumed += count
         return count
 
+    def read(self, size: int, /) -> bytes:
+        found = self._file.read(size if self._left is None else min(size, self._left))
+        if self._left is not None:
+            self._left -= len(found)
+        self.consumed += len(found)
+        return found
+
 
 class _Unpacked(_File):
     """A compressed file, unpacked piece by piece."""
@@ -116,32 +137,44 @@ class _Unpacked(_File):
         self._piece = b""
         self._used = 0
 
-    def read(self, size: int) -> bytes:
+    def packed(self, size: int) -> bytes:
         """The next compressed bytes."""
         found = self._file.read(size)
         self.consumed += len(found)
         return found
 
+    def read(self, size: int, /) -> bytes:
+        found = []
+        while size and (piece := self._next(size)):
+            found.append(piece)
+            size -= len(piece)
+        return b"".join(found)
+
     def fill(self, buffer: memoryview) -> int:
+        found = self._next(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+    def _next(self, size: int) -> bytes:
+        """Some unpacked bytes, none at the end."""
         while self._used == len(self._piece):
             piece = next(self._pieces, None)
             if piece is None:
-                return 0
+                return b""
             self._piece, self._used = piece, 0
-        count = min(len(buffer), len(self._piece) - self._used)
-        buffer[:count] = self._piece[self._used : self._used + count]
-        self._used += count
-        return count
+        found = self._piece[self._used : self._used + size]
+        self._used += len(found)
+        return found
 
 
 def _gzip_members(file: _Unpacked) -> Any:
     """The bytes of all members of a gzip file, as gzip itself gives them."""
-    packed = file.read(_PIECE)
+    packed = file.packed(_PIECE)
     while packed:
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         while not member.eof:
             if not packed:
-                packed = file.read(_PIECE)
+                packed = file.packed(_PIECE)
                 if not packed:
                     file.trouble = "the gzip stream is cut short"
                     return
@@ -151,9 +184,9 @@ def _gzip_members(file: _Unpacked) -> Any:
                 file.trouble = f"the gzip stream is damaged ({error})"
                 return
             packed = member.unconsumed_tail
-        packed = (member.unused_data or file.read(_PIECE)).lstrip(b"\0")
+        packed = (member.unused_data or file.packed(_PIECE)).lstrip(b"\0")
         while len(packed) < len(_GZIP):  # zeros may pad a tape's last block
-            more = file.read(_PIECE)
+            more = file.packed(_PIECE)
             if not more:
                 break
             packed = (packed + more).lstrip(b"\0")
@@ -164,12 +197,19 @@ def _gzip_members(file: _Unpacked) -> Any:
 
 def _zstd_frames(file: _Unpacked) -> Any:
     """The bytes of all frames of a zstd file."""
-    packed = file.read(_SMALL_PIECE)
+    try:
+        import zstandard
+    except ModuleNotFoundError as error:
+        raise SourceError(
+            "the file is compressed by zstd, which needs the library zstandard",
+            remedy="pip install 'hpc-harvest[toolkit]', or unpack the file",
+        ) from error
+    packed = file.packed(_SMALL_PIECE)
     while packed:
         frame = zstandard.ZstdDecompressor().decompressobj()
         while not frame.eof:
             if not packed:
-                packed = file.read(_SMALL_PIECE)
+                packed = file.packed(_SMALL_PIECE)
                 if not packed:
                     file.trouble = "the zstd stream is cut short"
                     return
@@ -181,4 +221,4 @@ def _zstd_frames(file: _Unpacked) -> Any:
             packed = b""
             if unpacked:
                 yield unpacked
-        packed = frame.unused_data or file.read(_SMALL_PIECE)
+        packed = frame.unused_data or file.packed(_SMALL_PIECE)

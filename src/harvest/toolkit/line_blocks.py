@@ -1,0 +1,124 @@
+"""The lines of a block as texts in one buffer, for columnar code: as spans, or as a column.
+
+Lines that are not UTF-8, and one that the end of a file cuts off, are set aside::
+
+    for block in blocks(stream, line_limit=1 << 20):
+        lines = split(block, number)
+        for line in lines.invalid:
+            ctx.reject(line.raw, line.reason, position=line.number)
+        texts = lines.column()  # the others, an Arrow column of strings
+        number += lines.count
+
+:class:`harvest.LineSource` does this for files, and counts and rejects on the way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from .delimited import CUT
+from .lines import BOM, InvalidLine, decode
+from .spans import PAD, Flags, Ints, Spans, padded, strings
+
+if TYPE_CHECKING:
+    from harvest.api.context import ReadContext
+
+__all__ = ["Faults", "Lines", "split"]
+
+_LF, _CR = b"\n\r"
+
+
+class Faults(dict[int, str]):
+    """What is wrong with some texts, by their place among all; of several reasons, the first."""
+
+    def mark(self, bad: Flags, reason: str) -> None:
+        """Give all texts that ``bad`` is true for a reason."""
+        for place in np.flatnonzero(bad).tolist():
+            self.setdefault(place, reason)
+
+
+@attrs.frozen(eq=False)
+class Lines:
+    """Lines of a file, without their ends.
+
+    spans: where they are in the block's bytes.  numbers: of each, from 1.
+    invalid: lines that cannot be read, in order; blank: how many empty lines there are, which are
+    in neither.
+    """
+
+    spans: Spans
+    numbers: Ints
+    invalid: list[InvalidLine]
+    blank: int = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def count(self) -> int:
+        """How many lines the block has, with those that cannot be read and empty ones."""
+        return len(self) + len(self.invalid) + self.blank
+
+    def column(self) -> pa.Array:
+        """The lines as an Arrow column of strings."""
+        return strings(self.spans)
+
+    def accept(
+        self, table: pa.Table, faults: Faults, ctx: ReadContext, record_type: str | None = None
+    ) -> pa.Table:
+        """The rows of lines without faults, with the column ``position``; the others are rejected.
+
+        table: a row for each line.
+        """
+        table = table.append_column("position", pa.array(self.numbers))
+        if not faults:
+            return table
+        good = np.ones(len(self), bool)
+        for place, reason in sorted(faults.items()):
+            good[place] = False
+            number = int(self.numbers[place])
+            ctx.reject(self.spans.raw(place), reason, position=number, record_type=record_type)
+        return table.filter(pa.array(good))
+
+
+def split(block: bytes, first: int, *, require_final_newline: bool = True) -> Lines:
+    """The lines of a block; a carriage return before a newline belongs to the end of its line.
+
+    first: number of the block's first line; a byte order mark before line 1 is left out.
+    require_final_newline: whether a last line without a newline is invalid: a program that writes
+        as it goes may have been stopped within it.
+    """
+    body = block.removeprefix(BOM) if first == 1 else block
+    data = padded(body)
+    stops = np.flatnonzero(data[PAD : PAD + len(body)] == _LF) + PAD
+    if cut := bool(body) and not body.endswith(b"\n"):
+        stops = np.append(stops, PAD + len(body))
+    starts = np.concatenate([[PAD], stops[:-1] + 1])[: len(stops)]
+    ends = stops - ((stops > starts) & (data[stops - 1] == _CR))
+    invalid = [] if _is_utf8(body) else decode(block, first).invalid
+    last = first + len(stops) - 1
+    if cut and require_final_newline and not (invalid and invalid[-1].number == last):
+        invalid.append(InvalidLine(last, body[starts[-1] - PAD :], CUT))
+    numbers = np.arange(first, last + 1)
+    blank = ends == starts
+    if not invalid and not blank.any():
+        return Lines(Spans(data, starts, ends), numbers, invalid)
+    keep = ~blank
+    keep[[line.number - first for line in invalid]] = False
+    spans = Spans(data, starts[keep], ends[keep])
+    return Lines(spans, numbers[keep], invalid, len(keep) - int(keep.sum()) - len(invalid))
+
+
+def _is_utf8(data: bytes) -> bool:
+    text = pa.StringArray.from_buffers(
+        1, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data)
+    )
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

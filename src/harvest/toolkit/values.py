@@ -1,0 +1,151 @@
+"""Kinds of values that texts are read as, for whole columns: text, numbers, durations, times.
+
+A kind makes an Arrow column of spans, and says where there is a value of its kind::
+
+    column, good = INTEGER.read(texts, there)
+
+``pairs`` takes them by key; ``LocalTimes`` reads times that carry no zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from .amounts import count_in_words
+from .line_blocks import Faults
+from .spans import (
+    Flags,
+    Ints,
+    Spans,
+    leading_digits,
+    long_clock_seconds,
+    strings,
+    unsigned,
+    word_at,
+)
+
+if TYPE_CHECKING:
+    from harvest.api.context import ReadContext
+
+__all__ = ["CLOCK", "EPOCH", "INTEGER", "SIZE", "TEXT", "Kind", "LocalTimes"]
+
+_MINUS: Final = ord("-")
+_UTC: Final = pa.timestamp("us", tz="UTC")
+_LAST_SECOND: Final = 253_402_300_799
+"""Of the year 9999."""
+
+
+@attrs.frozen
+class Kind:
+    """A kind of values.
+
+    what: words for it (``a whole number``), for the reason of a reject.
+    read: makes a column of texts, given where there is one, null elsewhere; and where it is good,
+        which it is without a text too.
+    """
+
+    what: str
+    read: Callable[[Spans, Flags], tuple[pa.Array, Flags]]
+
+
+def _texts(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+    return strings(texts, there), np.ones(len(there), bool)
+
+
+def _signed(texts: Spans) -> tuple[Ints, Flags]:
+    minus = (texts.data[texts.start] == _MINUS) & (texts.length > 0)
+    value, good = unsigned(texts.data, texts.start + minus, texts.end)
+    return np.where(minus, -value, value), good
+
+
+def _integers(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+    value, good = _signed(texts)
+    return pa.array(value, mask=~(good & there)), good | ~there
+
+
+def _epochs(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+    value, good = _signed(texts)
+    good &= np.abs(value) <= _LAST_SECOND
+    micros = np.where(good, value, 0) * 1_000_000
+    return pa.array(micros, mask=~(good & there)).view(_UTC), good | ~there
+
+
+def _clocks(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+    value, good = long_clock_seconds(texts)
+    return pa.array(value.astype(np.float64), mask=~(good & there)), good | ~there
+
+
+def _sizes(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+    value, digits = leading_digits(texts.data, texts.start)
+    rest = texts.length - digits
+    unit = word_at(texts.data, texts.start + digits) & np.uint64(0xFFFF)
+    unit = np.where(rest == 1, unit & np.uint64(0xFF), unit)
+    shift = np.full(len(value), -1)
+    for place, name in enumerate((b"b", b"kb", b"mb", b"gb", b"tb", b"pb")):
+        known = (unit == np.uint64(int.from_bytes(name, "little"))) & (rest == len(name))
+        shift[known] = 10 * place
+    good = (digits >= 1) & (digits <= 18) & (shift >= 0)
+    good &= value <= (2**63 - 1) >> np.maximum(shift, 0)
+    found = np.where(good, value, 0) << np.maximum(shift, 0)
+    return pa.array(found, mask=~(good & there)), good | ~there
+
+
+TEXT: Final = Kind("a text", _texts)
+INTEGER: Final = Kind("a whole number", _integers)
+"""Up to 18 digits, with or without a minus sign."""
+EPOCH: Final = Kind("a time in seconds since 1970", _epochs)
+CLOCK: Final = Kind("a duration such as 36:00:00", _clocks)
+"""Hours of any number of digits, minutes and seconds, as float seconds."""
+SIZE: Final = Kind("a size such as 1024kb", _sizes)
+"""A whole number and b, kb, mb, gb, tb or pb, in powers of 1024, as bytes."""
+
+
+@attrs.define
+class LocalTimes:
+    """Times without a zone, which are those of a clock in some zone.
+
+    form: how they are written, as of ``strptime``.
+    zone: IANA name; None for UTC, which is then noted, for nobody declared it.
+    setting: with which a user declares the zone.
+
+    A time that the clock skipped is a fault; of one that it showed twice, the first is taken.
+    """
+
+    form: str
+    zone: str | None
+    setting: str
+    _undeclared: int = attrs.field(default=0, init=False)
+    _twice: int = attrs.field(default=0, init=False)
+
+    def read(self, texts: Spans, faults: Faults) -> pa.Array:
+        """The times in UTC; where there is none, null and a fault."""
+        zone = self.zone or "UTC"
+        local = pl.Series(strings(texts)).str.to_datetime(self.form, time_unit="us", strict=False)
+        first, last = (
+            local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
+            for which in ("earliest", "latest")
+        )
+        self._undeclared += len(first) - first.null_count() if self.zone is None else 0
+        self._twice += int((first != last).sum())
+        faults.mark(local.is_null().to_numpy(), "no time, or another form of it")
+        faults.mark(first.is_null().to_numpy(), f"a time that the clocks in {zone} skipped")
+        return first.dt.convert_time_zone("UTC").to_arrow().cast(_UTC)
+
+    def note(self, ctx: ReadContext) -> None:
+        """Remark on what had to be assumed."""
+        if self._undeclared:
+            ctx.note(
+                f"times carry no zone and were read as UTC; set {self.setting} to the zone of "
+                "the clock that they are from"
+            )
+        if self._twice:
+            ctx.note(
+                f"{count_in_words(self._twice, 'local time')} occurred twice in {self.zone} when "
+                "the clocks went back; the first occurrence was taken"
+            )
