@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.toolkit.line_blocks import split
@@ -57,13 +57,14 @@ def rows_of(texts: list[str]) -> list[dict[str, object] | str]:
 
 PIECES = st.lists(
     st.one_of(
-        st.sampled_from(["user=", "n=", "a=", "b=", '"', "'", " ", "=", "7", "ü", "=x", "resources.b="]),
+        st.sampled_from(["user=", "n=", "a=", "b=", '"', "'", " ", "=", "7", "ü", "=x", "r.b="]),
         st.text("ab\"'= é;", max_size=4),
     ),
     max_size=9,
 ).map("".join)  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.lists(PIECES, max_size=6))
 def test_pairs_are_those_that_a_reading_of_each_text_gives(texts: list[str]) -> None:
     """Given any texts, when read together, then each gives what it gives alone, or a fault."""
@@ -127,6 +128,7 @@ def test_many_different_keys_are_read_as_few_are() -> None:
     assert [row for row in found if isinstance(row, str)] == ["k500_7 is there twice"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("ab;ü ", max_size=9), max_size=6), st.integers(1, 4))
 def test_fields_are_those_of_a_split(texts: list[str], count: int) -> None:
     columns, whole = fields(texts_of(texts), b";", count)

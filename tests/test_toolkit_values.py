@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harvest import Partition
 from harvest.toolkit.line_blocks import Faults, split
 from harvest.toolkit.spans import Spans
 from harvest.toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind, LocalTimes
@@ -33,12 +34,14 @@ def read(kind: Kind, texts: list[str]) -> list[Any]:
     return values
 
 
+@settings(deadline=None)
 @given(st.lists(DIGITS | st.integers(-(10**18) + 1, 10**18 - 1).map(str)))
 def test_whole_numbers(texts: list[str]) -> None:
     form = re.compile(r"-?[0-9]{1,18}")
     assert read(INTEGER, texts) == [int(t) if form.fullmatch(t) else None for t in texts]
 
 
+@settings(deadline=None)
 @given(st.lists(DIGITS | st.integers(-(10**12), 10**12).map(str)))
 def test_seconds_since_1970(texts: list[str]) -> None:
     def one(text: str) -> datetime | None:
@@ -50,6 +53,7 @@ def test_seconds_since_1970(texts: list[str]) -> None:
     assert read(EPOCH, kept) == [one(text) for text in kept]
 
 
+@settings(deadline=None)
 @given(st.lists(DIGITS | st.from_regex(r"[0-9]{1,11}:[0-9]{2}:[0-9]{2}", fullmatch=True)))
 def test_durations(texts: list[str]) -> None:
     form = re.compile(r"([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])")
@@ -59,6 +63,7 @@ def test_durations(texts: list[str]) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(DIGITS | st.from_regex(r"[0-9]{1,19}[kmgtpx]?b?", fullmatch=True)))
 def test_sizes(texts: list[str]) -> None:
     def one(text: str) -> int | None:
@@ -108,7 +113,7 @@ class Notes:
 def local(zone: str | None, *texts: str) -> tuple[list[datetime | None], Faults, list[str]]:
     clock, faults, notes = LocalTimes("%Y-%m-%d %H:%M:%S", zone, "demo.timezone"), Faults(), Notes()
     times = clock.read(texts_of(list(texts)), faults).to_pylist()
-    clock.note(notes)  # type: ignore[arg-type]
+    clock.note(notes, Partition(id="a", origin="/a"))  # type: ignore[arg-type]
     return times, faults, notes.texts
 
 

@@ -144,37 +144,53 @@ def _words(texts: Spans) -> _Words:
 def _without_quotes(words: _Words, data: Bytes, faults: Faults) -> _Words:
     """The words with values that stand in quotes as a whole, and without these quotes."""
     value, end = words.value.copy(), words.end.copy()
-    quote = np.where((words.equals > words.start) & (value < end), data[value], 0)
-    quoted = (quote == _QUOTES[0]) | (quote == _QUOTES[1])
-    closed = quoted & (end - value >= 2) & (data[end - 1] == quote)
-    value += closed
-    end -= closed
-    waiting = np.flatnonzero(quoted & ~closed)
+    first = data[value]
+    quoted = np.flatnonzero((first == _QUOTES[0]) | (first == _QUOTES[1]))
+    quoted = quoted[(value[quoted] < end[quoted]) & (words.equals[quoted] > words.start[quoted])]
+    closed = (end[quoted] - value[quoted] >= 2) & (data[end[quoted] - 1] == first[quoted])
+    value[quoted[closed]] += 1
+    end[quoted[closed]] -= 1
+    waiting = quoted[~closed]
     if not len(waiting):
         return attrs.evolve(words, value=value, end=end)
-    last = data[words.end - 1]
-    closing = [np.append(np.flatnonzero(last == sign), len(words)) for sign in _QUOTES]
-    text = np.append(words.text, -1)
-    inside = np.zeros(len(words) + 1, np.int64)
-    while len(waiting):
-        # of each text the first quote that is open; what it holds cannot open another one
-        is_first = np.append(True, np.diff(words.text[waiting]) != 0)
-        opened = waiting[is_first]
-        ends = [close[np.searchsorted(close, opened, "right")] for close in closing]
-        stop = np.where(quote[opened] == _QUOTES[0], *ends)
-        found = text[stop] == words.text[opened]
-        for row in words.text[opened[~found]].tolist():
-            faults[row] = _UNCLOSED
-        opened, stop = opened[found], stop[found]
-        value[opened] += 1
-        end[opened] = words.end[stop] - 1
-        inside[opened + 1] += 1
-        inside[stop + 1] -= 1
-        reached = np.full(words.text[-1] + 1, len(words))
-        reached[words.text[opened]] = stop
-        waiting = waiting[waiting > reached[words.text[waiting]]]
-    keep = np.cumsum(inside[:-1]) == 0
+    affected = np.zeros(words.text[-1] + 1, bool)
+    affected[words.text[waiting]] = True
+    places = np.flatnonzero(affected[words.text])
+    opened, stops = _quotations(places, np.searchsorted(places, waiting), words, data, faults)
+    value[opened] += 1
+    end[opened] = words.end[stops] - 1
+    inside = np.zeros(len(words) + 1, np.int8)
+    inside[opened + 1] += 1
+    inside[stops + 1] -= 1
+    keep = np.flatnonzero(np.cumsum(inside[:-1], dtype=np.int8) == 0)
     return _Words(words.text[keep], words.start[keep], words.equals[keep], value[keep], end[keep])
+
+
+def _quotations(
+    places: Ints, waiting: Ints, words: _Words, data: Bytes, faults: Faults
+) -> tuple[Ints, Ints]:
+    """Which words begin a quotation and which end it, among the words at some places.
+
+    waiting: which of these begin with a quote that they do not end with.
+    """
+    text = np.append(words.text[places], -1)
+    quote, last = data[words.value[places]], data[words.end[places] - 1]
+    closing = [np.append(np.flatnonzero(last == sign), len(places)) for sign in _QUOTES]
+    begun, ended = [], []
+    reached = np.full(text.max() + 1, -1)
+    while len(waiting):
+        # the first open quote of each text; what it holds cannot open another one
+        opened = waiting[np.append(True, np.diff(text[waiting]) != 0)]
+        stops = [close[np.searchsorted(close, opened, "right")] for close in closing]
+        stop = np.where(quote[opened] == _QUOTES[0], *stops)
+        found = text[stop] == text[opened]
+        for row in text[opened[~found]].tolist():
+            faults[row] = _UNCLOSED
+        begun.append(places[opened[found]])
+        ended.append(places[stop[found]])
+        reached[text[opened]] = np.where(found, stop, len(places))
+        waiting = waiting[waiting > reached[text[waiting]]]
+    return np.concatenate(begun), np.concatenate(ended)
 
 
 def _maps(words: _Words, keys: pa.Array, rest: Ints, texts: Spans) -> pa.Array:

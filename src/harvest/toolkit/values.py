@@ -32,6 +32,7 @@ from .spans import (
 
 if TYPE_CHECKING:
     from harvest.api.context import ReadContext
+    from harvest.api.source import Partition
 
 __all__ = ["CLOCK", "EPOCH", "INTEGER", "SIZE", "TEXT", "Kind", "LocalTimes"]
 
@@ -137,9 +138,9 @@ class LocalTimes:
         faults.mark(first.is_null().to_numpy(), f"a time that the clocks in {zone} skipped")
         return first.dt.convert_time_zone("UTC").to_arrow().cast(_UTC)
 
-    def note(self, ctx: ReadContext) -> None:
-        """Remark on what had to be assumed."""
-        if self._undeclared:
+    def note(self, ctx: ReadContext, partition: Partition) -> None:
+        """Remark on what had to be assumed; of an undeclared zone once for a file."""
+        if self._undeclared and not partition.start:
             ctx.note(
                 f"times carry no zone and were read as UTC; set {self.setting} to the zone of "
                 "the clock that they are from"

@@ -54,4 +54,4 @@ class PbsSource(LineSource):
             columns |= {"time": clock.read(time, faults), "type": types, "id": strings(job)}
             columns["message"] = strings(text, free)
             yield PbsRecord, lines.accept(pa.table(columns), faults, ctx, "pbs.record")
-        clock.note(ctx)
+        clock.note(ctx, partition)
