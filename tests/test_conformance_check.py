@@ -11,7 +11,12 @@ import pytest
 from harvest.cli.commands.plugins import check
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
-from harvest.testing import SinkConformance, SourceConformance
+from harvest.testing import (
+    ReportConformance,
+    SinkConformance,
+    SourceConformance,
+    ViewConformance,
+)
 from harvest.testing.check import check_promises
 
 PLUGIN = '''
@@ -84,7 +89,11 @@ def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
         list(check_promises(found, "checked", sample=tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("kit", [SourceConformance, SinkConformance], ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "kit",
+    [SourceConformance, SinkConformance, ViewConformance, ReportConformance],
+    ids=lambda c: c.__name__,
+)
 def test_every_promise_is_documented(kit):
     page = (Path(__file__).resolve().parents[1] / "docs" / "testing-plugins.md").read_text()
     for name in (n for n in dir(kit) if n.startswith("test_")):

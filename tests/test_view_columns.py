@@ -9,11 +9,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from view_columns import faults_of_columns
 
 import harvest
 from harvest import Column, View, hookimpl
 from harvest.plugins.registry import PluginManager, manager
+from harvest.testing import faults_of_columns
 from harvest.testing.promise import BrokenPromise
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

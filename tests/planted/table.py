@@ -6,9 +6,11 @@ python -m planted.table     # in the directory tests: writes them into the page
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from planted.source_bugs import FOUND, UNSEEN
+from planted.source_bugs import FOUND, UNSEEN, Bug
+from planted.view_bugs import REPORT_BUGS, VIEW_BUGS
 
 __all__ = ["PAGE", "in_page", "tables"]
 
@@ -17,12 +19,17 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing-plugins.md"
 
 def tables() -> dict[str, str]:
     """Each table by its heading."""
-    found = [f"| {bug.says} | `{bug.found_by.partition('[')[0]}` |" for bug in FOUND]
     unseen = [f"| {bug.says} | {bug.why} |" for bug in UNSEEN]
     return {
-        "Bugs that the kit finds": "\n".join(("| bug | found by |", "|---|---|", *found)),
+        "Bugs that the kit finds": _found(FOUND),
+        "Bugs of views and reports that the kit finds": _found([*VIEW_BUGS, *REPORT_BUGS]),
         "Bugs that pass": "\n".join(("| bug | why |", "|---|---|", *unseen)),
     }
+
+
+def _found(bugs: Iterable[Bug]) -> str:
+    rows = [f"| {bug.says} | `{bug.found_by.partition('[')[0]}` |" for bug in bugs]
+    return "\n".join(("| bug | found by |", "|---|---|", *rows))
 
 
 def in_page(heading: str) -> re.Pattern[str]:

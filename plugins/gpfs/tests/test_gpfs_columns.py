@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scan_rows import NOW, dataset, row
 from scripts import run_script
 from strength import examples
-from view_columns import faults_of_columns
 
 import harvest
+from harvest.testing import faults_of_columns
 from harvest_gpfs.aggregation import METRICS
 from harvest_gpfs.plugin import VIEWS
 

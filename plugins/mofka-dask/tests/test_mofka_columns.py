@@ -11,10 +11,10 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
-from view_columns import faults_of_columns
 
 import harvest
 from harvest.plugins.registry import manager
+from harvest.testing import faults_of_columns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 RUN = "D2024-05-06_07:08:09_R1_W4"

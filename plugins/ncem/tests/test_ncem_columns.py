@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from scripts import run_script
-from view_columns import faults_of_columns
 
 import harvest
+from harvest.testing import faults_of_columns
 from harvest_ncem.plugin import harvest_views
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from scripts import run_script
-from view_columns import faults_of_columns
 
 import harvest
 from harvest.report import Table
+from harvest.testing import faults_of_columns
 from harvest_slurm.measures import RESOURCES
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.usage import KEYS

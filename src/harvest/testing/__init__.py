@@ -2,7 +2,8 @@
 
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
 of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance`` and
-``SinkConformance`` are tests of all that plugins promise, to be inherited.  ``check_golden``
+``SinkConformance`` are tests of all that plugins promise, to be inherited, as are
+``ViewConformance`` and ``ReportConformance``.  ``check_golden``
 compares what a source gave with a file; ``check_view`` builds a view and wants a meaning for each
 of its columns; ``judge`` applies a rule to rows of its view.  None of it needs pytest, which finds
 fixtures for the same things in ``harvest.testing.pytest_plugin``.
@@ -19,36 +20,43 @@ if TYPE_CHECKING:
 
     from .golden import check_golden, check_schemas
     from .promise import BrokenPromise
+    from .reports import ReportConformance
     from .sink import SinkConformance
     from .sink.driver import SinkDriver
     from .source import SourceConformance
-    from .views import check_view
+    from .views import ViewConformance, check_view, faults_of_columns
 
 _HOMES = {
     "BrokenPromise": ".promise",
     "Collected": "harvest.pipeline.collect",
+    "ReportConformance": ".reports",
     "SinkConformance": ".sink",
     "SinkDriver": ".sink.driver",
     "SourceConformance": ".source",
+    "ViewConformance": ".views",
     "check_golden": ".golden",
     "check_schemas": ".golden",
     "check_view": ".views",
     "collect": "harvest.pipeline.collect",
     "collect_partition": "harvest.pipeline.collect",
+    "faults_of_columns": ".views",
     "judge": "harvest.findings",
 }
 
 __all__ = [
     "BrokenPromise",
     "Collected",
+    "ReportConformance",
     "SinkConformance",
     "SinkDriver",
     "SourceConformance",
+    "ViewConformance",
     "check_golden",
     "check_schemas",
     "check_view",
     "collect",
     "collect_partition",
+    "faults_of_columns",
     "judge",
 ]
 

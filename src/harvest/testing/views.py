@@ -1,27 +1,33 @@
-"""Views: what a view gives is what it declares."""
+"""Views: what a view gives is what it declares, for whatever dataset."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
+import polars as pl
+
+from harvest.api.column import Column
+from harvest.api.view import View
+from harvest.dataset import Dataset
 from harvest.plugins.columns import columns_of
 
-from .promise import BrokenPromise
+from .datasets import AlteredDataset, DatasetKit
+from .promise import BrokenPromise, does_not_apply, promise, require
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from harvest.dataset import Dataset
-
-__all__ = ["check_view"]
+__all__ = ["ViewConformance", "check_view", "faults_of_columns"]
 
 
 def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
     """The rows of a view of a dataset, whose columns have a declared meaning each.
 
-    Raises BrokenPromise that names the columns without one.
+    Raises BrokenPromise that names the columns without one, or of another type than the lazy frame
+    says.
     """
-    frame = dataset.view(name, **settings).collect()
+    lazy = dataset.view(name, **settings)
+    frame = lazy.collect()
     known = columns_of(dataset.plugins.view(name), dataset.plugins)
     unexplained = [n for n in frame.columns if n not in known or not known[n].doc]
     if unexplained:
@@ -30,4 +36,201 @@ def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
             "add them to the columns of the View, with a doc",
             "the meaning of every column of a view is declared",
         )
+    if lazy.collect_schema() != frame.schema:
+        raise BrokenPromise(
+            f"{name} says {lazy.collect_schema()} and gives {frame.schema}",
+            "cast what depends on the rows",
+            "the types of a view's columns do not depend on its rows",
+        )
     return frame
+
+
+_OF_TEXTS: Final = ("id", "path")
+_UNITS: Final = {"bytes": "bytes", "seconds": "s", "duration": "s", "share": "1"}
+"""The unit of values that are shown in these formats."""
+
+_ENDINGS: Final = {
+    "_per_s": "bytes/s",
+    "_s": "s",
+    "_bytes": "bytes",
+    "_gib_hours": "GiB h",
+    "_hours": "h",
+    "_share": "1",
+    "_percent": "%",
+}
+"""The unit that the end of a column's name promises."""
+
+
+def faults_of_columns(
+    dataset: Dataset, name: str, ways: Iterable[Mapping[str, Any]] = ({},)
+) -> list[str]:
+    """Sentences on the columns of a view, whose settings are given in some ways.
+
+    Each column of the rows has a meaning (``check_view``) and a place in the order; what is
+    declared is given, once; formats and units fit the values; where values are missing, a
+    meaning of the view's own says so.
+    """
+    view = dataset.plugins.view(name)
+    declared = dataset.plugins.load_part(view, view.columns, f"the columns of {name}")
+    names = [column.name for column in declared]
+    own = {column.name for column in declared if column.doc is not None}
+    frames = [check_view(dataset, name, **settings) for settings in ways]
+    types = {column: kind for frame in frames for column, kind in frame.schema.items()}
+    faults = [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
+    faults += [f"{n} is declared and never given" for n in names if n not in types]
+    faults += [f"{n} is given and not declared" for n in types if n not in names]
+    for column, meaning in columns_of(view, dataset.plugins).items():
+        if column not in types:
+            continue
+        faults += _faults_of_format(meaning, types[column])
+        missing = any(column in f.columns and f[column].null_count() for f in frames)
+        if missing and column in own and "null" not in str(meaning.doc).lower():
+            faults.append(f"{column} is null somewhere, which its doc does not mention")
+    return sorted(faults)
+
+
+def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
+    if column.format in _OF_TEXTS:
+        if kind != pl.String:
+            yield f"{column.name} is shown as {column.format} and is {kind}"
+    elif column.format is not None and not (kind.is_numeric() or kind.is_temporal()):
+        yield f"{column.name} is shown as {column.format} and is {kind}"
+    promised = next((u for end, u in _ENDINGS.items() if column.name.endswith(end)), column.unit)
+    if column.unit != promised:
+        yield f"{column.name} has the unit {column.unit}, its name promises {promised}"
+    shown = _UNITS.get(column.format or "", column.unit)
+    if column.unit not in (shown, f"{shown}/s"):
+        yield f"{column.name} has the unit {column.unit} and is shown in {shown}"
+    if not str(column.doc).endswith("."):
+        yield f"the doc of {column.name} is not a sentence"
+
+
+class ViewConformance(DatasetKit):
+    """What every view promises, as tests that an author's class inherits.
+
+        class TestPerFile(ViewConformance):
+            view = "greeting.per_file"
+            key = ("origin",)
+
+            def dataset(self, directory, inputs):
+                for number in range(inputs):
+                    (directory / f"{number}.txt").write_text("good\\nmorning\\n" * (number + 1))
+                harvest.run(f"greeting:{directory}", f"parquet:{directory / 'out'}")
+                return harvest.open(directory / "out")
+
+    view: its name.  key: columns that identify a row.
+    row_of: a record type of which every row gives one of the view's, where that is so.
+    adds_up: columns whose sum over two inputs is the sum over each.
+    """
+
+    kind = "view"
+    view: ClassVar[str]
+    key: ClassVar[tuple[str, ...]] = ()
+    row_of: ClassVar[str | None] = None
+    adds_up: ClassVar[tuple[str, ...]] = ()
+
+    def spec(self, dataset: Dataset) -> View:
+        return dataset.plugins.view(self.view)
+
+    def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
+        frame = dataset.view(self.view, **settings).collect()
+        return [repr(row) for row in frame.iter_rows(named=True)]
+
+    @promise("columns are what their declarations say")
+    def test_columns_are_as_declared(self, tmp_path: Path) -> None:
+        ways = [{}, *({name: value} for name, value in self.examples.items())]
+        faults = faults_of_columns(self.two(tmp_path), self.view, ways)
+        require(not faults, "\n".join(faults), "mend the view, or the columns of its View")
+
+    @promise("where a record type is absent, the columns and their types are the same")
+    def test_the_schema_does_not_depend_on_rows(self, tmp_path: Path) -> None:
+        dataset = self.one(tmp_path)
+        expected = dataset.view(self.view).collect().schema
+        requires = self.spec(dataset).requires
+        for absent in requires if len(requires) > 1 else ():
+            found = AlteredDataset(dataset, absent=absent).view(self.view).collect().schema
+            require(
+                found == expected,
+                f"without {absent}: {found}, else {expected}",
+                "let empty frames take the same way, and cast what depends on rows",
+            )
+        empty = AlteredDataset(dataset, lambda frame: frame.head(0))
+        found = empty.view(self.view).collect().schema
+        require(
+            found == expected,
+            f"without rows: {found}, else {expected}",
+            "let empty frames take the same way, and cast what depends on rows",
+        )
+
+    @promise("no row is lost or doubled, with one input or two")
+    def test_rows_are_neither_lost_nor_doubled(self, tmp_path: Path) -> None:
+        if not (self.key or self.row_of or self.adds_up):
+            does_not_apply("the class does not say what a row is (key, row_of, adds_up)")
+        two = self.two(tmp_path)
+        both = check_view(two, self.view)
+        parts = list(self._input_by_input(two))
+        for dataset, frame in (*parts, (two, both)):
+            self._require_rows(dataset, frame)
+        alone = {row for _, part in parts for row in part.select(self.key).iter_rows()}
+        found = set(both.select(self.key).iter_rows())
+        require(
+            alone == found,
+            f"over both inputs, {sorted(alone - found, key=repr)[:3]} is missing and "
+            f"{sorted(found - alone, key=repr)[:3]} is new",
+            LOST,
+        )
+        for column in self.adds_up:
+            whole: Any = both[column].sum()
+            sums: list[Any] = [part[column].sum() for _, part in parts]
+            require(
+                abs(whole - sum(sums)) <= 1e-9 * abs(whole),
+                f"{column} sums up to {whole}, and to {sums} over the inputs one by one",
+                LOST,
+            )
+
+    def _input_by_input(self, two: Dataset) -> Iterator[tuple[Dataset, pl.DataFrame]]:
+        """What the view gives where the first record type has the rows of one origin alone."""
+        first = two[self.spec(two).requires[0]].select(pl.col("origin").cast(pl.String))
+        origins = first.unique().collect()["origin"].sort().to_list()
+        for origin in origins:
+            others = pl.col("origin").cast(pl.String).is_in([o for o in origins if o != origin])
+            alone = AlteredDataset(two, lambda frame, others=others: frame.filter(~others))  # type: ignore[misc]
+            yield alone, alone.view(self.view).collect()
+
+    def _require_rows(self, dataset: Dataset, frame: pl.DataFrame) -> None:
+        twice = [k for k, n in Counter(frame.select(self.key).iter_rows()).items() if n > 1]
+        require(not (self.key and twice), f"{self.key} is {twice[:1]} in several rows", LOST)
+        if self.row_of is not None:
+            held = dataset[self.row_of].select(pl.len()).collect().item()
+            require(frame.height == held, f"{frame.height} rows of {held} of {self.row_of}", LOST)
+
+    @promise("a view reads nothing before its rows are asked for")
+    def test_it_is_lazy(self, tmp_path: Path) -> None:
+        watched = AlteredDataset(self.one(tmp_path), _read_alarm)
+        try:
+            given = watched.view(self.view)
+        except pl.exceptions.ComputeError as error:
+            if _Read.__name__ not in str(error):
+                raise
+            given = None
+        except _Read:
+            given = None
+        require(
+            isinstance(given, pl.LazyFrame),
+            "the view reads rows while it is built" if given is None else f"it is a {type(given)}",
+            "give a lazy frame; harvest.toolkit.deferred makes one of what must look at rows",
+        )
+
+
+LOST = "see whether a join drops rows without a partner, or doubles those with two"
+
+
+class _Read(Exception):
+    """Rows were asked for."""
+
+
+def _read_alarm(frame: pl.LazyFrame) -> pl.LazyFrame:
+    def alarm(_: pl.DataFrame) -> pl.DataFrame:
+        raise _Read(_Read.__name__)
+
+    return frame.map_batches(alarm, schema=frame.collect_schema())

@@ -1,0 +1,113 @@
+"""Reports: their numbers are those of their views, and any text of the input can be shown."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from harvest.api.spec import ReportSpec
+from harvest.dataset import Dataset
+from harvest.report import Notes, Report, Table
+
+from .datasets import AlteredDataset, DatasetKit
+from .promise import does_not_apply, promise, require
+
+__all__ = ["ReportConformance"]
+
+MARKED = "<script>alert(1)</script>\x1b[31m"
+
+
+class ReportConformance(DatasetKit):
+    """What every report promises, as tests that an author's class inherits.
+
+    report: its name.
+    totals: table -> columns that add up, in its row whose first column is ``total``.
+    sums: (table, column) -> (view, column) of the same sum.
+    """
+
+    kind = "report"
+    report: ClassVar[str]
+    totals: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    sums: ClassVar[Mapping[tuple[str, str], tuple[str, str]]] = {}
+
+    def spec(self, dataset: Dataset) -> ReportSpec:
+        return dataset.plugins.report(self.report)
+
+    def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
+        report = dataset.report(self.report, **settings)
+        shown = [f"{table.name}: {row!r}" for table in report.tables for row in table.data.rows()]
+        return [*_words(report), *shown]
+
+    @promise("totals are the sums of their tables, and the tables' sums those of their views")
+    def test_totals_add_up(self, tmp_path: Path) -> None:
+        if not (self.totals or self.sums):
+            does_not_apply("the class names no totals (totals, sums)")
+        for dataset in (self.one(tmp_path), self.two(tmp_path)):
+            tables = {table.name: table for table in dataset.report(self.report).tables}
+            for name, columns in self.totals.items():
+                _require_total(tables[name], columns)
+            for (name, column), (view, of_view) in self.sums.items():
+                shown = _without_total(tables[name])[column].sum()
+                held = dataset.view(view).select(pl.col(of_view).sum()).collect().item()
+                require(
+                    _equal(shown, held),
+                    f"{name}.{column} sums up to {shown}, {view}.{of_view} to {held}",
+                    "show all rows, or one for the rest",
+                )
+
+    @promise("any text of the input is shown as text: on a page, on a terminal")
+    def test_texts_are_escaped(self, tmp_path: Path) -> None:
+        marked = AlteredDataset(self.one(tmp_path), _marked)
+        report = marked.report(self.report)
+        require(
+            "\x1b[31m" not in report.text(),
+            "an escape code of the input reaches the terminal",
+            "let tables and notes show texts; print none yourself",
+        )
+        if importlib.util.find_spec("jinja2") and importlib.util.find_spec("matplotlib"):
+            require(
+                "<script>alert(1)" not in report.html(),
+                "markup of the input is markup of the page",
+                "let tables and notes show texts; mark no text of the input as safe",
+            )
+
+
+def _words(report: Report) -> list[str]:
+    notes = [item for s in report.sections if isinstance(s, Notes) for item in s.items]
+    return [report.title, *report.intro, *notes]
+
+
+def _marked(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.with_columns(pl.col(pl.String) + MARKED)
+
+
+def _is_total() -> pl.Expr:
+    return pl.nth(0).cast(pl.String).str.to_lowercase() == "total"
+
+
+def _without_total(table: Table) -> pl.DataFrame:
+    return table.rows.filter(_is_total().ne_missing(True))
+
+
+def _require_total(table: Table, columns: tuple[str, ...]) -> None:
+    total = table.rows.filter(_is_total())
+    require(
+        total.height == 1,
+        f"table {table.name} has {total.height} rows whose first column is 'total'",
+        "mend the report, or `totals` of the test class",
+    )
+    for column in columns:
+        shown, held = total[column].item(), _without_total(table)[column].sum()
+        require(
+            _equal(shown, held),
+            f"{table.name}: the total of {column} is {shown}, the rows above sum up to {held}",
+            "sum up what the table shows, or show a row for the rest",
+        )
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(abs((one or 0) - (other or 0)) <= 1e-9 * abs(other or 0))
