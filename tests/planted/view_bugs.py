@@ -159,6 +159,14 @@ VIEW_BUGS = (
 
 REPORT_BUGS = (
     bug(
+        "a report writes texts as they are",
+        "summary",
+        "test_texts_are_escaped",
+        "    return Report(\n",
+        "    class Own(Report):\n        def text(self, width=80):\n"
+        "            return ' '.join(texts)\n\n    return Own(\n",
+    ),
+    bug(
         "a total is not the sum of its table",
         "summary",
         "test_totals_add_up",
