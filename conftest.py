@@ -45,6 +45,7 @@ LONG_TESTS_OF_THE_KIT = {
     "test_killed_runs_resume",
     "test_many_lines_are_numbered_alike",
     "test_memory_is_bounded",
+    "test_what_libraries_write_is_flushed",
     "test_writers_work_in_other_processes",
 }
 

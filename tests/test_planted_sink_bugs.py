@@ -53,7 +53,8 @@ def all_tests(kit):
 @pytest.mark.parametrize("bug", CAUGHT, ids=lambda bug: bug.name)
 def test_a_bug_is_caught_by_its_test(bug, tmp_path):
     assert issubclass(bug.mutated, bug.base)
-    assert outcome(kit_of(bug.base, bug.mutated), bug.caught_by, tmp_path / "mutated") is not None
+    kit = kit_of(bug.base, bug.mutated)
+    assert outcome(kit, bug.caught_by, tmp_path / "mutated") not in (None, "SkipTest")
 
 
 @pytest.mark.slow

@@ -167,6 +167,20 @@ class FlushedBeforeWritten(Copying):
             os.fsync(file.fileno())
 
 
+@planted(ScaffoldSink, "test_what_libraries_write_is_flushed")
+class LibraryDoesNotFlush(Copying):
+    """A library writes the new files, and does not flush them."""
+
+    def check(self):
+        super().check()
+        if printable(self.location) != self.location:
+            raise UsageError("the library takes no path that is not UTF-8")
+
+    def copy(self, source, target):
+        with pa.OSFile(str(target), "wb") as file:
+            file.write(source.read_bytes())
+
+
 # --- commits --------------------------------------------------------------------------------------
 
 
@@ -784,25 +798,6 @@ class NoChecksum(ScaffoldSink):
 
 
 # --- what cannot be found from outside ------------------------------------------------------------
-
-
-@planted(
-    ScaffoldSink,
-    None,
-    "the kit hears what Python flushes; whether a library flushes what it writes is not heard, and "
-    "the test is skipped with that reason",
-)
-class LibraryDoesNotFlush(Copying):
-    """A library writes the new files, and does not flush them."""
-
-    def check(self):
-        super().check()
-        if printable(self.location) != self.location:
-            raise UsageError("the library takes no path that is not UTF-8")
-
-    def copy(self, source, target):
-        with pa.OSFile(str(target), "wb") as file:
-            file.write(source.read_bytes())
 
 
 @planted(

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,12 @@ def in_process(
     scratch: Path,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    under: Sequence[str] = (),
 ) -> Ended:
     """Call a module's function in a new interpreter, with nothing of this one but ``sys.path``.
 
     scratch: an existing directory for what goes to and fro.
+    under: a command that starts the interpreter, as a tracer does.
     Raises whatever pickle raises for arguments that cannot travel.
     """
     task, answer = scratch / "task.pickle", scratch / "answer.pickle"
@@ -47,7 +49,7 @@ def in_process(
     answer.unlink(missing_ok=True)
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
     done = subprocess.run(
-        [sys.executable, "-m", "harvest.testing.lab.process", str(task), str(answer)],
+        [*under, sys.executable, "-m", "harvest.testing.lab.process", str(task), str(answer)],
         cwd=cwd, capture_output=True, check=False,
         env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .commits import CommitPromises
+from .durable import DurablePromises
 from .faults import FaultPromises
 from .native import NativePromises
 from .rows import RowPromises
@@ -13,7 +14,13 @@ __all__ = ["SinkConformance"]
 
 
 class SinkConformance(
-    RowPromises, WriterPromises, CommitPromises, FaultPromises, UpkeepPromises, NativePromises
+    RowPromises,
+    WriterPromises,
+    CommitPromises,
+    DurablePromises,
+    FaultPromises,
+    UpkeepPromises,
+    NativePromises,
 ):
     """What every sink promises, as tests that an author's class inherits.
 

@@ -1,4 +1,4 @@
-"""Promises about what lies on the disk: it lasts, nothing piles up, no change goes unnoticed."""
+"""Promises about a dataset's files: none piles up, and none changes or goes unnoticed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import harvest
 from harvest.api.sink import PartFile
 from harvest.pipeline.rollback import roll_back
 from harvest.testing.lab.globals import elsewhere
-from harvest.testing.promise import BrokenPromise, does_not_apply, promise, require
+from harvest.testing.promise import BrokenPromise, promise, require
 from harvest.testing.source.runs import plugins_with
 
 from .driver import SinkDriver
-from .flushes import Flushes
 from .kills import LineSource, read_back, run_into
 from .kit import REPORTED, SinkKit, files_below
 from .values import LINE, OTHER, lines
@@ -27,34 +26,6 @@ __all__ = ["UpkeepPromises"]
 
 class UpkeepPromises(SinkKit):
     """The tests that look at files, and at datasets that runs wrote."""
-
-    @promise("what publish() leaves is on the disk before a manifest names it", quick=True)
-    def test_what_is_published_is_flushed(self, tmp_path: Path) -> None:
-        unheard: list[str] = []
-        for driver in self.drivers(tmp_path):
-            old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
-            for changes in (
-                {"a": [(LINE, old)], "b": [(LINE, old)]},
-                {"a": [(LINE, new)], "b": None, "c": [(OTHER, lines(OTHER, 1)), (LINE, new)]},
-            ):
-                publication = driver.stage(changes)
-                flushes = Flushes(tmp_path, but=driver.sink.state / "staging")
-                with flushes.watched():
-                    driver.publish(publication)
-                lost, more = flushes.at_risk()
-                unheard += more
-                require(
-                    not lost,
-                    f"when publish() ends, a power cut may take {'; '.join(lost)}",
-                    "call harvest.toolkit.files.fsync_file for each new file, and fsync_directory "
-                    "for each directory with a new name, after the last write",
-                )
-                driver.finish(publication)
-        if unheard:
-            does_not_apply(
-                f"a library writes {Path(unheard[0]).name}, and whether it flushes it cannot be "
-                "heard from Python; harvest.toolkit.files.fsync_file after it can"
-            )
 
     @promise("commits leave nothing behind: not beside the location, nor in it", quick=True)
     def test_commits_leave_nothing_behind(self, tmp_path: Path) -> None:
