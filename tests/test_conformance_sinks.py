@@ -13,6 +13,7 @@ from harvest import UsageError
 from harvest.testing import BrokenPromise, SinkConformance
 from harvest.testing.sink.flushes import Flushes
 from harvest.testing.sink.steps import Switch
+from harvest.testing.sink.traced import unflushed
 from harvest.testing.sink.values import KINDS
 from harvest.testing.source.runs import ArrowSink
 from harvest.toolkit.files import fsync_directory, fsync_file
@@ -136,6 +137,26 @@ def test_what_a_library_writes_is_unheard_until_python_flushes_it(tmp_path):
         fsync_directory(tmp_path)
 
     assert flushes.at_risk() == ([], [str(tmp_path / "unheard")])
+
+
+def test_a_trace_says_what_is_not_flushed_when_a_mark_is_made():
+    log = """\
+11 write(5</d/flushed>, "text"..., 4) = 4
+11 write(6</d/first name>, "text"..., 4) = 4
+11 sendfile(7</d/copy>, 3</d/source>, NULL, 9) = 9
+12 pwrite64(8</d/late>, "text"..., 4, 0 <unfinished ...>
+11 fsync(5</d/flushed>)              = 0
+11 fdatasync(8</d/late>)             = 0
+12 <... pwrite64 resumed>)           = 4
+12 pwrite64(8</d/late>, "text"..., 4, 4) = 4
+11 rename("/d/first name", "/d/second name") = 0
+11 unlink("/d/source")               = 0
+11 mkdir("/marks/0", 0777)           = 0
+11 write(9</d/after>, "text"..., 4)  = 4
+"""
+    found = unflushed(log.splitlines(), Path("/marks/0"))
+
+    assert found == {"/d/second name", "/d/copy", "/d/late"}
 
 
 def test_a_switch_tells_of_each_step_before_it_is_taken(tmp_path):
