@@ -97,7 +97,9 @@ def test_kinds_that_a_format_cannot_hold_are_refused_and_not_left_out(tmp_path):
 
 
 def test_without_a_native_reader_the_kit_says_how_to_define_one(tmp_path):
-    with pytest.raises(unittest.SkipTest, match=r"define read_natively\(self, location, record"):
+    with pytest.raises(
+        unittest.SkipTest, match=r"must define read_natively\(self, location, record"
+    ):
         kit_of(ArrowSink).test_native_readers_find_what_is_committed(tmp_path)
 
 

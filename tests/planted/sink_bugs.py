@@ -133,6 +133,21 @@ class DirectoryNotFlushed(ParquetSink):
             return super().publish(publication)
 
 
+@planted(JsonlDirectory, "test_what_is_published_is_flushed")
+class NotFlushedWhenRepeated(JsonlDirectory):
+    """A repeated publish() does not flush the names that the first had made when it failed."""
+
+    def publish(self, publication):
+        waiting = any(
+            (directory / file.path).exists()
+            for key, directory in publication.staged.items()
+            for file in publication.parts[key]
+        )
+        flushing = "harvest.api.directory_sink.fsync_directory"
+        with contextlib.nullcontext() if waiting else left_out(flushing):
+            return super().publish(publication)
+
+
 class Copying(ScaffoldSink):
     """Copies staged files."""
 

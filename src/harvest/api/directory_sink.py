@@ -115,6 +115,8 @@ class DirectorySink(Sink):
             if _is_content(place, file):
                 # the same content, from a commit cut short or a part read again unchanged
                 staged.unlink(missing_ok=True)
+                if path not in held:  # its name may not be on the disk yet
+                    touched |= {place.parent, place.parent.parent}
                 return moved
             if path in held:
                 continue  # another content of the same part, in force until the commit

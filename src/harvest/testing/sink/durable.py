@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
+from harvest.api.sink import Publication
 from harvest.testing.lab.process import in_process
 from harvest.testing.promise import does_not_apply, promise, require
 
 from .driver import SinkDriver
 from .flushes import Flushes
-from .kit import SinkKit
+from .kit import REPORTED, SinkKit
 from .traced import strace, unflushed
 from .values import LINE, OTHER, lines
 
@@ -38,6 +43,7 @@ class DurablePromises(SinkKit):
                 publication = driver.stage(changes)
                 flushes = Flushes(tmp_path, but=driver.sink.state / "staging")
                 with flushes.watched():
+                    self._publish_in_vain(driver, publication)
                     driver.publish(publication)
                 lost, more = flushes.at_risk()
                 unheard += more
@@ -52,6 +58,12 @@ class DurablePromises(SinkKit):
                 f"a library writes {Path(unheard[0]).name}, and whether it flushes it cannot be "
                 "heard from Python; harvest.toolkit.files.fsync_file after it can"
             )
+
+    def _publish_in_vain(self, driver: SinkDriver, publication: Publication) -> None:
+        """Publish while nothing can be flushed: what is repeated has to flush all of it."""
+        failure = OSError(errno.EIO, "the disk fails, says harvest's conformance kit")
+        with contextlib.suppress(*REPORTED), mock.patch.object(os, "fsync", side_effect=failure):
+            driver.sink.publish(publication)
 
     @promise("what libraries write is on the disk before a manifest names it")
     def test_what_libraries_write_is_flushed(self, tmp_path: Path) -> None:

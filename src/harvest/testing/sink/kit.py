@@ -63,8 +63,8 @@ class SinkKit(Conformance):
         asked for types that have rows.
         """
         does_not_apply(
-            "define read_natively(self, location, record_type): a polars frame of the columns "
-            "origin, position and text, read by the format's own tools"
+            "a test class of its own must define read_natively(self, location, record_type), "
+            "which gives a polars frame of origin, position and text by the format's own tools"
         )
 
     def choices(self) -> dict[str, list[str]]:
