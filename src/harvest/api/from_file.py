@@ -1,7 +1,7 @@
 """Python files that a user names: loaded once, and found again by other processes.
 
-Such a file is no module that can be imported by name.  It is loaded under a name made of its
-content, and what travels to a worker process is the file's path with a digest of its content: the
+Such a file is no module that can be imported by name.  It is loaded under a name made of its path
+and content, and what travels to a worker process is the path with a digest of the content: the
 worker loads the very same file, or refuses.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.abc
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -81,7 +82,8 @@ def load_file(path: Path, digest: str | None = None) -> ModuleType:
             where=str(path),
             remedy="run again",
         )
-    name = f"harvest_file_{re.sub(r'[^0-9A-Za-z]', '_', path.stem)}_{found}"
+    word = re.sub(r"[^0-9A-Za-z]", "_", path.stem)
+    name = f"harvest_file_{word}_{content_version(os.fsencode(path) + data)}"
     if name not in sys.modules:
         _execute(name, path, data, LoadedFile(str(path), found))
     return sys.modules[name]

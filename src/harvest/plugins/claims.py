@@ -153,7 +153,7 @@ class Claims:
         return Contested(
             kind=kind.removesuffix("s"),
             name=name,
-            distributions=tuple(claim.plugin.distribution for claim in claims),
+            distributions=tuple(sorted(claim.plugin.distribution for claim in claims)),
             chosen=None if chosen is None else chosen.plugin.distribution,
             because=because,
         )

@@ -1,0 +1,126 @@
+"""The table of the plugins that the project publishes is true, and errors name what to install."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from commands import harvest_here
+
+import harvest
+from harvest import HarvestError
+from harvest.dataset.blank import blank_dataset
+from harvest.model import record_type
+from harvest.pipeline.prepare import prepare_sinks, prepare_sources
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins.known import KNOWN, is_ours
+from harvest.plugins.registry import PluginManager
+
+ROOT = Path(__file__).resolve().parents[1]
+BY_NAME = {known.distribution: known for known in KNOWN}
+
+
+def without(distribution: str) -> PluginManager:
+    """The plugins of an environment in which one distribution is not installed."""
+    points = [p for p in entry_points(group="harvest") if p.dist.name != distribution]
+    return PluginManager(points, disabled="", preferred="")
+
+
+def test_the_table_has_every_plugin_of_the_repository():
+    projects = [tomllib.loads(p.read_text()) for p in ROOT.glob("plugins/*/pyproject.toml")]
+    assert sorted(BY_NAME) == sorted(project["project"]["name"] for project in projects)
+    assert list(BY_NAME) == sorted(BY_NAME)
+
+
+@pytest.mark.parametrize("distribution", BY_NAME)
+def test_the_table_says_what_a_plugin_declares(distribution):
+    known, found = BY_NAME[distribution], PluginManager(disabled="", preferred="")
+
+    def declared(kind: str) -> list[str]:
+        specs = getattr(found, kind).values()
+        return [spec.name for spec in specs if found.owner(spec).distribution == distribution]
+
+    assert (known.sources, known.sinks, known.commands) == tuple(
+        tuple(declared(kind)) for kind in ("sources", "sinks", "commands")
+    )
+    named = [name for kind in ("views", "reports", "rules") for name in declared(kind)]
+    types = [record_type(c).name for s in known.sources for c in found.source(s).record_types]
+    assert {name.partition(".")[0] for name in named} == set(known.views)
+    assert {name.partition(".")[0] for name in types} == set(known.records)
+    for word in (*known.views, *known.records):
+        others = [k for k in KNOWN if word in (*k.views, *k.records)]
+        assert others == [known]
+
+
+def test_the_readme_lists_the_same_plugins():
+    readme = (ROOT / "README.md").read_text()
+    for distribution in BY_NAME:
+        name = distribution.removeprefix("hpc-harvest-")
+        assert f"| [`{name}`](plugins/{name}/README.md) |" in readme
+
+
+def test_ours_are_those_of_the_table():
+    assert is_ours("hpc-harvest")
+    assert is_ours("HPC_Harvest.slurm")
+    assert not is_ours("hpc-harvest-somebody-else-s")
+
+
+@pytest.mark.parametrize(
+    ("distribution", "kind", "name"),
+    [(k.distribution, kind, name) for k in KNOWN for kind in ("source", "sink")
+     for name in getattr(k, f"{kind}s")],
+)  # fmt: skip
+def test_an_absent_source_or_sink_names_its_distribution(distribution, kind, name):
+    plugins = without(distribution)
+    recipe = Recipe(**{f"{kind}s": (Endpoint(name, "x"),)})
+
+    with pytest.raises(HarvestError) as caught:
+        prepare_sources(recipe, plugins) if kind == "source" else prepare_sinks(recipe, plugins)
+
+    assert str(caught.value) == f"there is no {kind} {name!r}; install {distribution}"
+
+
+@pytest.mark.parametrize(
+    "distribution", [known.distribution for known in KNOWN if known.views or known.records]
+)
+def test_an_absent_view_report_rule_or_record_type_does_too(distribution):
+    plugins, everything = without(distribution), PluginManager(disabled="", preferred="")
+    dataset = blank_dataset(plugins)
+    for kind in ("view", "report", "rule"):
+        for name, spec in getattr(everything, f"{kind}s").items():
+            if everything.owner(spec).distribution == distribution:
+                absent = f"no {kind} '{name}'; install {distribution}"
+                with pytest.raises(HarvestError, match=absent):
+                    getattr(plugins, kind)(name)
+    known = BY_NAME[distribution]
+    for cls in (c for s in known.sources for c in everything.source(s).record_types):
+        with pytest.raises(HarvestError, match=f"; install {distribution}$"):
+            dataset[record_type(cls).name]
+
+
+def test_settings_of_an_absent_plugin_name_it(tmp_path):
+    (tmp_path / "x").write_text("")
+    recipe = Recipe(
+        sources=(Endpoint("slurm", str(tmp_path / "x")),), settings={"gpfs": {"k": "v"}}
+    )
+    with pytest.raises(harvest.ConfigError, match="install hpc-harvest-gpfs"):
+        prepare_sources(recipe, without("hpc-harvest-gpfs"))
+
+
+def test_what_is_disabled_is_not_to_be_installed_again():
+    plugins = PluginManager(disabled="gpfs", preferred="")
+    with pytest.raises(HarvestError, match="unless HARVEST_DISABLE_PLUGINS=gpfs leaves it out"):
+        plugins.view("gpfs.ages")
+
+
+def test_the_command_line_lists_them():
+    listed = json.loads(harvest_here("plugins", "available", "--json").stdout)
+    assert {item["distribution"]: item["sources"] for item in listed} == {
+        known.distribution: list(known.sources) for known in KNOWN
+    }
+    assert all(item["installed"] for item in listed)
+    shown = harvest_here("plugins", "available").stdout
+    assert "reads Darshan logs" in shown

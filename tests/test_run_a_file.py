@@ -1,0 +1,488 @@
+"""A Python file is a plugin: ``harvest run -s ./greeting.py:hello.txt`` needs no package."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from commands import harvest_here
+
+import harvest
+from harvest import ConfigError, HarvestError, UsageError
+from harvest.engines.slurm.tasks import read_tasks, write_tasks
+from harvest.pipeline.collect import collect
+from harvest.pipeline.endpoints import endpoint_of
+from harvest.pipeline.plan import list_partitions, make_plan
+from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins.registry import manager
+from harvest.storage.manifest import Manifest
+from harvest.testing.lab.process import in_process
+
+GREETING = '''\
+import attrs
+import harvest
+
+@harvest.record("greeting.line", layer="workflow", level="client")
+class Line(harvest.Record):
+    """One line of a greeting file."""
+    text: str = harvest.field(role="subject", doc="The line, without its end.")
+
+@attrs.frozen(kw_only=True)
+class Config:
+    """Settings."""
+    upper: bool = attrs.field(default=False, metadata={"doc": "Write in upper case."})
+
+class GreetingSource(harvest.Source):
+    """Greeting files, line by line."""
+    name, record_types, Config = "greeting", (Line,), Config
+    def read(self, partition, ctx):
+        for line in partition.path.read_text().splitlines():
+            yield Line(text=line.upper() if self.config.upper else line)
+'''
+VIEW = """
+COUNT = harvest.View(
+    name="greeting.count", doc="How many lines.", requires=("greeting.line",),
+    build=lambda dataset: dataset["greeting.line"].select(lines=harvest_len()),
+)
+from polars import len as harvest_len
+"""
+SECOND = '''
+class PartingSource(GreetingSource):
+    """The same, for partings."""
+    name = "parting"
+'''
+HOOKS = """
+@harvest.hookimpl
+def harvest_sources():
+    return [harvest.SourceSpec(name="greeting", doc="Lines.", factory=GreetingSource)]
+"""
+SINK = '''\
+from harvest_parquet.sink import ParquetSink
+
+class MySink(ParquetSink):
+    """Parquet by another name."""
+    name = "mine"
+'''
+
+
+@pytest.fixture(autouse=True)
+def _own_plugins():
+    """Files stay plugins of the process: each test begins and ends without any."""
+    manager.cache_clear()
+    yield
+    manager.cache_clear()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with the plugin's file and an input of two lines."""
+    (tmp_path / "greeting.py").write_text(GREETING)
+    (tmp_path / "hello.txt").write_text("good\nmorning\n")
+    return tmp_path
+
+
+def good(*words: object, cwd: Path) -> str:
+    """What ``harvest WORDS`` prints; it ends well."""
+    done = harvest_here(*words, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def account(*words: object, cwd: Path) -> list[int]:
+    """Partitions read and left as they were by ``harvest run WORDS``."""
+    (source,) = json.loads(good("run", *words, "--json", cwd=cwd))["sources"]
+    return [source["partitions"], source["skipped"]]
+
+
+def texts(folder: Path) -> list[str]:
+    asked = ("--plugin", "greeting.py", "query", "out", "select text from greeting.line")
+    lines = good(*asked, "--json", cwd=folder).splitlines()
+    return [json.loads(line)["text"] for line in lines]
+
+
+# --- from the command line
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["./greeting.py:hello.txt", "greeting.py:GreetingSource:hello.txt", "greeting.py:greeting:."],
+)
+def test_a_file_reads_without_a_package(folder, source):
+    if source.endswith(":."):
+        (folder / "in").mkdir()
+        (folder / "hello.txt").rename(folder / "in" / "hello.txt")
+        source = source.removesuffix(".") + "in"
+
+    good("run", "-s", source, "-k", "parquet:out", cwd=folder)
+
+    assert texts(folder) == ["good", "morning"]
+
+
+def test_a_file_of_several_sources_shows_what_to_write(folder):
+    (folder / "greeting.py").write_text(GREETING + SECOND)
+
+    done = harvest_here("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out", cwd=folder)
+
+    assert done.returncode == 2
+    assert "it declares 2 sources; write greeting.py:GreetingSource:LOCATION or " in done.stderr
+    assert "greeting.py:PartingSource:LOCATION" in done.stderr
+    chosen = "greeting.py:PartingSource:hello.txt"
+    assert account("-s", chosen, "-k", "parquet:out", cwd=folder) == [1, 0]
+
+
+def test_a_sink_of_a_file(folder):
+    (folder / "my_sink.py").write_text(SINK)
+
+    run = ("-s", "greeting.py:hello.txt", "-k", "./my_sink.py:out")
+    assert account(*run, "--set", "mine.compression=snappy", cwd=folder) == [1, 0]
+
+    manifest = json.loads((folder / "out/_harvest/manifest.json").read_text())
+    assert manifest["sink"] == "mine"
+
+
+def test_an_edited_file_reads_its_inputs_again(folder):
+    run = ("-s", "greeting.py:hello.txt", "-k", "parquet:out")
+    assert account(*run, cwd=folder) == [1, 0]
+    assert account(*run, cwd=folder) == [0, 1]
+
+    (folder / "greeting.py").write_text(
+        GREETING.replace("text=line", "text='!' + line.upper() if 1 else line")
+    )
+
+    assert account(*run, cwd=folder) == [1, 0]
+    assert texts(folder) == ["!good", "!morning"]
+    digest = hashlib.sha256((folder / "greeting.py").read_bytes()).hexdigest()
+    (record,) = sorted((folder / "out/_harvest/runs").glob("*.json"))[-1:]
+    document = json.loads(record.read_text())
+    assert document["source_plugins"] == {"greeting": f"greeting.py {digest[:12]}"}
+    assert document["sources"][0]["plugin"] == str(folder / "greeting.py")
+
+
+def test_settings_are_given_by_the_name_of_the_source(folder):
+    run = ("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out")
+    good(*run, "--set", "greeting.upper=yes", cwd=folder)
+
+    assert texts(folder) == ["GOOD", "MORNING"]
+    misspelt = harvest_here(*run, "--set", "greeting.uper=yes", cwd=folder)
+    assert misspelt.returncode == 2
+    assert "did you mean 'upper'?" in misspelt.stderr
+
+
+def test_a_recipe_names_a_file_that_lies_beside_it(folder, tmp_path_factory):
+    recipe = folder / "greet.toml"
+    recipe.write_text(
+        '[[source]]\nplugin = "greeting.py"\nlocation = "in.txt"\n'
+        '[[sink]]\nname = "parquet"\nlocation = "out"\n[set.greeting]\nupper = true\n'
+    )
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "in.txt").write_text("hello\n")
+    (elsewhere / "greeting.py").write_text("raise SystemExit('the wrong file')")
+
+    assert account(recipe, cwd=elsewhere) == [1, 0]
+
+    printed = good("run", recipe, "--print-config", cwd=elsewhere)
+    (source,) = tomllib.loads(printed)["source"]
+    assert source == {
+        "plugin": str(folder / "greeting.py"), "name": "greeting", "location": "in.txt"
+    }  # fmt: skip
+    (elsewhere / "printed.toml").write_text(printed)
+    assert account("printed.toml", cwd=elsewhere) == [0, 1]
+
+
+def test_looking_before_harvesting(folder):
+    shown = good("preview", "-s", "greeting.py:hello.txt", cwd=folder)
+    assert "morning" in shown
+    shown = good("plugins", "show", "./greeting.py", cwd=folder)
+    assert "source greeting: Greeting files, line by line." in shown
+    assert "greeting.upper" in shown
+    assert "greeting.line" in shown
+    checked = harvest_here("plugins", "check", "greeting.py", "--sample", "hello.txt", cwd=folder)
+    assert "every unit read becomes a row or a reject" in checked.stdout
+    assert checked.returncode == 1  # bytes that are not UTF-8 end it
+
+
+def test_watching_and_scheduling(folder):
+    options = ("-s", "greeting.py:hello.txt", "-k", "parquet:out")
+    watched = good("watch", *options, "--runs", "1", "--every", "0.1", "--settle", "0", cwd=folder)
+    assert "1 part, 2 rows, 0 rejects" in watched
+    entry = good("schedule", *options, "--every", "1h", cwd=folder)
+    assert "--source=greeting.py:hello.txt" in entry
+
+
+@pytest.mark.parametrize("hooks", ["", HOOKS])
+def test_views_of_a_file(folder, hooks):
+    (folder / "greeting.py").write_text(GREETING + (hooks or VIEW))
+    good("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out", cwd=folder)
+
+    if hooks:
+        plugins = json.loads(good("--plugin", "greeting.py", "plugins", "--json", cwd=folder))
+        assert {"sources": ["greeting"]} in [p["offers"] for p in plugins["plugins"]]
+        return
+    for asked in (
+        ("--plugin", "greeting.py", "view", "greeting.count", "out"),
+        ("view", "greeting.py:greeting.count", "out"),
+    ):
+        assert json.loads(good(*asked, "--json", cwd=folder))["lines"] == 2
+
+
+def test_a_dataset_says_which_file_wrote_it_and_does_not_execute_it(folder):
+    good("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out", cwd=folder)
+    for file in (folder / "out" / "greeting.line").iterdir():
+        file.unlink()
+    manager.cache_clear()
+
+    asked = harvest_here("query", "out", "select * from greeting.line", cwd=folder)
+    assert asked.returncode == 2
+    assert "harvest --plugin greeting.py" in asked.stderr
+
+    repair = harvest_here("verify", "out", "--repair", cwd=folder)
+    assert repair.returncode == 1
+    assert f"harvest --plugin {folder / 'greeting.py'} ..." in repair.stderr
+    good("--plugin", "greeting.py", "verify", "out", "--repair", cwd=folder)
+    assert texts(folder) == ["good", "morning"]
+
+
+def test_a_file_that_nobody_named_is_never_executed(folder):
+    (folder / "evil.py").write_text(f"open({str(folder / 'executed')!r}, 'w')")
+
+    for words in (
+        ("look", "."),
+        ("detect", "evil.py"),
+        ("run", "-s", "evil.py", "-k", "parquet:o"),
+    ):
+        harvest_here(*words, cwd=folder)
+
+    assert not (folder / "executed").exists()
+
+
+BAD = {
+    "missing": (None, "the file of a plugin cannot be read: No such file or directory"),
+    "syntax": ("import harvest\n\ndef f(:\n", "greeting.py:3: invalid syntax: def f(:"),
+    "raises": ("x = 1\ny = x / 0\n", "greeting.py:2: ZeroDivisionError: division by zero"),
+    "exits": ("import sys\nsys.exit(3)\n", "greeting.py:2: SystemExit: 3"),
+    "absent module": ("import not_there_at_all\n", "greeting.py:1: ModuleNotFoundError"),
+    "sibling": ("import beside\n", "a file stands by itself: put both into one"),
+    "no source": ("x = 1\n", "greeting.py: it declares no source; define one"),
+    "unfinished": (
+        GREETING.replace("def read", "def raed"),
+        "it declares no source (GreetingSource lacks read)",
+    ),
+    "no name": (
+        GREETING.replace('name, record_types, Config = "greeting", (Line,), Config', "x = 1"),
+        'greeting.py:14: GreetingSource has no name; write name = "greeting" in it',
+    ),
+    "no types": (GREETING.replace("record_types, Config =", "kinds, Config ="), "no tuple of rec"),
+    "wants more": (
+        GREETING.replace("    def read", "    def __init__(self, a, b, c): pass\n    def read"),
+        "cannot be made of a location and its settings: missing a required argument: 'c'",
+    ),
+    "clash": (
+        GREETING.replace('"greeting", (', '"slurm", ('),
+        "source 'slurm' is already declared by plugin 'slurm' (hpc-harvest-slurm); give it "
+        "another name, or set HARVEST_DISABLE_PLUGINS=slurm",
+    ),
+    "no such class": (GREETING, "it has no source 'Greting'; write greeting.py:GreetingSource:L"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_with_a_file_is_said_with_its_line(folder, case):
+    content, expected = BAD[case]
+    (folder / "beside.py").write_text("x = 1")
+    (folder / "greeting.py").unlink()
+    if content is not None:
+        (folder / "greeting.py").write_text(content)
+    source = "greeting.py:" + ("Greting:hello.txt" if case == "no such class" else "hello.txt")
+
+    done = harvest_here("run", "-s", source, "-k", "parquet:out", cwd=folder)
+
+    assert done.returncode in (1, 2)
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "defect" not in done.stderr
+
+
+def test_a_file_named_as_an_installed_plugin_is_refused(folder):
+    (folder / "greeting.py").rename(folder / "slurm.py")
+    done = harvest_here("run", "-s", "slurm.py:hello.txt", "-k", "parquet:out", cwd=folder)
+    assert done.returncode == 1
+    assert "a plugin 'slurm' is there already (hpc-harvest-slurm); give the file" in done.stderr
+
+
+def test_what_stands_before_a_location(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    file = str(folder / "greeting.py")
+
+    def meant(text: str) -> Endpoint:
+        return endpoint_of(text, "source", manager())
+
+    assert meant("slurm:x.py:y") == Endpoint("slurm", "x.py:y")
+    assert meant("greeting.py") == Endpoint(None, "greeting.py")
+    assert meant("greeting.py:a/b:c") == Endpoint(None, "a/b:c", file)
+    assert meant("greeting.py:db://host:1/x") == Endpoint(None, "db://host:1/x", file)
+    assert meant("greeting.py:Some:db://h") == Endpoint("Some", "db://h", file)
+    (folder / "a:b").write_text("")
+    assert meant("greeting.py:a:b") == Endpoint(None, "a:b", file)
+    (folder / "greeting.py:x").write_text("")
+    assert meant("greeting.py:x") == Endpoint(None, "greeting.py:x")
+
+
+# --- from Python
+
+
+def loaded(folder: Path) -> type[harvest.Source]:
+    """The class, as an ordinary module of a program has it."""
+    harvest.add_plugin(folder / "greeting.py")
+    return manager().source("greeting")
+
+
+def test_objects_in_python(folder):
+    from harvest_parquet.sink import ParquetSink
+
+    cls = loaded(folder)
+    source = cls(str(folder / "hello.txt"), cls.Config(upper=True))
+
+    harvest.run(source, ParquetSink(str(folder / "out")))
+
+    dataset = harvest.open(folder / "out")
+    assert dataset["greeting.line"].collect()["text"].to_list() == ["GOOD", "MORNING"]
+    assert dataset.harvested_with("greeting", "upper") == [True]
+    again = harvest.run([source], [f"parquet:{folder / 'out'}"])
+    assert again.run is None
+    other = harvest.run(cls(str(folder / "hello.txt")), f"parquet:{folder / 'out'}")
+    assert other.run is not None
+
+
+def test_what_is_no_source_or_has_two_minds_is_refused(folder):
+    cls = loaded(folder)
+    place, out = str(folder / "hello.txt"), f"parquet:{folder / 'out'}"
+    with pytest.raises(UsageError, match="the class GreetingSource is not a source; give NAME:LO"):
+        harvest.run(cls, out)
+    with pytest.raises(UsageError, match="is not a sink"):
+        harvest.run(cls(place), cls(place))
+    with pytest.raises(ConfigError, match="bring settings of their own"):
+        harvest.run(cls(place), out, settings={"greeting": {"upper": "yes"}})
+    with pytest.raises(ConfigError, match="bring settings of their own"):
+        harvest.run([cls(place), cls(str(folder), cls.Config(upper=True))], out)
+
+
+def test_another_process_loads_the_very_same_file(folder):
+    cls = loaded(folder)
+    source = cls(str(folder / "hello.txt"), cls.Config(upper=True))
+
+    ended = in_process(collect, source, scratch=folder)
+    assert ended.result.rows("greeting.line")[0]["text"] == "GOOD"
+
+    task = pickle.dumps(source)
+    (folder / "greeting.py").write_text(GREETING + "# edited")
+    with pytest.raises(HarvestError, match=r"greeting\.py: .* has changed since the run began"):
+        pickle.loads(task)
+    ended = in_process(collect, source, scratch=folder)
+    assert "has changed since the run began" in ended.errors
+
+
+def test_batch_jobs_load_the_very_same_file(folder):
+    source = endpoint_of(f"{folder / 'greeting.py'}:{folder / 'hello.txt'}", "source", manager())
+    recipe = Recipe(sources=(source,), sinks=(Endpoint("parquet", str(folder / "out")),))
+    uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
+    listed = list_partitions(uses)
+    run = PreparedRun(recipe=recipe, plugins=manager(), uses=uses, listed=listed, sinks=sinks)
+    held = Manifest(sink="parquet", location=str(folder / "out"))
+    plan = make_plan(listed, sinks, [held], run="r")
+    write_tasks(folder / "tasks", [[run.task(plan, planned) for planned in plan.to_read]])
+    cls = type(uses[0].source)
+    del sys.modules[cls.__module__]
+    manager.cache_clear()
+
+    (task,) = read_tasks(folder / "tasks", 0)
+
+    assert type(task.source) is not cls
+    assert type(task.source).__qualname__ == "GreetingSource"
+    (folder / "greeting.py").write_text(GREETING + "# edited")
+    with pytest.raises(HarvestError, match="has changed since the run began"):
+        read_tasks(folder / "tasks", 0)
+
+
+PROGRAM = (
+    GREETING
+    + """
+from harvest_parquet.sink import ParquetSink
+for number in range(2):
+    result = harvest.run(GreetingSource("in"), ParquetSink("out"), OPTIONS)
+    print(len(result.parts), harvest.open("out")["greeting.line"].collect().height)
+"""
+)
+
+
+def python(folder: Path, options: str, *, script: bool) -> subprocess.CompletedProcess[str]:
+    """A program that defines the class and harvests by it twice, each file of it 20 MB."""
+    place = folder / "in"
+    place.mkdir(exist_ok=True)
+    for number in range(2):
+        (place / f"{number}.txt").write_text(f"{'x' * (20 << 20)}\n")
+    program = PROGRAM.replace(", OPTIONS", f", {options}" if options else "")
+    (folder / "program.py").write_text(program)
+    return subprocess.run(
+        [sys.executable, "program.py" if script else "-"], input="" if script else program,
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", [True, False], ids=["script", "cell"])
+def test_a_class_of_the_program_itself_is_read_by_this_process(folder, script):
+    done = python(folder, "", script=script)
+    # of a script's file the version is known; nobody knows whether a cell is as it was
+    assert done.stdout == ("2 2\n0 2\n" if script else "2 2\n2 2\n"), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [("workers=2", "give workers=1"), ("engine='dask'", "name that, as FILE.py:LOCATION")],
+)
+def test_a_class_of_the_program_itself_is_nothing_for_workers(folder, options, remedy):
+    if "dask" in options:
+        pytest.importorskip("distributed", reason="the package distributed is not installed")
+    done = python(folder, options, script=True)
+    assert "'GreetingSource', which is defined in the program or notebook itself" in done.stderr
+    assert remedy in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_workers_read_by_a_file(folder, engine):
+    if engine == "dask":
+        pytest.importorskip("distributed", reason="the package distributed is not installed")
+    (folder / "in").mkdir()
+    for number in range(2):
+        (folder / "in" / f"{number}.txt").write_text("x" * (2 << 20))
+    noting = GREETING.replace("else line", "else line[:1] + str(os.getpid())")
+    (folder / "greeting.py").write_text("import os\n" + noting)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "run", "-s", "./greeting.py:in", "-k", "parquet:out",
+         "--workers", "2", "--engine", engine], cwd=folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    readers = {text[1:] for text in texts(folder)}
+    assert len(readers) == 2
+
+
+@pytest.mark.slow
+def test_slurm_jobs_read_by_a_file(folder, on_slurm):
+    on_slurm.run(
+        "run", "-s", f"{folder / 'greeting.py'}:{folder / 'hello.txt'}",
+        "-k", f"parquet:{folder / 'out'}", "--engine", "slurm",
+        "-o", "slurm.memory=300M", "-o", "slurm.time=5",
+    )  # fmt: skip
+    assert texts(folder) == ["good", "morning"]
