@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harvest.errors import ExitCode
 from harvest.fault import VARIABLE as FAULT
-from harvest.plugins.registry import DISABLE_VARIABLE
+from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
 from harvest.toolkit.markdown import table
 
 __all__ = ["ENVIRONMENT", "MEANING", "page"]
@@ -23,6 +23,8 @@ MEANING = {
 
 ENVIRONMENT = {
     DISABLE_VARIABLE: "names of plugins that are left out, separated by commas",
+    PREFER_VARIABLE: "distributions whose names count where several plugins declare one: "
+    "see [names](../plugins.md#names-that-two-plugins-declare)",
     FAULT: "a step at which a test kills the run: "
     "see [fault points](../reliability.md#fault-points)",
     "PGPASSWORD": "the database's password, read by PostgreSQL's library; it is hidden in every "

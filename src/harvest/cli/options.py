@@ -49,7 +49,8 @@ Sources = Annotated[
         "-s",
         "--source",
         metavar="NAME:LOCATION",
-        help="What to read; without NAME, by all sources that are sure. Repeatable.",
+        help="What to read; without NAME, by all sources that are sure. FILE.py:LOCATION is "
+        "read by the source of a Python file. Repeatable.",
         autocompletion=complete.sources,
     ),
 ]
@@ -59,7 +60,7 @@ Sinks = Annotated[
         "-k",
         "--sink",
         metavar="NAME:LOCATION",
-        help="Where to. Repeatable.",
+        help="Where to; NAME may be a FILE.py. Repeatable.",
         autocompletion=complete.sinks,
     ),
 ]

@@ -33,7 +33,7 @@ def preview(
             "-s",
             "--source",
             metavar="NAME:LOCATION",
-            help="What to read.",
+            help="What to read; NAME may be a FILE.py.",
             autocompletion=complete.sources,
         ),
     ],
