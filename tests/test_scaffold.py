@@ -162,7 +162,7 @@ def test_a_plugin_requires_the_harvest_that_it_was_begun_with_up_to_the_next_maj
     assert version_bounds(running) == bounds
 
 
-@settings(max_examples=examples(50))
+@settings(deadline=None, max_examples=examples(50))
 @given(
     st.tuples(*[st.integers(0, 30)] * 3),
     st.sampled_from(["", "a2", "rc1", ".dev5", ".dev5+gabc", "+local"]),
@@ -192,7 +192,7 @@ def test_the_bounds_hold_the_running_version_and_no_other_major_one(release, suf
         ("", "not a valid plugin name"),
         ("a" * 33, "at most 32"),
         ("class", "a word of Python's own"),
-        ("harvest-mine", "leave out harvest-: mine"),
+        ("harvest-mine", "leave that out: harvest plugins new mine"),
         ("parquet", "taken by hpc-harvest-parquet"),
         ("mofka-dask", "taken by hpc-harvest-mofka-dask"),
         ("local", "taken by hpc-harvest"),
@@ -218,6 +218,12 @@ def test_names_of_modules_and_classes_in_use_clash_with_nothing(name, tmp_path, 
 
     monkeypatch.syspath_prepend(root / "src")
     assert check_plugin(plugins_of(root), name) == []
+
+
+@pytest.mark.parametrize("url", ["here", "https://a b", 'https://a"b', "https://a\x01"])
+def test_addresses_that_are_none_are_refused(url, tmp_path):
+    with pytest.raises(UsageError, match="is not a web address"):
+        scaffold("mine", ["source"], tmp_path, url=url)
 
 
 def test_nothing_is_overwritten(tmp_path):

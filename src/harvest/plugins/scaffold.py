@@ -95,7 +95,7 @@ def add_kinds(
     present = [path for path in texts if path.exists()]
     present += [plugin for kind in chosen if f"def harvest_{kind}s(" in text]
     if present:
-        raise UsageError("it is there already", where=str(present[0]))
+        raise UsageError("it is there already", where=str(present[0]), remedy="choose another kind")
     hooks = [_render(f"hook_{kind}.py.txt", words) for kind in chosen]
     texts[plugin] = "\n\n".join([text.rstrip("\n") + "\n", *hooks])
     return _write(texts)
@@ -126,10 +126,10 @@ def _words(name: str, kinds: list[str], url: str) -> dict[str, str]:
     if name.startswith("harvest-"):
         raise UsageError(
             f"the project of {name!r} would be called harvest-{name}",
-            remedy=f"leave out harvest-: {name.removeprefix('harvest-')}",
+            remedy=f"leave that out: harvest plugins new {name.removeprefix('harvest-')}",
         )
-    if re.search(r'[\s"\\]', url):
-        raise UsageError(f"{url!r} is not an address")
+    if url and not re.fullmatch(r'https?://[^\s"\\\x00-\x1f\x7f]+', url):
+        raise UsageError(f"{url!r} is not a web address", remedy="begin it with https://")
     return {
         "name": name,
         "kinds": ", ".join(kinds),
