@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from harvest.api import spec
 from harvest.api.rule import Finding, Rule, Threshold
+from harvest.api.setting import Setting
+from harvest.api.settings import describe
 from harvest.api.view import View
 from harvest.dataset.view_schema import view_schema
 from harvest.plugins.registry import manager
@@ -22,6 +23,7 @@ _DECLARATIONS = (
     spec.SinkSpec,
     View,
     spec.ReportSpec,
+    Setting,
     Rule,
     Threshold,
     Finding,
@@ -35,7 +37,7 @@ _COMMON = {
     "factory": "the class, or `package.module:Class`, imported when first used",
     "app": "the typer app, or `package.module:app`, imported when first used",
     "requires": "record types that it reads",
-    "settings": "names that it accepts, with what each means",
+    "settings": "what it accepts, by name: a Setting, or what it means as text for one of any type",
 }
 """Fields that several declarations have, where their docstrings leave them out."""
 
@@ -157,12 +159,15 @@ def rules() -> str:
 
 def _section(name: str, what: Any) -> list[str]:
     needs = ", ".join(f"`{kind}`" for kind in what.requires)
-    settings: Mapping[str, str] = what.settings
+    settings = [
+        (f"`{s.name}`", s.value, f"`{s.default}`" if s.default else "", s.doc)
+        for s in describe(what.settings)
+    ]
     return [
         f"### {name}",
         "",
         " ".join(what.doc.split()),
         "",
         *([f"Reads {needs}.", ""] if needs else []),
-        *table(("setting", "meaning"), [(f"`{key}`", doc) for key, doc in settings.items()]),
+        *table(("setting", "value", "default", "meaning"), settings),
     ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .api.directory_sink import DirectorySink
     from .api.line_source import LineConfig, LineSource
     from .api.rule import Finding, Rule, Threshold
+    from .api.setting import Setting
     from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
     from .api.source import Detection, NoConfig, Partition, Source, file_partition
     from .api.spec import (
@@ -85,6 +86,7 @@ _HOMES = {
     ".api.directory_sink": ("DirectorySink",),
     ".api.line_source": ("LineConfig", "LineSource"),
     ".api.rule": ("Finding", "Rule", "Threshold"),
+    ".api.setting": ("Setting",),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".api.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
     ".api.spec": (
@@ -138,6 +140,7 @@ __all__ = [
     "ReportSpec",
     "Rule",
     "RunResult",
+    "Setting",
     "Sink",
     "SinkSpec",
     "SmallRows",

@@ -71,9 +71,9 @@ def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overl
     ]
     assert data.view("io.jobs", job=50).collect()["logs"].to_list() == [2]
     assert data.view("io.jobs", run="b", per="log").collect()["log"].n_unique() == 4
-    with pytest.raises(UsageError, match="per must be job or log"):
+    with pytest.raises(UsageError, match="must be one of job, log, not 'week'"):
         data.view("io.jobs", per="week").collect()
-    with pytest.raises(UsageError, match="job must be the number of a job, not 'x'"):
+    with pytest.raises(UsageError, match=r"job: 'x' does not fit: must be a whole number"):
         data.view("io.requests", job="x").collect()
 
 
@@ -246,8 +246,8 @@ def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dx
     [
         ({"job": 99}, "the dataset holds no log of job 99"),
         ({"run": "elsewhere"}, "the dataset holds no log of run elsewhere"),
-        ({"top": "many"}, "top='many' is not a number above 0"),
-        ({"by": "name"}, "by='name' is neither time nor bytes"),
+        ({"top": "many"}, "'many' does not fit: must be a whole number"),
+        ({"by": "name"}, "must be one of time, bytes, not 'name'"),
     ],
 )
 def test_settings_of_the_page_that_mean_nothing_are_refused(opened, setting, message):

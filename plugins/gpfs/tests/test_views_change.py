@@ -147,7 +147,7 @@ def test_of_two_scans_equally_near_the_earlier_one_counts():
         ({"from": "all"}, "compared with one other"),
         ({"to": "2026-01-11"}, "no earlier scan is known"),
         ({"over": "soon"}, "is not an age"),
-        ({"by": "owner"}, "not summed by 'owner'; take user, group, fileset, pool, top"),
+        ({"by": "owner"}, "must be of user, group, fileset, pool, top, not 'owner'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(scans, given, message):

@@ -262,7 +262,7 @@ def test_file_transfer_adds_offload_and_subtracts_saving():
     assert (first["offload_s"], first["save_correction_s"]) == (3.5, 1.0)
     assert first["duration_s"] == 60.0 + 3.5 - 2 * (0.75 - 0.25)
     assert (second["offload_s"], second["duration_s"], second["data_gb"]) == (7.5, 77.5, 43.5)
-    off = rows(file_transfer.build(data, study, save_correction="off"))
+    off = rows(file_transfer.build(data, study, save_correction=False))
     assert off[0]["duration_s"] == 63.5
 
 
@@ -328,9 +328,7 @@ def test_a_record_type_that_is_not_known_names_its_plugin():
 @pytest.mark.parametrize(
     ("view", "setting"),
     [
-        (offload, {"per": "day"}),
         (clock_check, {"threshold": "soon"}),
-        (file_transfer, {"save_correction": "maybe"}),
         (file_transfer, {"max_elapsed": "29"}),
     ],
 )

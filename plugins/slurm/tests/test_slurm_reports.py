@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import UsageError
 from harvest_slurm.reports import queue_time, sum_up, summary, wait_statistics
 
 START = datetime(2024, 3, 30, 12, tzinfo=UTC)
@@ -221,7 +220,7 @@ def test_users_with_few_hours_share_the_last_row():
         [wait(5, user="d")],
         [use("a", elapsed=10800.0), use("b", elapsed=3600.0), use("c"), use("d"), use("d")],
     )
-    report = summary(data, top="2")
+    report = summary(data, top=2)
 
     table = report.tables[0].data
     assert table["user"].to_list() == ["a", "d", "(2 others)"]
@@ -236,12 +235,6 @@ def test_a_dump_without_usage_says_so_instead_of_zero():
     assert row["cpu_hours"] is None
     assert row["cpu_eff"] is None
     assert "CPU hours are known for 0 of 1 jobs." in report.text()
-
-
-@pytest.mark.parametrize("top", ["many", "-1"])
-def test_a_wrong_number_of_users_is_told(top):
-    with pytest.raises(UsageError, match="is not a number of users"):
-        summary(Dataset(), top=top)
 
 
 @pytest.mark.slow

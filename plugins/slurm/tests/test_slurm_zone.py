@@ -92,5 +92,5 @@ def test_several_zones_are_said_and_days_are_those_of_utc(dataset: Dataset, tmp_
 
 
 def test_an_unknown_zone_is_an_error(dataset: Dataset) -> None:
-    with pytest.raises(UsageError, match="is not a known time zone"):
+    with pytest.raises(UsageError, match="is not a known IANA zone"):
         dataset.report("slurm.summary", timezone="Mars/Olympus")

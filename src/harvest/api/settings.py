@@ -1,15 +1,15 @@
-"""From ``NAME.KEY=VALUE`` and TOML to a plugin's settings.
+"""From ``NAME.KEY=VALUE`` and TOML to a plugin's settings, and to those of views and reports.
 
-A plugin declares its settings as an attrs class; values from the command line are text, values
-from a recipe are typed.  Both end as an instance of that class, or as a ConfigError that names
-the setting.
+A source, sink or engine declares its settings as an attrs class, a view or report as Setting by
+name.  Values from the command line are text, values from a recipe or Python are typed.  Both end
+as values of the declared types, or as a ConfigError that names the setting.
 """
 
 from __future__ import annotations
 
 import contextlib
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,9 @@ import cattrs
 
 from harvest.errors import ConfigError, suggestion
 
-__all__ = ["Described", "default_of", "describe", "structure"]
+from .setting import Setting
+
+__all__ = ["Described", "default_of", "describe", "structure", "typed"]
 
 _TRUE = frozenset(("1", "true", "yes", "on"))
 _FALSE = frozenset(("0", "false", "no", "off"))
@@ -53,13 +55,13 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
             found[name] = value
     made: dict[str, Any] = {}
     for name, value in found.items():
-        with _naming_setting(plugin, fields[name], value):
+        with _naming_setting(plugin, name, _doc(fields[name]), value):
             made[name] = _converter().structure(value, hints[name])
     # validators may compare a setting with others
     whole = SimpleNamespace(**{name: made.get(name, default_of(fields[name])) for name in fields})
     for name, value in found.items():
         if (check := fields[name].validator) is not None:
-            with _naming_setting(plugin, fields[name], value):
+            with _naming_setting(plugin, name, _doc(fields[name]), value):
                 check(whole, fields[name], made[name])
     try:
         return cls(**made)
@@ -67,17 +69,41 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
         raise ConfigError(str(error), where=plugin) from error
 
 
+def typed(
+    settings: Mapping[str, Setting], values: Mapping[str, Any], *, name: str
+) -> dict[str, Any]:
+    """Values of declared settings, each of its type, and the defaults of those not given.
+
+    name: of the view or report.  None leaves a setting as it is when not given.
+    Raises ConfigError naming the setting whose value does not fit.
+    """
+    made = {key: setting.default for key, setting in settings.items()}
+    for key, value in values.items():
+        setting = settings[key]
+        if value is None:
+            continue
+        with _naming_setting(name, key, setting.doc, value):
+            made[key] = _converter().structure(value, setting.type)
+            if setting.check is not None and made[key] is not None:
+                setting.check(made[key])
+    return {key: value for key, value in made.items() if value is not None or key in values}
+
+
 @contextlib.contextmanager
-def _naming_setting(plugin: str, field: attrs.Attribute[Any], value: Any) -> Iterator[None]:
+def _naming_setting(plugin: str, name: str, doc: str, value: Any) -> Iterator[None]:
     """Report a value that does not fit with the name of its setting."""
     try:
         yield
     except (ValueError, TypeError, cattrs.BaseValidationError) as error:
         raise ConfigError(
             f"{value!r} does not fit: {_reason(error)}",
-            where=f"{plugin}.{field.name}",
-            remedy=field.metadata.get("doc") or "see the plugin's documentation",
+            where=f"{plugin}.{name}",
+            remedy=doc or "see the plugin's documentation",
         ) from error
+
+
+def _doc(field: attrs.Attribute[Any]) -> str:
+    return str(field.metadata.get("doc", ""))
 
 
 def default_of(field: attrs.Attribute[Any]) -> Any:
@@ -110,30 +136,47 @@ class Described(NamedTuple):
     choices: tuple[str, ...]
 
 
-def describe(cls: type) -> list[Described]:
-    """The settings of a class."""
+def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
+    """The settings of a class, or those of a view or report."""
+    if not isinstance(declared, type):
+        return [
+            _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
+            for name, s in declared.items()
+        ]
     rows = []
-    for attribute in attrs.fields(cls):
-        default = attribute.default
+    for field in attrs.fields(declared):
+        default = field.default
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
             default = default.factory()
-        kind = str(attribute.type).replace("typing.", "").replace("<class '", "").rstrip("'>")
-        shown = "" if default in (None, (), {}) else str(default)
-        doc = attribute.metadata.get("doc", "")
-        choices = tuple(attribute.metadata.get("choices") or ())
-        if kind.split(" ")[0] == "bool":
-            choices, shown = ("true", "false"), shown.lower()
-        value = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices else _in_words(kind)
-        if allowed := attribute.metadata.get("allowed"):
-            value = f"{value}, {allowed}"
-        rows.append(Described(attribute.name, kind, shown, doc, value, choices))
+        more = field.metadata
+        choices, allowed = more.get("choices"), more.get("allowed")
+        rows.append(_described(field.name, field.type, default, _doc(field), choices, allowed))
     return rows
 
 
+def _described(
+    name: str, kind: Any, default: Any, doc: str, words: Iterable[str] | None, allowed: str | None
+) -> Described:
+    text = kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
+    text = text.replace("typing.", "")
+    shown = "" if default in (None, (), {}) else str(default)
+    if isinstance(default, tuple):
+        shown = ",".join(map(str, default))
+    choices = tuple(words or ())
+    if text.split(" ")[0] == "bool":
+        choices, shown = ("true", "false"), shown.lower()
+    value = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices else _in_words(text)
+    if allowed:
+        value = f"{value}, {allowed}" if value else allowed
+    return Described(name, text, shown, doc, value, choices)
+
+
 _TYPES: Final = {
+    "Any": "",
     "int": "whole number",
     "float": "number",
     "str": "text",
+    "Path": "path",
     "datetime": "date and time",
     "tuple[str, ...]": "texts with commas",
     "dict[str, str]": "text by key",

@@ -7,13 +7,14 @@ which is imported when first used, so that plugins cost nothing until they work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import pluggy
 
 from .rule import Rule
+from .setting import Setting, by_name
 from .view import View
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class ReportSpec:
     doc: str
     build: Any
     requires: tuple[str, ...] = ()
-    settings: dict[str, str] = attrs.field(factory=dict)
+    settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
 
 
 @attrs.frozen(kw_only=True)

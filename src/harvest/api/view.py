@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from .column import Column
+from .setting import Setting, by_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +52,7 @@ class View:
         the settings by name, and gives a lazy frame; it raises ValueError for a setting's value
         that it does not take.
     requires: record types it reads; it can be asked for where a dataset holds at least one.
-    settings: names it accepts, with what each means.
+    settings: what it accepts, by name: a Setting, or what it means as text for one of any type.
     columns: what its columns mean, the most important first: those that stay where a terminal is
         narrow; or ``module:NAME`` of them, imported when first used.  A column that says nothing
         here, or has no ``doc``, takes its meaning and unit from the column of the same name of a
@@ -65,6 +66,6 @@ class View:
     doc: str
     build: Callable[..., pl.LazyFrame] | str
     requires: tuple[str, ...] = ()
-    settings: Mapping[str, str] = attrs.field(factory=dict)
+    settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
     columns: tuple[Column, ...] | str = ()
     text: Callable[..., Any] | str | None = None

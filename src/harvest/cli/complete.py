@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from harvest.api.setting import Setting
     from harvest.plugins.registry import PluginManager
 
 __all__ = [
@@ -104,20 +105,20 @@ def _of(cls: Any, name: str, incomplete: str) -> Items:
 
 
 def own_settings(ctx: typer.Context, incomplete: str) -> Items:
-    """``KEY=`` of the view or report that the command line names before."""
+    """``KEY=`` of the view or report that the command line names before, then the values."""
     found = _plugins()
     declared: Mapping[str, Any] = found.reports if ctx.info_name == "report" else found.views
     # an option without its value yet leaves the words before it unread
     words = [str(ctx.params.get("name")), *ctx.args]
     spec = next((declared[word] for word in words if word in declared), None)
-    return _keys(incomplete, spec.settings) if spec is not None else []
+    return _values(incomplete, spec.settings) if spec is not None else []
 
 
 def query_settings(incomplete: str) -> Items:
     """``VIEW.KEY=`` of every view that has settings."""
     views = _plugins().views
-    keys = {f"{n}.{key}": doc for n, v in views.items() for key, doc in v.settings.items()}
-    return _keys(incomplete, keys)
+    keys = {f"{n}.{key}": s for n, v in views.items() for key, s in v.settings.items()}
+    return _values(incomplete, keys)
 
 
 def finding_settings(incomplete: str) -> Items:
@@ -129,12 +130,20 @@ def finding_settings(incomplete: str) -> Items:
         for name, limit in rule.thresholds.items()
     }
     looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
-    keys = {key: doc for name in looked_at for key, doc in found.views[name].settings.items()}
-    return _keys(incomplete, keys | limits)
+    keys = {key: s for name in looked_at for key, s in found.views[name].settings.items()}
+    words = _beginning(incomplete, ((f"{key}=", doc) for key, doc in limits.items()))
+    return _values(incomplete, keys) + words
 
 
-def _keys(incomplete: str, meanings: Mapping[str, str]) -> Items:
-    return _beginning(incomplete, ((f"{key}=", doc) for key, doc in meanings.items()))
+def _values(incomplete: str, settings: Mapping[str, Setting]) -> Items:
+    """``KEY=`` of settings; of the one that was typed, the values."""
+    items: Items = []
+    for key, setting in settings.items():
+        if incomplete.startswith(f"{key}="):
+            items += [(f"{key}={word}", "") for word in setting.choices]
+        else:
+            items.append((f"{key}=", setting.doc))
+    return _beginning(incomplete, items)
 
 
 def _declared(incomplete: str, specs: Mapping[str, Any]) -> Items:

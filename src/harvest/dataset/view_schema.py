@@ -9,6 +9,7 @@ import attrs
 import pyarrow as pa
 
 from harvest.api.column import Column
+from harvest.api.settings import describe
 from harvest.api.view import View
 from harvest.errors import HarvestError
 from harvest.model.describe import json_type
@@ -84,13 +85,16 @@ class ViewSchema:
             "type": "object",
             "properties": properties,
             "x-requires": list(self.view.requires),
-            "x-settings": dict(self.view.settings),
+            "x-settings": {name: s.doc for name, s in self.view.settings.items()},
         }
 
     def markdown(self, heading: str = "##") -> str:
         """A section of documentation: what it reads, its settings and its columns."""
         needs = ", ".join(f"`{kind}`" for kind in self.view.requires)
-        settings = [(f"`{key}`", prose(doc)) for key, doc in self.view.settings.items()]
+        settings = [
+            (f"`{s.name}`", prose(s.value), prose(s.default), prose(s.doc))
+            for s in describe(self.view.settings)
+        ]
         columns = [
             (f"`{c.name}`", prose(c.type_text), c.unit or "", prose(c.doc)) for c in self.columns
         ]
@@ -100,7 +104,7 @@ class ViewSchema:
             prose(" ".join(self.view.doc.split())),
             "",
             *([f"Reads {needs}.", ""] if needs else []),
-            *table(("setting", "meaning"), settings),
+            *table(("setting", "value", "default", "meaning"), settings),
             *table(("column", "type", "unit", "meaning"), columns),
         ]
         return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
+from harvest.api.settings import typed
 from harvest.api.spec import ReportSpec
 from harvest.api.view import View
 from harvest.errors import UsageError, suggestion
@@ -45,19 +46,20 @@ def build(kind: str, spec: View | ReportSpec, dataset: Any, settings: Mapping[st
     """What the declared function makes of a dataset.
 
     kind: what it is, for messages.
-    Raises UsageError as ``check_settings``, and where the function refuses the settings with a
-    ValueError.
+    Raises UsageError as ``check_settings``, ConfigError for a value that does not fit, and
+    UsageError where the function refuses the settings with a ValueError.
     """
     check_settings(kind, spec, settings)
     step(f"{kind} {spec.name}")
+    values = typed(spec.settings, settings, name=spec.name)
     function = resolve(spec.build)
     try:
-        return function(dataset, **settings)
+        return function(dataset, **values)
     except ValueError as error:
         if not settings:
             raise
         given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
         raise UsageError(
             f"{kind} {spec.name!r} does not take {given}: {error}",
-            remedy="; ".join(f"{key}: {spec.settings[key]}" for key in settings),
+            remedy="; ".join(f"{key}: {spec.settings[key].doc}" for key in settings),
         ) from error

@@ -18,7 +18,17 @@ from typing import Any, TypeVar
 
 import attrs
 
-__all__ = ["allows", "at_least", "matches", "one_of", "positive", "setting", "time_zone", "within"]
+__all__ = [
+    "allows",
+    "at_least",
+    "matches",
+    "one_of",
+    "positive",
+    "setting",
+    "some_of",
+    "time_zone",
+    "within",
+]
 
 Check = Callable[[Any], None]
 Checking = TypeVar("Checking", bound=Check)
@@ -99,6 +109,19 @@ def one_of(choices: Iterable[str]) -> Check:
     def check(value: str) -> None:
         if value not in words:
             raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
+
+    return check
+
+
+def some_of(choices: Iterable[str]) -> Check:
+    """A check that each text of a tuple is one of some words."""
+    words = tuple(choices)
+
+    @allows(f"of {', '.join(words)}")
+    def check(value: tuple[str, ...]) -> None:
+        for text in value:
+            if text not in words:
+                raise ValueError(f"must be of {', '.join(words)}, not {text!r}")
 
     return check
 

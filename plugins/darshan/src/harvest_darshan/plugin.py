@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest import ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest.toolkit.settings import at_least, one_of, positive
 
 from .rules import RULES
 
@@ -24,10 +25,10 @@ def harvest_sources() -> Iterable[SourceSpec]:
     ]
 
 
-RUN_SETTING = "keep one run: the directory of its logs, or the directory's name"
-JOB_SETTING = "keep one job, by its number in io.jobs"
+RUN_SETTING = Setting("keep one run: the directory of its logs, or the directory's name", str)
+JOB_SETTING = Setting("keep one job, by its number in io.jobs", int)
 _OF_JOB = {"run": RUN_SETTING, "job": JOB_SETTING}
-_PER = {"per": "job (default) or log: what a row stands for"}
+_PER = {"per": Setting("what a row stands for", str, "job", one_of(("job", "log")))}
 
 
 VIEWS: Final = (
@@ -60,7 +61,10 @@ VIEWS: Final = (
         doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
         build="harvest_darshan.views:timeline",
         requires=("darshan.dxt_segment",),
-        settings={"run": RUN_SETTING, "bin": "seconds of an interval"},
+        settings={
+            "run": RUN_SETTING,
+            "bin": Setting("seconds of an interval", float, check=positive),
+        },
         columns="harvest_darshan.columns.files:TIMELINE",
     ),
     View(
@@ -126,8 +130,10 @@ def harvest_reports() -> Iterable[ReportSpec]:
             requires=("darshan.job",),
             settings={
                 **_OF_JOB,
-                "top": "how many files, jobs and processes are listed (20)",
-                "by": "time (default) or bytes: what files are sorted by",
+                "top": Setting(
+                    "how many files, jobs and processes are listed", int, 20, at_least(1)
+                ),
+                "by": Setting("what files are sorted by", str, "time", one_of(("time", "bytes"))),
             },
         )
     ]

@@ -3,37 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
-from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest import CommandGroup, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest.toolkit.settings import at_least, one_of, some_of
 
 from .rules import RULES
 
 harvest_api = 1
 
-_SCAN = "latest (unless given), all, a time or the beginning of one, or the path of a list"
-_NOW = "what ages are counted from: 2026-01-11; the time of the scan unless given"
-_ROOT = "where top-level directories begin; the longest directory that all paths lie in"
-_TOP = "how many directories below the root make a top-level directory; 1 unless given"
-_DEEPER = "how many directories below the root make a top-level directory; 2 unless given"
-_USERS = "passwd file with users' names, as `getent passwd` prints it"
-_GROUPS = "group file with groups' names, as `getent group` prints it"
+_WORDS = tuple[str, ...]
+_GROUPINGS = (
+    *("uid", "gid", "user", "group", "top", "fileset", "pool", "kind", "extension", "size_bin"),
+    *("access_age", "modify_age", "cold", "future", "small"),
+)
 _METRICS = (
-    "comma list of paths, inodes, files, directories, symlinks, others, unknown_kind, hard_links, "
-    "size_bytes, allocated_bytes, unknown_size, unknown_allocated, with_heat, warm, warm_bytes, "
-    "heat_units, hottest, oldest_access_time, newest_access_time, oldest_modify_time, "
-    "newest_modify_time"
+    *("paths", "inodes", "files", "directories", "symlinks", "others", "unknown_kind"),
+    *("hard_links", "size_bytes", "allocated_bytes", "unknown_size", "unknown_allocated"),
+    *("with_heat", "warm", "warm_bytes", "heat_units", "hottest", "oldest_access_time"),
+    *("newest_access_time", "oldest_modify_time", "newest_modify_time"),
 )
-_BY = (
-    "comma list of uid, gid, user, group, top, fileset, pool, kind, extension, size_bin, "
-    "access_age, modify_age, cold, future, small; {} unless given"
+
+
+def _by(*default: str, words: tuple[str, ...] = _GROUPINGS) -> Setting:
+    return Setting("what objects are grouped by", _WORDS, default, some_of(words))
+
+
+def _number(doc: str, default: int, least: int = 1) -> Setting:
+    return Setting(doc, int, default, at_least(least))
+
+
+_SCAN = Setting("latest, all, a time or the beginning of one, or the path of a list", str, "latest")
+_NOW = Setting("what ages are counted from: 2026-01-11; the time of the scan unless given", str)
+_ROOT = Setting(
+    "where top-level directories begin; the longest directory that all paths lie in unless given",
+    str,
 )
-_N = "how many; 50 unless given"
-_COLD = "how long neither accessed nor modified is cold; 1y unless given"
-_POLICY = "days of policies to try, comma list that rises; 90,180,365 unless given"
-_FROM = "the earlier scan, as a time or its beginning; the earliest unless given"
-_TO = "the later scan; the latest unless given"
-_OVER = "instead of from: 30d for the scan nearest to 30 days before the later one"
+_TOP = _number("how many directories below the root make a top-level directory", 1)
+_DEEPER = _number("how many directories below the root make a top-level directory", 2)
+_USERS = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
+_GROUPS = Setting("group file with groups' names, as `getent group` prints it", Path)
+_MEASURES = Setting(
+    "what is summed",
+    _WORDS,
+    ("inodes", "files", "directories", "hard_links", "size_bytes", "allocated_bytes"),
+    some_of(_METRICS),
+)
+_N = _number("how many", 50)
+_ROWS = _number("rows of the longer tables", 20)
+_COLD = Setting("how long neither accessed nor modified is cold: 90d, 1y", str, "1y")
+_SMALL = Setting("what is small: below so much", str, "64K")
+_POLICY = Setting("days of policies to try, comma list that rises", str, "90,180,365")
+_FROM = Setting("the earlier scan, as a time or its beginning; the earliest unless given", str)
+_TO = Setting("the later scan; the latest unless given", str)
+_OVER = Setting("instead of from: 30d for the scan nearest to 30 days before the later one", str)
 
 _NEEDS = ("gpfs.file",)
 _HERE = "harvest_gpfs."
@@ -47,8 +71,8 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "space:USAGE",
         settings={
-            "by": _BY.format("uid"),
-            "metrics": _METRICS,
+            "by": _by("uid"),
+            "metrics": _MEASURES,
             "scan": _SCAN,
             "root": _ROOT,
             "top_depth": _TOP,
@@ -64,8 +88,8 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "space:DIRECTORY_TREE",
         settings={
-            "depth": "how many directories below the root; 2 unless given",
-            "metrics": _METRICS,
+            "depth": _number("how many directories below the root", 2, 0),
+            "metrics": _MEASURES,
             "scan": _SCAN,
             "root": _ROOT,
         },
@@ -77,7 +101,7 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "space:GROWTH",
         settings={
-            "by": _BY.format("all together"),
+            "by": _by(words=(*_GROUPINGS, "directory")),
             "root": _ROOT,
             "top_depth": _TOP,
             "passwd": _USERS,
@@ -91,8 +115,8 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "changes:CHURN",
         settings={
-            "old": "the earlier scan; the one before the other unless given",
-            "new": "the later scan; the latest unless given",
+            "old": Setting("the earlier scan; the one before the other unless given", str),
+            "new": _TO,
             "root": _ROOT,
             "top_depth": _TOP,
         },
@@ -105,7 +129,7 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "changes:CHANGE",
         settings={
-            "by": "comma list of user (unless given), group, fileset, pool, top",
+            "by": _by("user", words=("user", "group", "fileset", "pool", "top")),
             "from": _FROM,
             "to": _TO,
             "over": _OVER,
@@ -123,11 +147,11 @@ VIEWS: Final = (
         columns=_COLUMNS + "space:OWNERS",
         settings={
             "cold": _COLD,
-            "below": "what is small: below 64K unless given",
+            "below": _SMALL,
             "scan": _SCAN,
             "now": _NOW,
             "passwd": _USERS,
-            "to": "the same as scan, by the word of gpfs.change",
+            "to": Setting("the same as scan, by the word of gpfs.change", str),
         },
     ),
     View(
@@ -139,7 +163,7 @@ VIEWS: Final = (
         columns=_COLUMNS + "ages:POLICY",
         settings={
             "policy": _POLICY,
-            "by": _BY.format("all together"),
+            "by": _by(),
             "scan": _SCAN,
             "now": _NOW,
             "root": _ROOT,
@@ -155,7 +179,7 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "ages:AGES",
         settings={
-            "ages": "upper ends of the classes: 7d,30d,90d,180d,1y,2y,5y unless given",
+            "ages": Setting("upper ends of the classes", str, "7d,30d,90d,180d,1y,2y,5y"),
             "scan": _SCAN,
             "now": _NOW,
         },
@@ -167,7 +191,7 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "ages:SIZES",
         settings={
-            "sizes": "upper ends of the classes: 4K,64K,1M,16M,256M,4G,64G,1T unless given",
+            "sizes": Setting("upper ends of the classes", str, "4K,64K,1M,16M,256M,4G,64G,1T"),
             "scan": _SCAN,
         },
     ),
@@ -178,8 +202,8 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "ages:COLD",
         settings={
-            "by": _BY.format("top"),
-            "age": "how long: 90d, 1y (unless given), 2y",
+            "by": _by("top"),
+            "age": Setting("how long: 90d, 1y", str, "1y"),
             "scan": _SCAN,
             "now": _NOW,
             "root": _ROOT,
@@ -195,7 +219,7 @@ VIEWS: Final = (
         build=_HERE + "views.classes:heat",
         requires=_NEEDS,
         columns=_COLUMNS + "space:HEAT",
-        settings={"by": _BY.format("pool"), "scan": _SCAN},
+        settings={"by": _by("pool"), "scan": _SCAN},
     ),
     View(
         name="gpfs.extensions",
@@ -212,8 +236,8 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "space:SMALL",
         settings={
-            "by": _BY.format("top"),
-            "below": "what is small: below 64K unless given",
+            "by": _by("top"),
+            "below": _SMALL,
             "scan": _SCAN,
             "root": _ROOT,
             "top_depth": _TOP,
@@ -237,7 +261,9 @@ VIEWS: Final = (
         columns=_COLUMNS + "paths:OLDEST",
         settings={
             "n": _N,
-            "by": "modify (unless given), access, change or create",
+            "by": Setting(
+                "which time", str, "modify", one_of(("access", "modify", "change", "create"))
+            ),
             "scan": _SCAN,
             "passwd": _USERS,
         },
@@ -249,7 +275,7 @@ VIEWS: Final = (
         requires=_NEEDS,
         columns=_COLUMNS + "paths:DUPLICATES",
         settings={
-            "above": "bytes that a file has at least; 64M unless given",
+            "above": Setting("bytes that a file has at least", str, "64M"),
             "n": _N,
             "scan": _SCAN,
         },
@@ -260,7 +286,7 @@ VIEWS: Final = (
         build=_HERE + "views.suspects:crowded",
         requires=_NEEDS,
         columns=_COLUMNS + "paths:CROWDED",
-        settings={"least": "entries at least; 10000 unless given", "scan": _SCAN},
+        settings={"least": _number("entries at least", 10_000), "scan": _SCAN},
     ),
     View(
         name="gpfs.odd_names",
@@ -268,7 +294,7 @@ VIEWS: Final = (
         build=_HERE + "views.files:odd_names",
         requires=_NEEDS,
         columns=_COLUMNS + "paths:ODD_NAMES",
-        settings={"scan": _SCAN, "kinds": "only these oddities, comma list"},
+        settings={"scan": _SCAN, "kinds": Setting("only these oddities", _WORDS)},
     ),
     View(
         name="gpfs.scan_quality",
@@ -291,9 +317,9 @@ REPORTS: Final = (
             "now": _NOW,
             "root": _ROOT,
             "top_depth": _TOP,
-            "depth": "how deep the directory tree is shown; 2 unless given",
+            "depth": _number("how deep the directory tree is shown", 2, 0),
             "cold": _COLD,
-            "n": "rows of the longer tables; 20 unless given",
+            "n": _ROWS,
             "passwd": _USERS,
             "group": _GROUPS,
         },
@@ -312,7 +338,7 @@ REPORTS: Final = (
             "policy": _POLICY,
             "root": _ROOT,
             "top_depth": _DEEPER,
-            "n": "rows of the longer tables; 20 unless given",
+            "n": _ROWS,
             "passwd": _USERS,
             "group": _GROUPS,
         },

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest import CommandGroup, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest.toolkit.settings import at_least
 
 from .rules import RULES
 
@@ -29,7 +30,7 @@ def harvest_sources() -> list[SourceSpec]:
 # ---- views and commands: declared below, one entry each -------------------------------------
 
 
-RUN_SETTING = "keep one run: its directory, or the directory's name"
+RUN_SETTING = Setting("keep one run: its directory, or the directory's name", str)
 
 
 RECORDED = ("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.graph_task")
@@ -52,7 +53,7 @@ def _run_views() -> list[View]:
             "bytes moved, and all its events in order.",
             build="harvest_mofka_dask.views.tasks:tasks",
             requires=RECORDED,
-            settings={"run": RUN_SETTING, "key": "keep one task: its key"},
+            settings={"run": RUN_SETTING, "key": Setting("keep one task: its key", str)},
             columns="harvest_mofka_dask.columns.tasks:TASKS",
             text="harvest_mofka_dask.api.objects:tasks_text",
         ),
@@ -149,9 +150,17 @@ def harvest_reports() -> list[ReportSpec]:
                 *("dask.worker", "darshan.dxt_segment"),
             ),
             settings={
-                "run": "the run: its directory, or the directory's name; needed where there are "
-                "several",
-                "top": "how many of the slowest tasks and of the largest transfers are listed (20)",
+                "run": Setting(
+                    "the run: its directory, or the directory's name; needed where there are "
+                    "several",
+                    str,
+                ),
+                "top": Setting(
+                    "how many of the slowest tasks and of the largest transfers are listed",
+                    int,
+                    20,
+                    at_least(1),
+                ),
             },
         )
     ]

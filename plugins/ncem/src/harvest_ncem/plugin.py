@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest import ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest.toolkit.settings import one_of
 
 from .rules import RULES
 
 harvest_api = 1
 
-_STUDY = "TOML file with the study's scan ranges, sizes and limits"
+_STUDY = Setting("TOML file with the study's scan ranges, sizes and limits")
 _SETTINGS = {
     "study": _STUDY,
-    "max_elapsed": "longest elapsed allowed, such as 29m; overrides the study's",
-    "save_correction": "on (default) or off: whether to subtract the study's save time",
+    "max_elapsed": Setting("longest elapsed allowed, such as 29m; overrides the study's"),
+    "save_correction": Setting("whether to subtract the study's save time", bool, True),
 }
+
+
+def _per(*words: str) -> Setting:
+    return Setting("what a row stands for", str, words[0], one_of(words))
+
+
 _COLUMNS = "harvest_ncem.views.columns:"
 _ALL = ("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file")
 
@@ -41,7 +48,10 @@ VIEWS: Final = (
         build="harvest_ncem.views.offload:build",
         requires=("ncem.receiver_status", "ncem.data_file"),
         columns=_COLUMNS + "OFFLOAD",
-        settings={"study": _STUDY, "per": "scan (default) or range: what a row stands for"},
+        settings={
+            "study": _STUDY,
+            "per": _per("scan", "range"),
+        },
     ),
     View(
         name="ncem.file_transfer",
@@ -70,9 +80,10 @@ VIEWS: Final = (
         columns=_COLUMNS + "CLOCK_CHECK",
         settings={
             "study": _STUDY,
-            "per": "scan (default) or receiver: what a row stands for",
-            "threshold": "largest difference that counts as synchronised, such as 2s; "
-            "overrides the study's",
+            "per": _per("scan", "receiver"),
+            "threshold": Setting(
+                "largest difference that counts as synchronised, such as 2s; overrides the study's"
+            ),
         },
     ),
     View(

@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 def comparison(
-    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: Any = "on"
+    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: bool = True
 ) -> Report:
     """The report ``ncem.comparison``.
 
@@ -186,7 +186,7 @@ def _left_out(rows: pl.DataFrame) -> Table:
     )
 
 
-def _definitions(study: Study, save_correction: Any) -> Notes:
+def _definitions(study: Study, save_correction: bool) -> Notes:
     items = [
         "file_transfer: elapsed time of the Slurm job, plus the mean offload of its size, less "
         "the save-time correction. One value per job.",
@@ -194,8 +194,8 @@ def _definitions(study: Study, save_correction: Any) -> Notes:
         "NERSC. One value per scan.",
         "Outliers lie more than 1.5 interquartile ranges below the first quartile or above "
         "the third, within their size and method. Quartiles interpolate linearly.",
-        f"Save-time correction: {save_correction}; twice the difference between saving a real "
-        "and a blank scan, where the study gives it for the size.",
+        f"Save-time correction: {'on' if save_correction else 'off'}; twice the difference "
+        "between saving a real and a blank scan, where the study gives it for the size.",
     ]
     if study.path:
         items.append(f"Study: {study.path}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harvest import CommandGroup, ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest import CommandGroup, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest.toolkit.settings import at_least, some_of, time_zone
 
 from .rules import RULES
 
@@ -20,26 +21,34 @@ __all__ = [
 
 harvest_api = 1
 
-_ZONE = (
+_ZONE = Setting(
     "zone that days and months are counted in; that of the harvest unless given, UTC where there "
-    "were several"
+    "were several",
+    str,
+    check=time_zone,
 )
+_OF_PARTITION = Setting("only jobs of this partition", str)
+_OF_QOS = Setting("only jobs of this QOS", str)
 
 _SELECTION = {
-    "since": "begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago",
-    "until": "end of the period, which is not part of it",
-    "month": "2024-01, `this` or `last`, in place of since and until",
-    "user": "only jobs of this user",
-    "account": "only jobs of this account",
-    "cluster": "only jobs of this cluster",
-    "partition": "only jobs of this partition",
-    "qos": "only jobs of this QOS",
+    "since": Setting("begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago", str),
+    "until": Setting("end of the period, which is not part of it", str),
+    "month": Setting("2024-01, `this` or `last`, in place of since and until", str),
+    "user": Setting("only jobs of this user", str),
+    "account": Setting("only jobs of this account", str),
+    "cluster": Setting("only jobs of this cluster", str),
+    "partition": _OF_PARTITION,
+    "qos": _OF_QOS,
     "timezone": _ZONE,
 }
-_BY = (
-    "comma list of month, cluster, account, user, partition, qos that jobs are grouped by; user "
-    "unless given"
-)
+
+
+def _top(doc: str, default: int) -> Setting:
+    return Setting(f"{doc}; 0 for all", int, default, at_least(0))
+
+
+_KEYS = ("month", "cluster", "account", "user", "partition", "qos")
+_BY = Setting("what jobs are grouped by", tuple[str, ...], ("user",), some_of(_KEYS))
 
 
 @hookimpl
@@ -85,9 +94,9 @@ VIEWS: Final = (
         columns="harvest_slurm.view_columns:WORST_DAYS",
         settings={
             "timezone": _ZONE,
-            "top": "how many days; 10 unless given, 0 for all",
-            "partition": "only jobs of this partition",
-            "qos": "only jobs of this QOS",
+            "top": _top("how many days", 10),
+            "partition": _OF_PARTITION,
+            "qos": _OF_QOS,
         },
     ),
     View(
@@ -135,9 +144,9 @@ def harvest_reports() -> list[ReportSpec]:
             requires=("slurm.job",),
             settings={
                 "timezone": _ZONE,
-                "top": "how many of the worst days; 10 unless given, 0 for all",
-                "partition": "only jobs of this partition",
-                "qos": "only jobs of this QOS",
+                "top": _top("how many of the worst days", 10),
+                "partition": _OF_PARTITION,
+                "qos": _OF_QOS,
             },
         ),
         ReportSpec(
@@ -147,7 +156,7 @@ def harvest_reports() -> list[ReportSpec]:
             requires=("slurm.job",),
             settings={
                 "timezone": _ZONE,
-                "top": "how many users have their own row; 25 unless given, 0 for all",
+                "top": _top("how many users have their own row", 25),
             },
         ),
         ReportSpec(
@@ -157,7 +166,7 @@ def harvest_reports() -> list[ReportSpec]:
             requires=("slurm.job",),
             settings={
                 "by": _BY,
-                "top": "how many groups have their own row; 25 unless given, 0 for all",
+                "top": _top("how many groups have their own row", 25),
                 **_SELECTION,
             },
         ),

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from harvest import DatasetReader, UsageError
+from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Table
 
 from .period import days_in_words
 from .report_plots import cpu_hours, histogram, scatter, states
 from .zone import Zone, zone_of
 
-__all__ = ["number_of_rows", "queue_time", "summary", "wait_statistics"]
+__all__ = ["queue_time", "summary", "wait_statistics"]
 
 _CLOCK = "Waits are shown as days-hours:minutes:seconds; files hold seconds."
 
@@ -36,7 +36,7 @@ WAITS = (
 def queue_time(
     data: DatasetReader,
     timezone: str | None = None,
-    top: int | str = 10,
+    top: int = 10,
     partition: str | None = None,
     qos: str | None = None,
 ) -> Report:
@@ -106,15 +106,14 @@ def wait_statistics(waits: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, *parts])
 
 
-def summary(data: DatasetReader, timezone: str | None = None, top: int | str = 25) -> Report:
+def summary(data: DatasetReader, timezone: str | None = None, top: int = 25) -> Report:
     """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all."""
-    shown = number_of_rows(top, "users")
     zone = zone_of(data, timezone)
     date = zone.local(pl.coalesce("submit_time", "start_time")).dt.date()
     month = pl.col("date").dt.strftime("%Y-%m").alias("month")
     used = data.view("slurm.efficiency").collect().with_columns(date=date).with_columns(month)
     waits = data.view("slurm.queue_time", timezone=zone.name).collect().with_columns(month)
-    others = _others(used, shown)
+    others = _others(used, top)
     named = {by: sum_up(_fold(used, others), _fold(waits, others), by)
              for by in ("user", "partition", "state")}  # fmt: skip
     people = named["user"]
@@ -194,19 +193,6 @@ def _columns(by: str, doc: str | None = None) -> tuple[Column, ...]:
 
 def _picked(frame: pl.LazyFrame, chosen: dict[str, str]) -> pl.LazyFrame:
     return frame.filter(*(pl.col(name) == value for name, value in chosen.items()))
-
-
-def number_of_rows(top: int | str, what: str) -> int:
-    """The number that a setting ``top`` names; raises UsageError for none."""
-    try:
-        number = int(top)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise UsageError(
-            f"top={top!r} is not a number of {what}", remedy="write top=25, or 0 for all"
-        )
-    return number
 
 
 def _others(used: pl.DataFrame, shown: int) -> list[str]:

@@ -22,7 +22,7 @@ _ENDED: Final = [state for states in ENDS.values() for state in states]
 
 def usage(
     data: DatasetReader,
-    by: str | Iterable[str] = "user",
+    by: str | Iterable[str] = ("user",),
     since: str | None = None,
     until: str | None = None,
     month: str | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
@@ -13,7 +14,6 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from .measures import ENDS, FAILURES, RESOURCES, Resource
 from .period import Selection, selection_of
 from .report_plots import used_and_wasted
-from .reports import number_of_rows
 from .usage import groups_of
 
 __all__ = ["fold", "usage_report"]
@@ -33,17 +33,17 @@ _LABELS: Final = {
 
 
 def usage_report(
-    data: DatasetReader, by: str = "user", top: int | str = 25, **settings: str | None
+    data: DatasetReader, by: Iterable[str] = ("user",), top: int = 25, **settings: str | None
 ) -> Report:
     """The report; by: what jobs are grouped by, settings: those of the view slurm.usage."""
-    names, shown = groups_of(by), number_of_rows(top, "groups")
+    names = groups_of(by)
     selection = selection_of(data, **settings)
     given = {name: value for name, value in settings.items() if value is not None}
     groups = data.view("slurm.usage", by=by, **given).collect()
     at = pl.col("at")
     times = selection.jobs(data).select(first=at.min().dt.date(), last=at.max().dt.date())
     first, last = times.collect().row(0)
-    rows = fold(groups, names, shown)
+    rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
     return Report(
         f"What jobs used and wasted by {', '.join(names)}{selection.period(first, last)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from harvest import DatasetReader, UsageError
+from harvest import DatasetReader
 
 from .zone import zone_of
 
@@ -321,15 +321,11 @@ def queue_time(data: DatasetReader, timezone: str | None = None) -> pl.LazyFrame
 def worst_days(
     data: DatasetReader,
     timezone: str | None = None,
-    top: int | str = 10,
+    top: int = 10,
     partition: str | None = None,
     qos: str | None = None,
 ) -> pl.LazyFrame:
     """Waits per day of submission, the day with the longest mean first."""
-    try:
-        days = int(top)
-    except ValueError:
-        raise UsageError(f"top={top!r} is not a number of days") from None
     waits = queue_time(data, timezone)
     for column, wanted in (("partition", partition), ("qos", qos)):
         if wanted is not None:
@@ -345,4 +341,4 @@ def worst_days(
         )
         .sort("mean_wait_s", "date", descending=[True, False])
     )
-    return by_day.head(days) if days > 0 else by_day
+    return by_day.head(top) if top > 0 else by_day

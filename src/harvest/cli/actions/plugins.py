@@ -146,11 +146,13 @@ def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
 def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
     """What is printed of a source, sink, engine, view or report."""
     part = {"name": spec.name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
+    more: dict[str, Any]
     if kind in ("view", "report"):
-        settings = [{"name": key, "meaning": doc} for key, doc in spec.settings.items()]
-        return {**part, "settings": settings, "requires": list(spec.requires)}
-    cls = found.load(spec)
-    types = [record_type(c) for c in cls.record_types] if kind == "source" else []
+        declared, more = spec.settings, {"requires": list(spec.requires)}
+    else:
+        cls = found.load(spec)
+        types = [record_type(c) for c in cls.record_types] if kind == "source" else []
+        declared, more = cls.Config, {"record_types": [t.name for t in types]}
     return {
         **part,
         "settings": [
@@ -162,9 +164,9 @@ def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
                 "value": setting.value,
                 "choices": list(setting.choices),
             }
-            for setting in describe(cls.Config)
+            for setting in describe(declared)
         ],
-        "record_types": [t.name for t in types],
+        **more,
     }
 
 
@@ -174,16 +176,11 @@ def _print_described(part: dict[str, Any]) -> None:
     print(f"{part['plugin']}\n")
     if not settings:
         print("no settings")
-    elif part["kind"] in ("view", "report"):
-        print_table(
-            ("setting", "meaning"),
-            [(s["name"], s["meaning"]) for s in settings],
-            prose=("meaning",),
-        )
     else:
+        before = "" if part["kind"] in ("view", "report") else f"{name}."
         print_table(
             ("setting", "value", "default", "meaning"),
-            [(f"{name}.{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings],
+            [(f"{before}{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings],
             prose=("meaning",),
         )
     if part.get("record_types"):

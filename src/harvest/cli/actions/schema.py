@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from harvest.api.settings import describe
 from harvest.api.view import View
 from harvest.cli.tables import print_json, print_table, print_text
 from harvest.dataset.view_schema import ViewSchema, view_schema
@@ -115,7 +116,8 @@ def _print_columns_of_view(found: ViewSchema) -> None:
     print_text(view.doc, indent="")
     print()
     if view.settings:
-        print_table(("setting", "meaning"), list(view.settings.items()), prose=("meaning",))
+        rows = [(s.name, s.value, s.default, s.doc) for s in describe(view.settings)]
+        print_table(("setting", "value", "default", "meaning"), rows, prose=("meaning",))
         print()
     print_table(
         ("column", "type", "unit", "meaning"),

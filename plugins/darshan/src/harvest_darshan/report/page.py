@@ -14,7 +14,7 @@ from harvest.toolkit.amounts import (
 )
 
 from ..views import jobs as jobs_of
-from ..views.grouping import OfLogs, as_job, logs_by_job
+from ..views.grouping import OfLogs, logs_by_job
 from .operations import order_table, use_table
 from .over_time import heat_map
 from .sizes import sizes_sections
@@ -31,8 +31,8 @@ SHOWN = 12
 def io_report(
     dataset: DatasetReader,
     run: str | None = None,
-    job: int | str | None = None,
-    top: int | str = 20,
+    job: int | None = None,
+    top: int = 20,
     by: str = "time",
 ) -> Report:
     """The report over the logs of a dataset, of a run, or of a job.
@@ -42,14 +42,10 @@ def io_report(
 
     Raises UsageError where nothing is left, or for a setting that is none of these.
     """
-    listed = _number(top)
-    if by not in SORTED_BY:
-        raise UsageError(f"by={by!r} is neither time nor bytes", remedy="write by=bytes")
-    number = as_job(job)
-    logs = logs_by_job(dataset, run, number)
+    logs = logs_by_job(dataset, run, job)
     if logs.is_empty():
         raise UsageError(
-            f"the dataset holds no log of {_asked(run, number)}",
+            f"the dataset holds no log of {_asked(run, job)}",
             remedy="`harvest view io.jobs DATASET` lists runs and jobs",
         )
     chosen = OfLogs(dataset, tuple(logs["origin"].cast(pl.String)))
@@ -62,14 +58,14 @@ def io_report(
     which = "" if jobs.height == 1 else f" of job {shown['job']}"
     sections: list[Section] = [
         *layers_table(chosen, logs, jobs),
-        *([jobs_table(jobs, listed)] if jobs.height > 1 else []),
-        files_table(chosen, listed, by),
+        *([jobs_table(jobs, top)] if jobs.height > 1 else []),
+        files_table(chosen, top, by),
         use_table(chosen),
         *sizes_sections(chosen),
         order_table(chosen),
         heat_map(narrow, of_job, which),
         *traced_plots(narrow, of_job, which),
-        *([logs_table(per_log, listed)] if per_log.height > 1 else []),
+        *([logs_table(per_log, top)] if per_log.height > 1 else []),
         gaps_notes(per_log),
         reading_notes(),
     ]
@@ -132,13 +128,3 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
         f"threads together{share}.",
         *([pictures] if jobs.height > 1 else []),
     ]
-
-
-def _number(text: int | str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise UsageError(f"top={text!r} is not a number above 0", remedy="write top=20")
-    return number

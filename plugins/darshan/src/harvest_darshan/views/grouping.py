@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import polars as pl
 
-from harvest import UsageError
-
 from .frames import of_run, run_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["KEY", "OfLogs", "as_job", "logs_by_job", "number_sessions", "program_of"]
+__all__ = ["KEY", "OfLogs", "logs_by_job", "number_sessions", "program_of"]
 
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
@@ -78,20 +76,6 @@ def logs_by_job(
         .drop("pid", "job_id", "from_us", "to_us", "session", "scheduled")
     )
     return found if job is None else found.filter(pl.col("job") == job)
-
-
-def as_job(job: int | str | None) -> int | None:
-    """The setting ``job`` as a number.
-
-    Raises UsageError where it is not one.
-    """
-    try:
-        return None if job is None else int(job)
-    except ValueError:
-        raise UsageError(
-            f"job must be the number of a job, not {job!r}",
-            remedy="`harvest view io.jobs` lists the jobs",
-        ) from None
 
 
 def program_of(exe: pl.Expr) -> pl.Expr:

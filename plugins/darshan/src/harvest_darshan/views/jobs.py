@@ -9,9 +9,8 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME
-from .grouping import KEY, as_job, logs_by_job
+from .grouping import KEY, logs_by_job
 from .posix_files import by_file, nanoseconds, process_seconds
-from .requests import per_log
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -67,7 +66,7 @@ def jobs(
     dataset: DatasetReader,
     *,
     run: str | None = None,
-    job: int | str | None = None,
+    job: int | None = None,
     per: str = "job",
 ) -> pl.LazyFrame:
     """One row per job: what its processes did through POSIX, MPI-IO and STDIO.
@@ -80,10 +79,10 @@ def jobs(
     job: keeps one job.
     per: job (default) or log: what a row stands for.
     """
-    number, alone = as_job(job), per_log(per)
+    alone = per == "log"
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, number, per_log=alone)
+        logs = logs_by_job(dataset, run, job, per_log=alone)
         return _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
 
     return deferred(compute, JOBS)

@@ -10,7 +10,7 @@ from harvest.toolkit.deferred import deferred
 
 from .counters import BINS
 from .frames import TIME
-from .grouping import KEY, as_job, logs_by_job, program_of
+from .grouping import KEY, logs_by_job, program_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -54,18 +54,17 @@ POSIX_FILES: dict[str, pl.DataType] = {
 
 
 def posix_files(
-    dataset: DatasetReader, *, run: str | None = None, job: int | str | None = None
+    dataset: DatasetReader, *, run: str | None = None, job: int | None = None
 ) -> pl.LazyFrame:
     """One row per job and file that POSIX counts, of each job that with most time first.
 
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
     """
-    number = as_job(job)
     spent = pl.sum_horizontal("read_s", "write_s", "meta_s")
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, number)
+        logs = logs_by_job(dataset, run, job)
         return (
             by_file(dataset, logs)
             .collect(engine="streaming")

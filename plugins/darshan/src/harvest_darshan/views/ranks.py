@@ -9,7 +9,7 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import SEGMENTS, TIME, traced_once
-from .grouping import as_job, logs_by_job, program_of
+from .grouping import logs_by_job, program_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -38,7 +38,7 @@ RANKS: dict[str, pl.DataType] = {
 
 
 def ranks(
-    dataset: DatasetReader, *, run: str | None = None, job: int | str | None = None
+    dataset: DatasetReader, *, run: str | None = None, job: int | None = None
 ) -> pl.LazyFrame:
     """One row per log and rank with traced operations.
 
@@ -47,10 +47,9 @@ def ranks(
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     """
-    number = as_job(job)
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, number)
+        logs = logs_by_job(dataset, run, job)
         trace = dataset[SEGMENTS].join(logs.select("origin").lazy(), on="origin", how="semi")
         spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
         per_rank = (

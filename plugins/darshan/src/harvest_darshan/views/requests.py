@@ -9,13 +9,13 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME
-from .grouping import KEY, as_job, logs_by_job
+from .grouping import KEY, logs_by_job
 from .posix_files import OPS, by_file, nanoseconds, process_seconds
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["per_log", "requests"]
+__all__ = ["requests"]
 
 MPIIO = ("independent", "collective", "split", "nonblocking")
 
@@ -45,18 +45,11 @@ REQUESTS: dict[str, pl.DataType] = {
 }
 
 
-def per_log(per: str) -> bool:
-    """Whether the setting ``per`` asks for a row per log; raises ValueError for another word."""
-    if per not in ("job", "log"):
-        raise ValueError(f"per must be job or log, not {per!r}")
-    return per == "log"
-
-
 def requests(
     dataset: DatasetReader,
     *,
     run: str | None = None,
-    job: int | str | None = None,
+    job: int | None = None,
     per: str = "job",
 ) -> pl.LazyFrame:
     """Two rows per job, one for reads and one for writes.
@@ -65,10 +58,10 @@ def requests(
     job: keeps one job.
     per: job (default) or log: what a pair of rows stands for.
     """
-    number, alone = as_job(job), per_log(per)
+    alone = per == "log"
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, number, per_log=alone)
+        logs = logs_by_job(dataset, run, job, per_log=alone)
         files = by_file(dataset, logs).collect(engine="streaming")
         per_op = [_of_op(dataset, logs, files, *names) for names in OPS]
         return pl.concat(per_op).sort("run", "began", "job", "log", "op", nulls_last=True)

@@ -6,6 +6,7 @@ numbers in the first lines, and what a group grew by is what came, went, grew an
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -18,7 +19,7 @@ from harvest.toolkit.amounts import share_in_words
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
 from ..views.change import span
-from ..views.common import rows_of, whole
+from ..views.common import rows_of
 from ..views.policy import POLICY
 from .plots import growth_bars
 from .tables import amount, most, share_of, signed, with_others
@@ -48,7 +49,7 @@ class _Request:
 
     data: DatasetReader
     wish: dict[str, Any]
-    people: dict[str, str]
+    people: dict[str, Path]
     n: int
     unit: Unit
 
@@ -64,10 +65,10 @@ def change(
     cold: str | int = "1y",
     policy: str = POLICY,
     root: str | None = None,
-    top_depth: int | str = 2,
-    n: int | str = 20,
-    passwd: str | None = None,
-    group: str | None = None,
+    top_depth: int = 2,
+    n: int = 20,
+    passwd: Path | None = None,
+    group: Path | None = None,
     **more: str,
 ) -> Report:
     """The report ``gpfs.change``; its settings are those of the views (``from`` is in ``more``)."""
@@ -78,7 +79,7 @@ def change(
         data=data,
         wish={key: value for key, value in wish.items() if value is not None},
         people={key: value for key, value in people.items() if value is not None},
-        n=whole(n, "n", 1),
+        n=n,
         unit=unit_for(None),
     )
     whole_change = request.changes("").row(0, named=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 
 from harvest import DatasetReader
@@ -16,7 +18,7 @@ from .text import day, unit_for
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 
 
-def paths(data: DatasetReader, scan: str, n: int, passwd: str | None) -> list[Section]:
+def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
     """The largest and the oldest objects."""
     given = {} if passwd is None else {"passwd": passwd}
     owner = "uid" if passwd is None else "user"
@@ -43,7 +45,7 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: str | None) -> list[Se
     return sections
 
 
-def over_time(data: DatasetReader, root: str | None, top_depth: int | str, n: int) -> list[Section]:
+def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
     """Growth over all scans that say their time, and what happened between the latest two."""
     timed = [scan for scan in list_scans(rows_of(data)) if scan.time is not None]
     if len(timed) < 2:
@@ -81,7 +83,7 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int | str, n: in
 _CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
 
 
-def _churn(data: DatasetReader, root: str | None, top_depth: int | str, n: int) -> list[Section]:
+def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
     """Objects and bytes by what happened to them, in a table each."""
     given = {} if root is None else {"root": root}
     churn = data.view("gpfs.churn", top_depth=top_depth, **given).collect()

@@ -7,6 +7,7 @@ shares of the whole beside them.  What a number means stands below its table.
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 
 from ..aggregation.scans import ALL, LATEST, label_of
-from ..views.common import listing, whole
+from ..views.common import listing
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
 from .tables import amount, most, share_of, with_others
@@ -59,12 +60,12 @@ def summary(
     scan: str = LATEST,
     now: str | None = None,
     root: str | None = None,
-    top_depth: int | str = 1,
-    depth: int | str = 2,
+    top_depth: int = 1,
+    depth: int = 2,
     cold: str | int = "1y",
-    n: int | str = 20,
-    passwd: str | None = None,
-    group: str | None = None,
+    n: int = 20,
+    passwd: Path | None = None,
+    group: Path | None = None,
 ) -> Report:
     """The report ``gpfs.summary``; its settings are those of the views."""
     found = listing(data, str(scan), root=root, now=now)
@@ -72,7 +73,7 @@ def summary(
     request = _Request(
         data=data,
         scan=str(scan),
-        n=whole(n, "n", 1),
+        n=n,
         unit=unit_for(max(total["size_bytes"] or 0, total["allocated_bytes"] or 0)),
         allocated_known=total["allocated_bytes"] is not None,
         ages_known=(found.given_now or found.scan.time) is not None,
@@ -181,7 +182,7 @@ def _usage_table(name: str, table: pl.DataFrame, by: str, title: str, request: _
     )
 
 
-def _places(request: _Request, depth: int | str) -> list[Section]:
+def _places(request: _Request, depth: int) -> list[Section]:
     top = request.view("gpfs.usage", by="top", **request.among)
     sections: list[Section] = [
         _usage_table("top", top, "top", "By top-level directory", request),

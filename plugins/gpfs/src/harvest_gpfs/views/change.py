@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -17,7 +18,7 @@ from ..aggregation.groupings import Setting
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
 from .churn import changes_of, different
-from .common import deferred, named, rows_of, whole
+from .common import deferred, named, rows_of
 from .pairs import SUMS, summed
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ _GROWTH: Final = {
 
 def change(
     dataset: DatasetReader,
-    by: str = "user",
+    by: Sequence[str] = ("user",),
     to: str | None = None,
     over: str | int | None = None,
     root: str | None = None,
-    top_depth: int | str = 2,
-    passwd: str | None = None,
-    group: str | None = None,
+    top_depth: int = 2,
+    passwd: Path | None = None,
+    group: Path | None = None,
     **more: str,
 ) -> pl.LazyFrame:
     """The view ``gpfs.change``: groups and what became of their objects, the most grown first.
@@ -58,8 +59,8 @@ def change(
     unless given.  over: instead of from, the scan nearest to so long before the later one.
     Directories do not count.  No rows where none is named and not two say when they were made.
     """
-    names = _groups(by)
-    setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
+    names = tuple(dict.fromkeys(by))
+    setting = named(passwd, group, top_depth=top_depth)
     scans = {"old_scan": _TEXT, "new_scan": _TEXT}
     rest = dict.fromkeys((n for n in SUMS if n not in _GROWTH), _INT)
     schema = {**dict.fromkeys(names, _TEXT), **_GROWTH, **rest, **scans}
@@ -108,16 +109,6 @@ def span(
     wanted = time - timedelta(days=parse_age(over))
     # of two that are equally near the earlier one
     return min(earlier, key=lambda scan: abs((scan.time or time) - wanted)), after
-
-
-def _groups(by: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(n.strip() for n in by.split(",") if n.strip()))
-    for name in names:
-        if name not in GROUPS:
-            raise UsageError(
-                f"changes are not summed by {name!r}", remedy="take " + ", ".join(GROUPS)
-            )
-    return names
 
 
 def _flows(

@@ -13,7 +13,7 @@ from ..aggregation.groupings import Setting
 from ..aggregation.listing import Listing, common_root, list_scans
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
-from .common import deferred, named, no_scan, rows_of, whole
+from .common import deferred, named, no_scan, rows_of
 from .pairs import SUMS, flows, summed
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ def churn(
     old: str | None = None,
     new: str | None = None,
     root: str | None = None,
-    top_depth: int | str = 1,
+    top_depth: int = 1,
 ) -> pl.LazyFrame:
     """The view ``gpfs.churn``: changes between two scans per top-level directory.
 
     old, new: as a scan is named; the latest two unless given.
     """
-    setting = named(None, None, top_depth=whole(top_depth, "top_depth", 1))
+    setting = named(None, None, top_depth=top_depth)
     schema = {
         "top": pl.String(),
         **dict.fromkeys(SUMS, pl.Int64()),

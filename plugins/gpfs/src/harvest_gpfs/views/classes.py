@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -20,7 +22,6 @@ from .common import (
     listing,
     named,
     typed,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def extensions(dataset: DatasetReader, scan: str = LATEST) -> pl.LazyFrame:
 _HEAT = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes", "heat_units", "hottest")
 
 
-def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.LazyFrame:
+def heat(dataset: DatasetReader, by: Sequence[str] = ("pool",), scan: str = LATEST) -> pl.LazyFrame:
     """The view ``gpfs.heat``: how warm the files of each pool are, most warm bytes first.
 
     Directories do not count.
@@ -155,23 +156,21 @@ def heat(dataset: DatasetReader, by: str = "pool", scan: str = LATEST) -> pl.Laz
 
 def cold(
     dataset: DatasetReader,
-    by: str = "top",
+    by: Sequence[str] = ("top",),
     age: str | int = "1y",
     scan: str = LATEST,
     now: str | None = None,
     root: str | None = None,
-    top_depth: int | str = 1,
-    passwd: str | None = None,
-    group: str | None = None,
+    top_depth: int = 1,
+    passwd: Path | None = None,
+    group: Path | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.cold``: what was neither accessed nor modified for so long, by groups.
 
     Directories do not count; ``untimed`` objects have neither time and are not cold.
     """
     names = exclusive(by, ["cold"])
-    setting = named(
-        passwd, group, cold_days=parse_age(age), top_depth=whole(top_depth, "top_depth", 1)
-    )
+    setting = named(passwd, group, cold_days=parse_age(age), top_depth=top_depth)
     schema = {
         **key_types(names),
         **{f"cold_{name}": _INT for name in _SUMS},
@@ -200,19 +199,17 @@ def cold(
 
 def small(
     dataset: DatasetReader,
-    by: str = "top",
+    by: Sequence[str] = ("top",),
     below: str | int = "64K",
     scan: str = LATEST,
     root: str | None = None,
-    top_depth: int | str = 1,
-    passwd: str | None = None,
-    group: str | None = None,
+    top_depth: int = 1,
+    passwd: Path | None = None,
+    group: Path | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
     names = exclusive(by, ["small"])
-    setting = named(
-        passwd, group, small_below=parse_size(below), top_depth=whole(top_depth, "top_depth", 1)
-    )
+    setting = named(passwd, group, small_below=parse_size(below), top_depth=top_depth)
     schema = {
         **key_types(names),
         **{f"small_{name}": _INT for name in _SUMS},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,7 @@ from harvest.toolkit.deferred import deferred
 
 from ..aggregation.definition import Aggregation
 from ..aggregation.files import no_rows
-from ..aggregation.groupings import DIRECTORY, Setting, groupings_of
+from ..aggregation.groupings import Setting, groupings_of
 from ..aggregation.listing import Listing
 from ..aggregation.metrics import metrics_of
 from ..aggregation.names import read_names
@@ -41,7 +42,6 @@ __all__ = [
     "no_scan",
     "rows_of",
     "typed",
-    "whole",
 ]
 
 
@@ -101,30 +101,17 @@ def check_ages(found: Listing, names: Sequence[str]) -> None:
         _ = found.now
 
 
-def whole(value: int | str, name: str, least: int = 0) -> int:
-    """A setting that is a whole number; raises UsageError for another value."""
-    try:
-        number = int(value)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise UsageError(f"{name}={value!r} does not fit", remedy=f"write {name}={least} or more")
-    return number
-
-
 def grouping_names(by: str | Sequence[str]) -> tuple[str, ...]:
     """Names of groupings; raises UsageError for an unknown one."""
     return tuple(grouping.name for grouping in groupings_of(by))
 
 
 def exclusive(by: str | Sequence[str], divided_by: Sequence[str] = ()) -> tuple[str, ...]:
-    """Names of groupings that count an object in one group each; raises UsageError for others.
+    """Names of groupings; raises UsageError for one that the view divides by itself.
 
     divided_by: groupings that the view itself divides each group by.
     """
     names = grouping_names(by)
-    if DIRECTORY in names:
-        raise UsageError("by=directory counts files again and again", remedy="take by=top")
     for name in names:
         if name in divided_by:
             raise UsageError(
@@ -144,7 +131,7 @@ def metric_names(names: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(metric.name for metric in metrics_of(names))
 
 
-def named(passwd: str | None, group: str | None, **more: Any) -> Setting:
+def named(passwd: Path | None, group: Path | None, **more: Any) -> Setting:
     """Settings of groupings, with the names of users and groups from files."""
     return Setting(
         user_names=read_names(passwd, "passwd") if passwd is not None else {},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -11,7 +12,7 @@ from harvest import UsageError
 
 from ..aggregation.links import IDENTITY, candidate
 from ..aggregation.scans import LATEST
-from .common import deferred, frame_of, listing, named, whole
+from .common import deferred, frame_of, listing, named
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -40,27 +41,24 @@ _NAMES = {"uid": pl.Int64(), "user": pl.String()}
 
 
 def largest(
-    dataset: DatasetReader, n: int | str = 50, scan: str = LATEST, passwd: str | None = None
+    dataset: DatasetReader, n: int = 50, scan: str = LATEST, passwd: Path | None = None
 ) -> pl.LazyFrame:
     """The view ``gpfs.largest``: the objects of most logical bytes, each once."""
-    return _first(dataset, "size_bytes", whole(n, "n", 1), scan, passwd, descending=True)
+    return _first(dataset, "size_bytes", n, scan, passwd, descending=True)
 
 
 def oldest(
     dataset: DatasetReader,
-    n: int | str = 50,
+    n: int = 50,
     by: str = "modify",
     scan: str = LATEST,
-    passwd: str | None = None,
+    passwd: Path | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.oldest``: the files that were modified (or accessed) longest ago, each once.
 
     Directories do not count.  A time that is asked for is a column, too.
     """
-    times = ("access", "modify", "change", "create")
-    if by not in times:
-        raise UsageError(f"by={by!r} is not a time of a file", remedy="take " + ", ".join(times))
-    return _first(dataset, f"{by}_time", whole(n, "n", 1), scan, passwd, descending=False)
+    return _first(dataset, f"{by}_time", n, scan, passwd, descending=False)
 
 
 def _first(
@@ -68,7 +66,7 @@ def _first(
     column: str,
     n: int,
     scan: str,
-    passwd: str | None,
+    passwd: Path | None,
     *,
     descending: bool,
 ) -> pl.LazyFrame:
@@ -167,13 +165,15 @@ def oddities() -> dict[str, pl.Expr]:
     return {"not UTF-8": undecodable, "backslash": backslash, **tests}
 
 
-def odd_names(dataset: DatasetReader, scan: str = LATEST, kinds: str = "") -> pl.LazyFrame:
+def odd_names(
+    dataset: DatasetReader, scan: str = LATEST, kinds: Sequence[str] = ()
+) -> pl.LazyFrame:
     """The view ``gpfs.odd_names``: paths that scripts stumble over, in the dataset's order.
 
-    kinds: only these oddities, separated by commas.
+    kinds: only these oddities.
     """
     tests = oddities()
-    wanted = [kind.strip() for kind in kinds.split(",") if kind.strip()] or list(tests)
+    wanted = list(kinds) or list(tests)
     for kind in wanted:
         if kind not in tests:
             raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(tests))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -47,7 +48,7 @@ def owners(
     below: str | int = "64K",
     scan: str = LATEST,
     now: str | None = None,
-    passwd: str | None = None,
+    passwd: Path | None = None,
     to: str | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.owners``: what each owner has, the one of most bytes first.

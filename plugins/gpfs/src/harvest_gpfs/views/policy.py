@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from ..aggregation.bins import AgeBins
 from ..aggregation.groupings import Setting
 from ..aggregation.scans import LATEST, label_of
-from .common import deferred, exclusive, flagged, key_types, listing, named, typed, whole
+from .common import deferred, exclusive, flagged, key_types, listing, named, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -28,13 +29,13 @@ _AGES: Final = ("access_age", "modify_age")
 def policy(
     dataset: DatasetReader,
     policy: str = POLICY,
-    by: str = "",
+    by: Sequence[str] = (),
     scan: str = LATEST,
     now: str | None = None,
     root: str | None = None,
-    top_depth: int | str = 1,
-    passwd: str | None = None,
-    group: str | None = None,
+    top_depth: int = 1,
+    passwd: Path | None = None,
+    group: Path | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.policy``: for each number of days, what is older by one of three measures.
 
@@ -44,7 +45,7 @@ def policy(
     """
     names = exclusive(by, _AGES)
     bins = AgeBins.parse(str(policy))
-    setting = named(passwd, group, ages=bins, top_depth=whole(top_depth, "top_depth", 1))
+    setting = named(passwd, group, ages=bins, top_depth=top_depth)
     schema = {
         **key_types(names),
         "days": _INT,

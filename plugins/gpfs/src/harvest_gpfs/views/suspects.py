@@ -14,7 +14,7 @@ from ..aggregation.bins import parse_size
 from ..aggregation.links import IDENTITY, passes_for
 from ..aggregation.listing import BUDGET
 from ..aggregation.scans import LATEST
-from .common import deferred, frame_of, listing, typed, whole
+from .common import deferred, frame_of, listing, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -47,7 +47,7 @@ _COPIES: Final = {
 
 
 def duplicates(
-    dataset: DatasetReader, above: str | int = "64M", n: int | str = 50, scan: str = LATEST
+    dataset: DatasetReader, above: str | int = "64M", n: int = 50, scan: str = LATEST
 ) -> pl.LazyFrame:
     """The view ``gpfs.duplicates``: files of one name and one size in several directories.
 
@@ -56,7 +56,7 @@ def duplicates(
     ``extra_share`` of the bytes of all files.
     above: files of fewer bytes are left out: they are most files, and hold little.
     """
-    count, least = whole(n, "n", 1), parse_size(above)
+    least = parse_size(above)
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
@@ -69,10 +69,10 @@ def duplicates(
         firsts, sums = [], []
         for share in range(shares):
             copies = _copies(large, share, shares)
-            firsts.append(copies.head(count))
+            firsts.append(copies.head(n))
             sums.append(copies.select(pl.len().alias("all_names"), *_extra_sums()))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
-        first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(count)
+        first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
         extra = pl.col("all_extra_bytes")
         return typed(
             first.join(pl.concat(sums).sum(), how="cross").with_columns(
@@ -122,14 +122,13 @@ _ENTRIES: Final = {
 }
 
 
-def crowded(dataset: DatasetReader, least: int | str = 10_000, scan: str = LATEST) -> pl.LazyFrame:
+def crowded(dataset: DatasetReader, least: int = 10_000, scan: str = LATEST) -> pl.LazyFrame:
     """The view ``gpfs.crowded``: directories of very many entries, the most first.
 
     Entries are paths listed directly in a directory; ``size_bytes`` is what they hold, at each of
     their paths.
     least: entries that a directory has at least.
     """
-    fewest = whole(least, "least", 1)
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
@@ -140,7 +139,7 @@ def crowded(dataset: DatasetReader, least: int | str = 10_000, scan: str = LATES
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
         # a directory of so many entries is in a bucket of at least as many: most have fewer
         counts = _collected(rows.group_by(bucket).agg(pl.len()))
-        full = counts.filter(pl.col("len") >= fewest)["bucket"]
+        full = counts.filter(pl.col("len") >= least)["bucket"]
         table = _collected(
             rows.filter(bucket.is_in(full.implode()))
             .group_by("directory")
@@ -154,7 +153,7 @@ def crowded(dataset: DatasetReader, least: int | str = 10_000, scan: str = LATES
                 .alias("directories"),
                 pl.col("size_bytes").sum(),
             )
-            .filter(pl.col("entries") >= fewest)
+            .filter(pl.col("entries") >= least)
         )
         table = table.with_columns(
             pl.when(pl.col("directory") == "")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
-
-from harvest import UsageError
 
 from ..aggregation.groupings import DIRECTORY
 from ..aggregation.listing import Listing, common_root, list_scans
@@ -21,7 +21,6 @@ from .common import (
     metric_names,
     named,
     rows_of,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -34,20 +33,18 @@ _SCAN = {"scan": pl.String()}
 
 def usage(
     dataset: DatasetReader,
-    by: str = "uid",
-    metrics: str = ",".join(DEFAULT),
+    by: Sequence[str] = ("uid",),
+    metrics: Sequence[str] = DEFAULT,
     scan: str = LATEST,
     root: str | None = None,
-    top_depth: int | str = 1,
+    top_depth: int = 1,
     now: str | None = None,
-    passwd: str | None = None,
-    group: str | None = None,
+    passwd: Path | None = None,
+    group: Path | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.usage``: sums of one scan by groups, largest first."""
     names, measured = grouping_names(by), metric_names(metrics)
-    if DIRECTORY in names:
-        raise UsageError("by=directory counts files again and again", remedy="gpfs.directories")
-    setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
+    setting = named(passwd, group, top_depth=top_depth)
 
     found = listing(dataset, scan, root=root, now=now)
     check_ages(found, names)
@@ -63,14 +60,14 @@ def usage(
 
 def directories(
     dataset: DatasetReader,
-    depth: int | str = 2,
-    metrics: str = ",".join(DEFAULT),
+    depth: int = 2,
+    metrics: Sequence[str] = DEFAULT,
     scan: str = LATEST,
     root: str | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.directories``: each directory with all that lies below it, by path."""
     measured = metric_names(metrics)
-    setting = named(None, None, depth=whole(depth, "depth"))
+    setting = named(None, None, depth=depth)
 
     found = listing(dataset, scan, root=root)
 
@@ -88,11 +85,11 @@ _GROWTH = ("inodes", "files", "directories", "size_bytes", "allocated_bytes")
 
 def growth(
     dataset: DatasetReader,
-    by: str = "",
+    by: Sequence[str] = (),
     root: str | None = None,
-    top_depth: int | str = 1,
-    passwd: str | None = None,
-    group: str | None = None,
+    top_depth: int = 1,
+    passwd: Path | None = None,
+    group: Path | None = None,
 ) -> pl.LazyFrame:
     """The view ``gpfs.growth``: sums of every scan, the newest first, and changes since another.
 
@@ -101,7 +98,7 @@ def growth(
     A group that a scan does not have counts as nothing there: its end is a row of zeros.
     """
     names = grouping_names(by)
-    setting = named(passwd, group, top_depth=whole(top_depth, "top_depth", 1))
+    setting = named(passwd, group, top_depth=top_depth)
     changes = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
     columns = aggregated_schema(names, _GROWTH)
     schema = {

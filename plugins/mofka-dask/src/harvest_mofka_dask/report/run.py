@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest import DatasetReader, UsageError
+from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
@@ -26,15 +26,14 @@ __all__ = ["dask_run"]
 TYPES = (*EXECUTION_TYPES, "dask.transfer", "dask.log_event")
 
 
-def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -> Report:
+def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Report:
     """The report over one run.
 
     run: its directory, or the directory's name; needed where the dataset holds several.
     top: how many of the slowest tasks and of the largest transfers are listed.
 
-    Raises UsageError when a run is to be chosen, or top is not a number above 0.
+    Raises UsageError when a run is to be chosen.
     """
-    listed = _number(top)
     name = choose_run(data, run, "--set run=NAME")
     frames = load(data, TYPES, run=name)
     (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
@@ -56,9 +55,9 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int | str = 20) -
             *_failures(kinds),
             _workers(workers, tasks, summary, moved=pairs.height > 0),
             _states(frames),
-            *([matrix(pairs), pairs_table(pairs, listed)] if pairs.height else [_no_transfers()]),
+            *([matrix(pairs), pairs_table(pairs, top)] if pairs.height else [_no_transfers()]),
             *io_sections(io, tasks, start),
-            _slowest(io, tasks, listed),
+            _slowest(io, tasks, top),
             _notes(),
         ],
     )
@@ -331,16 +330,6 @@ def _notes() -> Notes:
         ],
         title="How to read it",
     )
-
-
-def _number(text: int | str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise UsageError(f"top={text!r} is not a number above 0", remedy="write top=20")
-    return number
 
 
 def _count(number: int, word: str) -> str:

@@ -14,7 +14,7 @@ from harvest.api.view import DatasetReader
 from harvest.model.frames import seconds
 
 from ..study import load_study
-from .scans import BOGUS, choice, duration, statuses
+from .scans import BOGUS, duration, statuses
 
 __all__ = ["build"]
 
@@ -27,7 +27,6 @@ def build(
     study: path of the study's TOML, or a Study; its threshold holds where none is given.
     threshold: seconds, or text such as ``2s``; a larger spread is not synchronised.
     """
-    choice("per", per, ("scan", "receiver"))
     limit = (
         load_study(study).clock_threshold_s
         if threshold is None

@@ -17,7 +17,7 @@ from harvest.api.view import DatasetReader
 
 from ..study import JobFilter, Study, load_study
 from .offload import means
-from .scans import choice, duration, rows_of, volume
+from .scans import duration, rows_of, volume
 
 __all__ = ["build"]
 
@@ -41,13 +41,13 @@ def build(
     dataset: DatasetReader,
     study: Any = None,
     max_elapsed: Any = None,
-    save_correction: Any = "on",
+    save_correction: bool = True,
 ) -> pl.LazyFrame:
     """One row per pair of a Slurm job and a row of Distiller, and per row without a partner.
 
     study: path of the study's TOML, or a Study.
     max_elapsed: seconds, or text such as ``29m``; overrides the study's.
-    save_correction: ``on`` or ``off``.
+    save_correction: whether the study's save time is subtracted.
     Jobs that Distiller does not know are listed where they pass the study's job filters.
     """
     made = load_study(study)
@@ -55,7 +55,7 @@ def build(
     limit = made.max_elapsed_s
     if max_elapsed is not None:
         limit = duration("max_elapsed", max_elapsed, "29m")
-    if not _is_on(save_correction):
+    if not save_correction:
         corrections = {}
     jobs, rows = _jobs(dataset, made.jobs), _distiller(dataset)
     joined = jobs.join(rows, left_on="job_id", right_on="slurm_id", how="full", coalesce=False)
@@ -86,15 +86,6 @@ def _duration() -> pl.Expr:
         pl.when(pl.col("size").is_not_null())
         .then(pl.col("elapsed_s") + offload - pl.col("save_correction_s"))
         .alias("duration_s")
-    )
-
-
-def _is_on(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    return choice("save_correction", str(value).lower(), ("on", "off", "true", "false")) in (
-        "on",
-        "true",
     )
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from harvest.api.view import DatasetReader
 
 from ..study import Range, load_study
-from .scans import BOGUS, choice, in_ranges, seconds_between, takes
+from .scans import BOGUS, in_ranges, seconds_between, takes
 
 __all__ = ["build", "means"]
 
@@ -23,7 +23,6 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     study: path of the study's TOML, or a Study.
     Scans are placed in the study's ranges whose method is file_transfer.
     """
-    choice("per", per, ("scan", "range"))
     made = load_study(study)
     ranges = [r for r in made.ranges if r.method == "file_transfer"]
     found = in_ranges(_scans(dataset), made, "file_transfer").with_columns(

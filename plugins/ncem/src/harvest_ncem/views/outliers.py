@@ -38,7 +38,7 @@ STEPS = (1_000_000, 100_000, 10_000, 1_000, 100, 10)
 
 
 def build(
-    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: Any = "on"
+    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: bool = True
 ) -> pl.LazyFrame:
     """One row per size and method: quartiles, fences, how many outliers, and what to beware of.
 
@@ -50,7 +50,7 @@ def build(
 
 
 def durations(
-    dataset: DatasetReader, study: Study, max_elapsed: Any, save_correction: Any
+    dataset: DatasetReader, study: Study, max_elapsed: Any, save_correction: bool
 ) -> pl.DataFrame:
     """All that the views ncem.file_transfer and ncem.streaming list, in the columns of SCHEMA.
 

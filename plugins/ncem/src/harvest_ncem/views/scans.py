@@ -20,7 +20,6 @@ from ..study import Method, Study
 
 __all__ = [
     "BOGUS",
-    "choice",
     "duration",
     "in_ranges",
     "rows_of",
@@ -42,15 +41,6 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
             f"the record type {record_type} is not known",
             remedy=f"install hpc-harvest-{plugin}, harvest its source, and ask again",
         ) from error
-
-
-def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """A setting that has a few words as values."""
-    if value not in allowed:
-        raise UsageError(
-            f"setting {name}={value!r} is not known", remedy=f"give one of {', '.join(allowed)}"
-        )
-    return str(value)
 
 
 def duration(name: str, value: Any, example: str) -> float:
