@@ -7,6 +7,7 @@ The names below are the public API; each is imported when first used, so that im
 from __future__ import annotations
 
 import importlib
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
     from .pipeline.result import RunResult
     from .pipeline.run import run
     from .plugins.registry import add_plugin
+
+UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
+"""Why harvest does not run on this system; empty where it does."""
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
@@ -171,6 +175,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # late: few ask, and it takes long to import
 
         return version("hpc-harvest")
+    if UNSUPPORTED:
+        raise ImportError(UNSUPPORTED)
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'harvest' has no attribute {name!r}")

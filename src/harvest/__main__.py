@@ -6,7 +6,12 @@ Signals are taken before anything large is imported.
 from __future__ import annotations
 
 import os
+import sys
 
+from harvest import UNSUPPORTED
+
+if UNSUPPORTED:
+    sys.exit(f"harvest: {UNSUPPORTED}")
 try:
     from harvest import interrupt
 

@@ -26,7 +26,8 @@ _NO_MORE: Final = object()
 
 def available_cores() -> int:
     """Cores that this process may use (affinity and batch systems' limits counted)."""
-    return len(os.sched_getaffinity(0))
+    affinity = getattr(os, "sched_getaffinity", None)  # macOS binds no process to cores
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def apply(

@@ -7,12 +7,11 @@ reads, repairs or rolls back the dataset to files elsewhere.
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from harvest.toolkit.files import fsync_directory
+from harvest.toolkit.files import fsync, fsync_directory
 
 __all__ = [
     "is_digest",
@@ -37,7 +36,7 @@ def write_durably(path: Path, data: bytes) -> None:
     with path.open("wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        fsync(file.fileno())
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.+=-]{0,254}")

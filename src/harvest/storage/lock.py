@@ -5,10 +5,10 @@ system has no such locks (NFS without its lock service, Lustre mounted without `
 numbered file, made exclusively: the holder of the highest number has the lock.  Numbers are never
 used again, so that taking over from a dead holder cannot take the lock from a living one.
 
-On one machine the kernel knows whether a process lives.  Of a process elsewhere only its sign of
-life is known: it touches its lock file every ``BEAT_S`` seconds, and is taken for dead when the
-file is older than ``STALE_S``.  Ages are measured by the file system's own clock, since those of
-two machines may differ.
+On one machine the kernel knows whether a process lives.  Of a process elsewhere, or on a system
+without ``/proc`` (macOS), only its sign of life is known: it touches its lock file every ``BEAT_S``
+seconds, and is taken for dead when the file is older than ``STALE_S``.  Ages are measured by the
+file system's own clock, since those of two machines may differ.
 """
 
 from __future__ import annotations

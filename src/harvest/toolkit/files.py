@@ -9,6 +9,8 @@ Writing so that a reader, or a power cut, finds the old file or the new one and 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ __all__ = [
     "checksum",
     "checksum_range",
     "flush",
+    "fsync",
     "fsync_directory",
     "fsync_file",
     "input_path",
@@ -29,6 +32,9 @@ __all__ = [
     "walk_files",
     "write_atomically",
 ]
+
+_NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY))
+"""How file systems, such as those of networks, refuse to flush a device's cache."""
 
 _BLOCK = 1 << 20
 
@@ -105,11 +111,26 @@ def write_atomically(path: Path, data: bytes | bytearray) -> None:
         temporary.write_bytes(data)
 
 
+def fsync(descriptor: int) -> None:
+    """Flush what was written to an open file to its device."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+        return
+    # on macOS, fsync alone leaves it in the device's cache
+    try:
+        fcntl.fcntl(descriptor, full)
+    except OSError as error:
+        if error.errno not in _NO_FULL_FSYNC:
+            raise
+        os.fsync(descriptor)
+
+
 def fsync_file(path: Path) -> None:
     """Flush a file's content to its device."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -123,7 +144,7 @@ def flush(path: Path) -> tuple[int, str]:
     """Flush a file's content to its device; its size in bytes, and its SHA-256 as hex."""
     with path.open("rb", buffering=0) as file:
         digest = hashlib.file_digest(file, "sha256")
-        os.fsync(file.fileno())
+        fsync(file.fileno())
         return file.tell(), digest.hexdigest()
 
 

@@ -34,7 +34,9 @@ class Bell:
     """Ends a wait, from another thread."""
 
     def __init__(self) -> None:
-        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._read, self._write = os.pipe()  # macOS has no pipe2
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
 
     def ring(self) -> None:
         """End the wait that goes on, or the next one."""

@@ -26,7 +26,7 @@ from harvest import (
     UsageError,
     fault,
 )
-from harvest.toolkit.files import checksum_range, fsync_directory
+from harvest.toolkit.files import checksum_range, fsync, fsync_directory
 from harvest.toolkit.texts import printable
 
 from .codecs import codec_of
@@ -98,7 +98,7 @@ class JsonlFile(Sink):
                 final[key] = [self._append(out, file, staged) for file in files]
                 fault.point("file.spliced")
             out.flush()
-            os.fsync(out.fileno())
+            fsync(out.fileno())
         fsync_directory(self.state)
         return final
 
