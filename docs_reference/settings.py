@@ -26,8 +26,8 @@ prevails. `harvest run ... --print-config` prints the recipe of a command line, 
 - A plugin's setting: `--set NAME.KEY=VALUE`, or `KEY = VALUE` below `[set.NAME]` in a recipe. Lists
   are texts separated by commas, or TOML lists. A key of a mapping follows after a dot:
   `--set ncem.clock_offset.1=-27ms`.
-- A source: `-s NAME:LOCATION`, or `[[source]]` with `name` and `location`; with `plugin` too, it is that
-  of a Python file (`FILE.py`, relative to the recipe) or of one of several distributions.
+- A source: `-s NAME:LOCATION`, or `[[source]]` with `name` and `location`; with `plugin` too, it is
+  that of a Python file (`FILE.py`, relative to the recipe) or of one of several distributions.
 - A sink: `-k NAME:LOCATION`, or `[[sink]]` with the same keys.
 
 A setting that does not exist, or whose value does not fit, ends the run with exit code 2 before

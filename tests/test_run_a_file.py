@@ -214,6 +214,21 @@ def test_watching_and_scheduling(folder):
     assert "--source=greeting.py:hello.txt" in entry
 
 
+def test_a_file_that_is_named_takes_part_in_looking(folder):
+    detecting = GREETING + (
+        "    @classmethod\n    def detect(cls, path):\n"
+        "        return harvest.Detection(0.9, 'a greeting') if path.suffix == '.txt' else None\n"
+    )
+    (folder / "greeting.py").write_text(detecting)
+    (folder / "in").mkdir()
+    (folder / "hello.txt").rename(folder / "in" / "hello.txt")
+
+    shown = good("--plugin", "greeting.py", "look", "in", cwd=folder)
+
+    assert "-s greeting.py:greeting:in" in shown
+    assert account("-s", "greeting.py:greeting:in", "-k", "parquet:out", cwd=folder) == [1, 0]
+
+
 @pytest.mark.parametrize("hooks", ["", HOOKS])
 def test_views_of_a_file(folder, hooks):
     (folder / "greeting.py").write_text(GREETING + (hooks or VIEW))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
         print_lines([f"{_below(dataset, found.root)} holds a dataset, and was not looked at"])
     if found.known:
         print("\nto harvest all of it:\n")
-        print_lines(_command(path, found))
+        print_lines(_command(path, found, plugins))
         _print_questions(found, plugins, Path(OUT))
 
 
@@ -106,12 +107,14 @@ def _below(path: Path, root: Path) -> str:
     return str(path.relative_to(root)) if path != root else path.name
 
 
-def _command(path: Path, found: Survey) -> list[str]:
+def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
     """The lines of the command that harvests a tree, ready to be copied; places as ``path`` is."""
     words = ["harvest run"]
     for endpoint in found.endpoints:
         place = path / Path(endpoint.location).relative_to(found.root)
-        words.append(f"    -s {shell_word(f'{endpoint.name}:{place}')}")
+        owner = plugins.owner(plugins.sources[str(endpoint.name)])
+        file = "" if owner.installed else f"{os.path.relpath(owner.module)}:"
+        words.append(f"    -s {shell_word(f'{file}{endpoint.name}:{place}')}")
     words.append(f"    -k parquet:{OUT}")
     return [f"  {word} \\" for word in words[:-1]] + [f"  {words[-1]}"]
 
