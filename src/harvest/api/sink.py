@@ -98,7 +98,8 @@ class Publication:
 
     parts: for each partition key of the new manifest, in the dataset's order, its files.  Those
         staged in this commit have their staging directory in ``staged``.
-    staged: partition key -> directory that holds its new files.
+    staged: partition key -> directory that holds its new files; where an earlier state is put
+        back, files as ``publish`` had described and left them then, but for their ``offset``.
     stems: partition key -> stem for the names of its new files; where there is none, it is the
         name of its directory.
     old: the files of the manifest that is in force until the commit.
