@@ -117,7 +117,7 @@ def fail_to_release(pipeline: Pipeline, origin: Path) -> None:
 def run_all(pipeline: Pipeline, version: str) -> str:
     """Run the tag's pipeline on the tag; gives what it printed."""
     shown = pipeline.run(*JOBS, CI_COMMIT_TAG=f"v{version}")
-    ended = re.findall(r"^(\S+)\s.*\bfinished in\b", shown, re.MULTILINE)
+    ended = re.findall(r"\] (\S+) +finished in ", shown)
     assert ended.index("try-release") < ended.index("publish"), f"published untried: {ended}"
     return shown
 
