@@ -62,7 +62,6 @@ def main() -> None:
             pipeline.variables |= {
                 "HARVEST_PUBLISH_URL": url,
                 "HARVEST_PUSH_URL": str(origin),
-                "CI_COMMIT_BRANCH": "main",
                 "CI_JOB_TOKEN": PASSWORD,
                 "PYTEST_ARGS": QUICK,
             }
