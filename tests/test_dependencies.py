@@ -26,7 +26,10 @@ CORE = "hpc-harvest"
 NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_jax": "jax"}
 """Methods of polars and pyarrow that import another library."""
 
-WITH_NUMPY = ("harvest.toolkit.delimited", "harvest.toolkit.spans")
+WITH_NUMPY = tuple(
+    f"harvest.toolkit.{name}"
+    for name in ("delimited", "json_lines", "line_blocks", "pairs", "spans", "values")
+)
 """Modules of the core that need numpy, which who imports them declares."""
 
 LEFT_OPEN = {

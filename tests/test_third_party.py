@@ -122,6 +122,7 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     offers = {p["name"]: p["offers"] for p in listed["plugins"]}
 
     assert offers["node-exporter"] == {"sources": ["node-exporter"]}
+    assert offers["pbs"] == {"sources": ["pbs"]}
     assert offers["duckdb"] == {"sinks": ["duckdb"]}
     assert offers["made-up"] == {"sources": ["made-up"]}
 
@@ -148,6 +149,17 @@ def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environmen
 
 
 @pytest.mark.slow
+def test_ranges_of_one_file_are_harvested_by_two_workers(environment, tmp_path):
+    sample, folder = EXAMPLES[2] / "tests/data/20260302", tmp_path / "out"
+    arguments = ["run", "-s", f"pbs:{sample}", "-k", f"parquet:{folder}", "--workers", "2"]
+
+    done = harvest_command(environment, *arguments, "--set", "pbs.partition_bytes=500", "--json")
+
+    assert done.returncode == 3, done.stderr  # some lines of the sample are damaged
+    assert json.loads(done.stdout)["record_types"] == {"pbs.record": 8}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("project", EXAMPLES, ids=lambda path: path.name)
 def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     shutil.copytree(project / "tests", tmp_path / "tests")
@@ -164,7 +176,9 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "kept"), [("node-exporter", 3), ("duckdb", 30), ("made-up", 3)])
+@pytest.mark.parametrize(
+    ("name", "kept"), [("node-exporter", 3), ("pbs", 3), ("duckdb", 30), ("made-up", 3)]
+)
 def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
     done = harvest_command(environment, "plugins", "check", name, "--json")
 

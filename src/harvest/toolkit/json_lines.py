@@ -51,7 +51,7 @@ def json_columns(lines: Lines, known: Types) -> tuple[pa.Table, Faults]:
     texts: pl.Series = pl.from_arrow(lines.column())  # type: ignore[assignment]
     plain = _are_plain(lines)
     frames = _read(texts, plain, known, 0, faults)
-    schema = {**known, "extra": TEXT_MAP}
+    schema: dict[str, Any] = {**known, "extra": TEXT_MAP}
     return pl.concat([pl.DataFrame(schema=schema), *frames]).to_arrow(), faults
 
 

@@ -13,7 +13,7 @@ from harvest.toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind
 __all__ = ["KNOWN", "PbsRecord"]
 
 
-@harvest.record("pbs.record", layer="system", level="job")
+@harvest.record("pbs.record", layer="job", level="job")
 class PbsRecord(Record):
     """One record of an accounting file: something that happened to a job or reservation."""
 
