@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from harvest.errors import UsageError, suggestion
 
-__all__ = ["TEXT_MAP", "condition", "directory_of"]
+__all__ = ["TEXT_MAP", "condition", "directory_of", "extra_of"]
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 """How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""
+
+
+def extra_of(names: Sequence[str]) -> pl.Expr:
+    """Columns of texts as the one column ``extra``: null where there are none."""
+    if not names:
+        return pl.lit(None, TEXT_MAP).alias("extra")
+    pairs = (pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in names)
+    return pl.concat_list(pairs).alias("extra")
 
 
 def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:

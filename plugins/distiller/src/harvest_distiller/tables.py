@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import ReadContext, SourceError
 from harvest.toolkit.delimited import tables
-from harvest.toolkit.frames import TEXT_MAP
+from harvest.toolkit.frames import extra_of
 
 from .exports import NEEDED, recognise, size_of_name
 from .records import DistillerJob
@@ -64,13 +64,6 @@ def read_export(
 def _lines(path: Path, names: Sequence[str], ctx: ReadContext) -> Iterator[pl.DataFrame]:
     """The lines of an export, parsed; what does not fit is rejected."""
     other = [name for name in names if name not in NEEDED]
-    extra = (
-        pl.concat_list(
-            pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in other
-        )
-        if other
-        else pl.lit(None, dtype=TEXT_MAP)
-    )
     found = tables(path, names, record_limit=LONGEST, count_lines=True, require_final_newline=False)
     for table, block in found:
         ctx.advance(block.read_bytes)
@@ -85,7 +78,7 @@ def _lines(path: Path, names: Sequence[str], ctx: ReadContext) -> Iterator[pl.Da
             pl.concat_str(names, separator=",").alias("raw"),
             pl.Series("line", block.numbers, pl.Int64),
         )
-        rows = parse(texts.with_columns(extra.alias("extra")).rename({"id": "scan_id"}))
+        rows = parse(texts.with_columns(extra_of(other)).rename({"id": "scan_id"}))
         for line, raw, reason in (
             rows.filter(pl.col("reason").is_not_null()).select("line", "raw", "reason").iter_rows()
         ):

@@ -7,7 +7,7 @@ unit is a line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
@@ -16,7 +16,7 @@ import polars as pl
 from harvest import ReadContext, SourceError
 from harvest.model.frames import seconds
 from harvest.toolkit.delimited import Block, tables
-from harvest.toolkit.frames import TEXT_MAP
+from harvest.toolkit.frames import extra_of
 
 from .config import NcemConfig
 from .headers import LAST_WRITTEN, Table, recognise
@@ -116,7 +116,7 @@ class _TableReader:
             name = next(n for n in ids if row[f"#{n}"] is None)
             raw = ",".join(row[column] for column in columns)
             self.ctx.reject(raw, f"{name} {row[name]!r} is not a number", position=row["line"])
-        return lines.filter(~bad).with_columns(_extra(extra).alias("extra"))
+        return lines.filter(~bad).with_columns(extra_of(extra))
 
     def _receivers(
         self, lines: pl.DataFrame
@@ -197,11 +197,3 @@ class _TableReader:
                 record_type=record_type,
             )
         return full.filter(pl.col("reason").is_null())
-
-
-def _extra(names: Sequence[str]) -> pl.Expr:
-    if not names:
-        return pl.lit(None, dtype=TEXT_MAP)
-    return pl.concat_list(
-        pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in names
-    )
