@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import attrs
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from harvest.errors import SourceError
 
+from ._numpy import np
 from .lines import BOM, RAW_BYTES, LongLine, skip_line
 from .texts import not_utf8
 

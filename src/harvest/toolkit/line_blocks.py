@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-import numpy as np
 import pyarrow as pa
 
+from ._numpy import np
 from .delimited import CUT
 from .lines import BOM, InvalidLine, decode
 from .spans import PAD, Flags, Ints, Spans, padded, strings

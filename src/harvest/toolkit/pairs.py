@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import attrs
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ._numpy import np
 from .line_blocks import Faults
 from .spans import Bytes, Flags, Ints, Spans, strings
 from .texts import excerpt

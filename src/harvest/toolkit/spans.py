@@ -12,12 +12,15 @@ rejects it::
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from ._numpy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "PAD",

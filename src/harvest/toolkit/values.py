@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import attrs
-import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ._numpy import np
 from .amounts import count_in_words
 from .line_blocks import Faults
 from .spans import (

@@ -1,0 +1,121 @@
+"""The core and its sinks need no numpy, and what of the toolkit does says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from clean_environment import build_wheels, declared_by, make_environment
+
+ROOT = Path(__file__).resolve().parents[1]
+NUMERIC = ("numpy", "numba", "pandas")
+"""What is numpy, or imports it."""
+
+PROGRAM = '''
+import importlib, importlib.util, sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import polars as pl
+
+import harvest
+from harvest.dataset.export import export
+from harvest.plugins.registry import PluginManager
+from harvest.testing import collect
+from harvest.toolkit.frames import TEXT_MAP
+
+@harvest.record("greeting.line", layer="workflow", level="client")
+class Line(harvest.Record):
+    """One line of a greeting file."""
+    text: str = harvest.field(role="subject", doc="The line.")
+    tags: dict[str, str] | None = harvest.field(doc="What is said of it.")
+
+class Greeting(harvest.Source):
+    """Greeting files, line by line, as frames of polars."""
+    name, record_types = "greeting", (Line,)
+    def read(self, partition, ctx):
+        lines = partition.path.read_text().splitlines()
+        ctx.read(len(lines))
+        maps = [[{"key": "n", "value": line}] if line else None for line in lines]
+        yield Line, pl.DataFrame({
+            "text": lines,
+            "tags": pl.Series(maps, dtype=TEXT_MAP),
+            "extra": pl.Series(maps, dtype=TEXT_MAP),
+            "position": range(1, len(lines) + 1),
+        })
+
+sys.modules["greeting"] = sys.modules["__main__"]
+folder = Path(sys.argv[1])
+(folder / "hello.txt").write_text("good\\n\\nmorning\\n")
+names = ("harvest.builtin.plugin", "harvest_parquet.plugin", "greeting:Greeting")
+plugins = PluginManager([EntryPoint(n, n, "harvest") for n in names], disabled="")
+source = f"greeting:{folder / 'hello.txt'}"
+harvest.run(source, f"parquet:{folder / 'out'}", plugins=plugins, workers=1)
+opened = harvest.open(folder / "out", plugins=plugins)
+frame = opened["greeting.line"]
+for name in ("lines.csv", "lines.jsonl", "lines.parquet"):
+    assert export(frame, folder / name) == 3
+assert opened.verify() == []
+assert opened.view("events").collect().height == 3
+opened.report("run.map")
+assert len(collect(Greeting(str(folder / "hello.txt"))).rows("greeting.line")) == 3
+print(frame.select("text", "tags", "extra").collect().rows())
+for module in ("delimited", "json_lines", "line_blocks", "pairs", "spans", "values"):
+    try:
+        importlib.import_module(f"harvest.toolkit.{module}")
+    except ImportError as error:
+        print(error)
+print(importlib.util.find_spec("numpy"))
+'''
+
+REFUSED = "the numeric modules of harvest.toolkit need numpy; depend on hpc-harvest[toolkit]\n"
+EXPECTED = f"""\
+[('good', [{{'key': 'n', 'value': 'good'}}], [{{'key': 'n', 'value': 'good'}}]), ('', None, None), \
+('morning', [{{'key': 'n', 'value': 'morning'}}], [{{'key': 'n', 'value': 'morning'}}])]
+{REFUSED * 6}None
+"""
+
+
+def harvested(python: str | Path, *options: str, folder: Path, path: str = "") -> str:
+    """What the program prints that harvests frames with maps, and reads them."""
+    done = subprocess.run(
+        [python, *options, "-c", PROGRAM, folder],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_frames_with_maps_are_harvested_and_read_without_numpy(tmp_path):
+    # given an interpreter that sees all libraries here but those
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for library in Path(place).iterdir():
+            if not library.name.startswith(NUMERIC) and library.suffix != ".pth":
+                (libraries / library.name).symlink_to(library)
+    import harvest
+    import harvest_parquet
+
+    ours = [Path(module.__file__).parents[1] for module in (harvest, harvest_parquet)]
+    path = os.pathsep.join(map(str, (libraries, *ours)))
+
+    # then rows come back as they were given, and the toolkit says what it lacks
+    assert harvested(sys.executable, "-S", folder=tmp_path, path=path) == EXPECTED
+
+
+@pytest.mark.slow
+def test_the_core_and_a_sink_as_installed_bring_no_numpy_and_need_none(tmp_path):
+    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
+    # pytest, for harvest.testing
+    libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet", "pytest"])
+    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), libraries)
+
+    assert harvested(python, folder=tmp_path) == EXPECTED
