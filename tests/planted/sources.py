@@ -48,7 +48,7 @@ class Columnar(SourceConformance):
 
     def enlarge(self, directory: Path, times: int) -> Path:
         path = directory / "a.tsv"
-        path.write_text(f"1714557600123\tinfo\t{'x' * 900}\n" * 1000 * times)
+        path.write_text(f"1714557600123\tinfo\t{'x' * 400}\n" * 1000 * times)
         return path
 
 

@@ -64,12 +64,13 @@ class ReportConformance(DatasetKit):
     def test_texts_are_escaped(self, tmp_path: Path) -> None:
         dataset = self.one(tmp_path)
         # one column at a time, for other columns may decide which rows are shown
-        for column in sorted(
+        texts = {
             name
             for kind in self.spec(dataset).requires
             for name, dtype in dataset[kind].collect_schema().items()
             if dtype == pl.String
-        ):
+        }
+        for column in sorted(texts):
             marked = AlteredDataset(dataset, partial(_marked, column))
             self._require_words(
                 partial(self._require_escaped, marked),

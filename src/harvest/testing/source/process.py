@@ -28,10 +28,10 @@ MEGABYTE = 1 << 20
 TIMES = (2, 12)
 """How large the inputs are between which the growth of memory is measured, at least."""
 
-FULL_BATCH = 16 * MEGABYTE
+FULL_BATCH = 8 * MEGABYTE
 """Bytes of the smaller input, if it can be, so that it fills a source's batches, too."""
 
-LARGEST = 256 * MEGABYTE
+LARGEST = 64 * MEGABYTE
 """Bytes of the largest input that is made to have more to read than memory is granted."""
 
 
