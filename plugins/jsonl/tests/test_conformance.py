@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import zstandard
 from harvest.testing import SinkConformance
 from harvest_jsonl.sink import JsonlSink
 
-OPEN = {".jsonl": open, ".gz": gzip.open, ".zst": zstandard.open}
+OPEN = {".jsonl": open, ".zst": zstandard.open}
 
 
 class TestDirectory(SinkConformance):
@@ -40,10 +39,6 @@ class TestFile(SinkConformance):
                 if event["record_type"] == record_type.name
             ]
         )
-
-
-class TestGzippedFile(TestFile):
-    ending = ".jsonl.gz"
 
 
 class TestCompressedFile(TestFile):
