@@ -14,7 +14,7 @@ from harvest.pipeline import reading
 from harvest.pipeline.bundling import harvest_partitions
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
-from harvest.storage.manifest import Part, read_part
+from harvest.storage.part import Part, read_part
 from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree
 
 

@@ -22,7 +22,7 @@ from harvest.pipeline.bundling import bundles, harvest_partitions
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.manifest import Part, part_key, part_stem
+from harvest.storage.part import Part, part_key, part_stem
 from harvest.storage.staging import (
     ATTEMPTS,
     BUNDLED,

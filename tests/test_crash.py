@@ -67,7 +67,7 @@ def complete(place: Place, expected: dict[str, Any], **options: Any) -> None:
 
 # --- at every named step --------------------------------------------------------------------------
 
-PER_DATASET = ("commit.", "manifest.", "tidy.", "kept.", "history.")
+PER_DATASET = ("commit.", "segment.", "manifest.", "tidy.", "kept.", "history.")
 """Steps that a run passes once or more for each of its three datasets."""
 
 AFTER_A_KILL = ("recover.move_back", "file.remove")

@@ -16,7 +16,7 @@ from harvest.engines.slurm.tasks import read_tasks, write_tasks
 from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
-from harvest.storage.manifest import Part
+from harvest.storage.part import Part
 from harvest.storage.staging import STAGING
 from harvest.testing import collect, collect_partition
 

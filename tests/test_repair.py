@@ -10,13 +10,14 @@ from typing import Any
 
 import attrs
 import crash
+import orjson
 import polars as pl
 import pytest
 from datasets import FORMS, Small, dump
 from typer.testing import CliRunner
 
 from harvest.cli.app import app
-from harvest.dataset.repair import repair
+from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
 from harvest.toolkit.files import checksum
 
@@ -115,7 +116,7 @@ def test_a_damaged_file_of_rejects_is_named_and_mended(small: Small) -> None:
 
 
 def edit(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"rows"', b'"raws"', 1))
+    path.write_bytes(path.read_bytes().replace(b'"parts"', b'"carts"', 1))
 
 
 MANIFEST_DAMAGES = {**DAMAGES, "edited": edit, "a flipped digit": lambda path: flip(path, 40)}
@@ -141,6 +142,31 @@ def test_a_damaged_manifest_stops_everything_and_is_restored_from_its_copy(
     assert done.result is None
     assert path.read_bytes() == whole
     assert small.seen() == seen
+    assert small.open().verify() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_segment_stops_what_needs_it_and_is_restored_from_its_copy(
+    damage: str, small: Small
+) -> None:
+    # given a file that the manifest lists and that is not as it was written
+    whole, seen = (small.state / "manifest.json").read_bytes(), small.seen()
+    name = orjson.loads(whole)["segments"][-1]["file"]
+    DAMAGES[damage](small.state / "segments" / name)
+
+    # then nothing is done with the dataset
+    for attempt in (lambda: small.open().parts, lambda: small.harvest(force=True)):
+        with pytest.raises(DatasetError, match="manifest is damaged") as caught:
+            attempt()
+        assert "harvest verify DATASET --repair" in str(caught.value)
+    assert "manifest is damaged" in str(problem_of_manifest(small.location))
+    assert small.seen() == seen
+
+    # and its copy takes its place
+    done = repair(small.location)
+    assert done.restored
+    assert (small.state / "manifest.json").read_bytes() == whole
     assert small.open().verify() == []
 
 

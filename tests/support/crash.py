@@ -22,6 +22,7 @@ import small_inputs
 import harvest
 from harvest.cli.settings import plugin_settings
 from harvest.storage.manifest import Manifest
+from harvest.storage.part import plain
 from harvest.storage.staging import staged_parts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,15 +213,24 @@ def contents(place: Place) -> dict[str, Any]:
 def _state(state: Path) -> dict[str, Any]:
     document = orjson.loads((state / "manifest.json").read_bytes())
     order = {run: number for number, run in enumerate(document["runs"])}
-    parts = [{**part, "run": order[part["run"]]} for part in document["parts"]]
+    manifest = Manifest.load(state)
+    assert manifest is not None
+    parts = [{**plain(part), "run": order[part.run], "facts": ""} for part in manifest.check()]
     for part in parts:
         part["notes"] = sorted(part["notes"])
     named = {f"{run}.json" for run in (*document["kept"], document["run"])}
     assert {path.name for path in state.glob("history/*")} == named
+    segments = {
+        entry["file"]
+        for path in (state / "manifest.json", *state.glob("history/*"))
+        for entry in orjson.loads(path.read_bytes())["segments"]
+    }
+    assert {path.name for path in state.glob("segments/*")} == segments
+    assert {path.name for path in state.glob("copies/*")} == segments
     assert {path.stem for path in state.glob("runs/*")} == set(document["runs"])
     assert not list(state.glob("staging/*"))
     known = {
-        *("manifest.json", "staging", "runs", "history", "kept", "rejects"),
+        *("manifest.json", "segments", "copies", "staging", "runs", "history", "kept", "rejects"),
         *(path.name for path in state.glob("lock*")),
     }
     assert {path.name for path in state.iterdir()} <= known

@@ -87,15 +87,12 @@ class DirectorySink(Sink):
         May be repeated after it was cut short: what is at its place already is left there.
         Raises DatasetError for a staged file that is neither in staging nor at its place.
         """
-        held = {file.path for files in publication.old.values() for file in files}
+        held = publication.old.paths()
         touched: set[Path] = set()
         placed: dict[tuple[Path, str], str] = {}  # a file may hold rows of several parts
         final: dict[str, Sequence[PartFile]] = {}
-        for key, files in publication.parts.items():
-            directory = publication.staged.get(key)
-            if directory is None:
-                final[key] = files
-                continue
+        for key, files in publication.parts.pick(publication.staged).items():
+            directory = publication.staged[key]
             for file in files:
                 if (directory, file.path) not in placed:
                     moved = self._publish(file, directory, held, touched)
@@ -142,8 +139,8 @@ class DirectorySink(Sink):
 
     def finish(self, publication: Publication) -> None:
         """Remove files that the manifest no longer names, and directories left empty."""
-        named = {file.path for files in publication.parts.values() for file in files}
-        replaced = {file.path for files in publication.old.values() for file in files} - named
+        named = publication.parts.paths()
+        replaced = publication.old.paths() - named
         touched: set[Path] = set()
         for path in [self._within(self.root, path) for path in replaced]:
             touched |= _remove(path)

@@ -9,7 +9,7 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["PartFile", "PartWriter", "Publication", "Sink", "SmallRows"]
+__all__ = ["PartFile", "PartFiles", "PartWriter", "Publication", "Sink", "SmallRows"]
 
 
 @attrs.frozen(kw_only=True)
@@ -92,6 +92,52 @@ class SmallRows:
         return self.table.slice(self.start, self.stop - self.start)
 
 
+class PartFiles(Mapping[str, Sequence[PartFile]]):
+    """The files of partitions, by key and in the dataset's order.
+
+    A dataset may have a million of them.  Its own are made one by one when they are asked for; what
+    is asked of all of them at once is answered without.
+    """
+
+    def __init__(self, files: Mapping[str, Sequence[PartFile]]):
+        self._files = files
+
+    def __getitem__(self, key: str) -> Sequence[PartFile]:
+        return self._files[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def paths(self) -> set[str]:
+        """Paths of all files."""
+        return {file.path for files in self.values() for file in files}
+
+    def pick(self, keys: Iterable[str]) -> Mapping[str, Sequence[PartFile]]:
+        """The files of some keys, in the dataset's order."""
+        wanted = set(keys)
+        return {key: self[key] for key in self if key in wanted}
+
+    def shared_rows(self) -> dict[tuple[str, int], int]:
+        """Of each shared file, by path and rows in all, how many rows are those of parts here."""
+        rows: dict[tuple[str, int], int] = {}
+        for file in (file for files in self.values() for file in files):
+            if file.file_rows is not None:
+                known = (file.path, file.file_rows)
+                rows[known] = rows.get(known, 0) + file.rows
+        return rows
+
+    def users_of(self, paths: Collection[str]) -> list[str]:
+        """Keys of those with rows in these files, in the dataset's order."""
+        return [key for key, files in self.items() if any(file.path in paths for file in files)]
+
+
+def _part_files(files: Mapping[str, Sequence[PartFile]]) -> PartFiles:
+    return files if isinstance(files, PartFiles) else PartFiles(files)
+
+
 @attrs.frozen(kw_only=True)
 class Publication:
     """What a commit changes.
@@ -108,9 +154,9 @@ class Publication:
         rows of a staged partition of few rows, by record type; ``publish`` writes them.
     """
 
-    parts: Mapping[str, Sequence[PartFile]]
+    parts: PartFiles = attrs.field(converter=_part_files)
     staged: Mapping[str, Path]
-    old: Mapping[str, Sequence[PartFile]]
+    old: PartFiles = attrs.field(converter=_part_files)
     token: str
     stems: Mapping[str, str] = attrs.field(factory=dict)
     small: Mapping[str, Callable[[], Mapping[str, SmallRows]]] = attrs.field(factory=dict)
@@ -160,7 +206,11 @@ class Sink(abc.ABC):
 
     @abc.abstractmethod
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Make the staged files readable at their place, durably; the final files per partition."""
+        """Make the staged files readable at their place, durably.
+
+        Gives the final files of each partition whose files are not as ``publication.parts`` has
+        them; others may be left out.
+        """
 
     @abc.abstractmethod
     def finish(self, publication: Publication) -> None:

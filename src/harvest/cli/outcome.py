@@ -8,7 +8,7 @@ from typing import Any
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
-from harvest.storage.manifest import plain
+from harvest.storage.part import plain
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
@@ -33,9 +33,8 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
     rows = []
     for planned in plan.partitions:
         action = "read" if planned.read_for else "commit" if planned.staged_for else "skip"
-        rows.append(
-            (action, planned.part.source, planned.partition.size_bytes, planned.part.origin)
-        )
+        source, origin, _ = planned.order
+        rows.append((action, source, planned.partition.size_bytes, origin))
     if json:
         keys = ("action", "source", "size_bytes", "origin")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])

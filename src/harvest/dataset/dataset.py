@@ -99,7 +99,8 @@ class Dataset:
     @property
     def notes(self) -> list[str]:
         """The remarks that sources made while reading, each with its input."""
-        return [f"{part.origin}: {note}" for part in self.manifest for note in part.notes]
+        noted = self.manifest.parts.with_notes()
+        return [f"{part.origin}: {note}" for part in noted for note in part.notes]
 
     @property
     def parts(self) -> list[Any]:
@@ -143,14 +144,11 @@ class Dataset:
         return f"{remedy}, which wrote its rows{self.plugins.unless_disabled()}"
 
     def files(self, name: str) -> list[PartFile]:
-        """Committed files that hold rows of a record type, in the dataset's order."""
-        return [
-            file
-            for part in self.manifest
-            if part.rows.get(name)
-            for file in part.files
-            if file.record_type in (name, "events")
-        ]
+        """Committed files that hold rows of a record type, in the dataset's order.
+
+        One that holds rows of several partitions is there once.
+        """
+        return self.manifest.parts.files_of(name)
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """A view's rows; settings by name, as the view declares them.
@@ -231,7 +229,7 @@ class Dataset:
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """Every input unit that could not be read: source, origin, position, raw, reason."""
-        for part in self.manifest:
+        for part in self.manifest.parts.with_rejects():
             yield from self.rejects_of(part)
 
     def rejects_of(self, part: Any) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,8 @@ from harvest.pipeline.reread import Again, read_again
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.lock import locked
-from harvest.storage.manifest import HISTORY, NAME, Manifest
+from harvest.storage.manifest import HISTORY, NAME, Manifest, segments_of
+from harvest.storage.segment import COPIES, SEGMENTS, restore_segment
 from harvest.storage.target import writing
 
 from .dataset import Dataset, open, states_of  # noqa: A004
@@ -88,7 +89,7 @@ def _restore_manifest(path: Path, wait_s: float) -> list[str]:
     """Put a copy in the place of a manifest that is damaged or missing; what was wrong with it."""
     for state in states_of(path):
         try:
-            Manifest.load(state)
+            _load_all(state)
         except DatasetError as error:
             with locked(state, wait_s=wait_s):
                 copy = _newest_copy(state)
@@ -103,23 +104,33 @@ def _restore_manifest(path: Path, wait_s: float) -> list[str]:
     return []
 
 
+def _load_all(state: Path) -> None:
+    """Read the manifest in force with all of its segments; raises DatasetError."""
+    manifest = Manifest.load(state)
+    if manifest is not None:
+        manifest.check()
+
+
 def _newest_copy(state: Path) -> Manifest | None:
-    found = []
+    """The manifest of the latest run that is whole, its segments in their place again."""
+    found: dict[Path, Manifest] = {}
     for path in (state / HISTORY).glob("*.json"):
+        for name in segments_of(path) or ():
+            restore_segment(state / COPIES / name, state / SEGMENTS / name)
         try:
             copy = Manifest.read(path)
+            if copy is not None:
+                found[path] = copy.check()
         except DatasetError:  # damaged too: an older one is better than none
             continue
-        if copy is not None:
-            found.append(copy)
-    return max(found, key=lambda copy: len(copy.runs), default=None)
+    return max(found.values(), key=lambda copy: len(copy.runs), default=None)
 
 
 def problem_of_manifest(path: Path) -> str | None:
     """What is wrong with the manifest of the dataset at a location, if it cannot be opened."""
     for state in states_of(path.expanduser().absolute()):
         try:
-            Manifest.load(state)
+            _load_all(state)
         except DatasetError as error:
             return f"{error.where}: {error.message}"
     return None

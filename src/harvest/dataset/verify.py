@@ -14,8 +14,8 @@ from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.reread import read_record
 from harvest.storage.files import link_on_the_way
-from harvest.storage.history import KEPT, contents, read_state
-from harvest.storage.manifest import Part
+from harvest.storage.history import KEPT, lacking, read_state
+from harvest.storage.part import Part
 from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:
@@ -158,14 +158,13 @@ def _history_problems(dataset: Dataset) -> Iterator[Problem]:
             read_record(dataset.sink, run)
         except DatasetError as error:
             yield Problem(f"{error.where}: {error.message}")
-    here = contents(manifest)
     for run in manifest.kept:
         try:
-            kept = contents(read_state(state, run)) - here
+            kept = lacking(read_state(state, run).check(), manifest)
         except DatasetError as error:
             yield Problem(f"{error.where}: {error.message}")
             continue
-        for _, digest in sorted(kept):
+        for digest in sorted({file.sha256 for _, file in kept.values()}):
             path = state / KEPT / digest
             if path.is_symlink() or not path.is_file() or checksum(path) != digest:
                 what = "damaged" if path.is_file() else "missing"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
 
-from harvest.storage.manifest import Part
+from harvest.storage.part import Part
 
 __all__ = ["Account", "SourceAccount", "account_of"]
 
@@ -66,8 +67,8 @@ class Account:
         return sum(a.written for a in self.sources.values())
 
 
-def account_of(read: Iterable[Part], skipped: Iterable[Part]) -> Account:
-    """Sum up the parts that a run read, and count those it skipped."""
+def account_of(read: Iterable[Part], skipped: Iterable[str]) -> Account:
+    """Sum up the parts that a run read, and count those it skipped; these by their sources."""
     sources: dict[str, SourceAccount] = {}
     for part in read:
         account = sources.setdefault(part.source, SourceAccount(source=part.source))
@@ -82,7 +83,7 @@ def account_of(read: Iterable[Part], skipped: Iterable[Part]) -> Account:
             for reason, count in counts.items():
                 key = f"{word}: {reason}"
                 account.reasons[key] = account.reasons.get(key, 0) + count
-    for part in skipped:
-        account = sources.setdefault(part.source, SourceAccount(source=part.source))
-        account.skipped += 1
+    for source, count in Counter(skipped).items():
+        account = sources.setdefault(source, SourceAccount(source=source))
+        account.skipped += count
     return Account(dict(sorted(sources.items())))

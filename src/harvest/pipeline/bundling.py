@@ -18,7 +18,7 @@ import attrs
 from harvest import fault
 from harvest.api.sink import Sink
 from harvest.errors import SourceError
-from harvest.storage.manifest import Part, write_parts
+from harvest.storage.part import Part, write_parts
 from harvest.storage.small import write_small_parts
 from harvest.storage.staging import (
     ATTEMPTS,

@@ -32,7 +32,8 @@ from harvest.model.types import (
     with_types,
 )
 from harvest.plugins.registry import PluginManager
-from harvest.storage.manifest import Manifest, Part, Schema
+from harvest.storage.manifest import Manifest, Schema
+from harvest.storage.part import Part
 
 if TYPE_CHECKING:
     from .plan import Plan

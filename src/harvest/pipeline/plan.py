@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 import cattrs
@@ -16,11 +16,13 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.errors import SourceError
-from harvest.storage.fingerprint import fingerprint
-from harvest.storage.manifest import Manifest, Part, part_key, part_stem
+from harvest.storage.fingerprint import facts, fingerprint
+from harvest.storage.manifest import Manifest
+from harvest.storage.part import Part, part_key, part_stem
 from harvest.storage.staging import Staged, staged_parts
-from harvest.toolkit.files import checksum
 from harvest.toolkit.texts import printable
+
+from .comparing import Earlier, Held, Unlisted
 
 __all__ = [
     "Listed",
@@ -30,6 +32,9 @@ __all__ = [
     "list_partitions",
     "make_plan",
 ]
+
+_BATCH: Final = 65_536
+"""Partitions that are compared with the datasets at once."""
 
 Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
 """Partitions with the source that reads them."""
@@ -53,17 +58,60 @@ class SourceUse:
 class Planned:
     """A partition of the plan.
 
-    part: its description, counts still empty.
+    key: of its part; fingerprint, facts: of its input, empty where no sink needs it.
+    config: digest of the settings; run: the run that is planned.
     read_for, held_by: which sinks (by number) need it read, or have it already.
     staged_for: which hold it staged by an earlier run that was cut short, and where.
     """
 
     use: SourceUse
     partition: Partition
-    part: Part
+    key: str
+    fingerprint: str
+    facts: str
+    config: str
+    run: str
     read_for: tuple[int, ...]
     staged_for: Mapping[int, Staged]
     held_by: tuple[int, ...]
+
+    @property
+    def part(self) -> Part:
+        """Its description, counts still empty; of one that some sink needs."""
+        partition, source = self.partition, self.use.source.name
+        return Part(
+            key=self.key,
+            stem=self.stem,
+            source=source,
+            partition=printable(partition.id),
+            origin=printable(partition.origin),
+            fingerprint=self.fingerprint,
+            plugin=self.use.version,
+            config=self.config,
+            files=(),
+            rows={},
+            read=0,
+            filtered={},
+            folded={},
+            rejected=0,
+            rejects=None,
+            notes=(),
+            run=self.run,
+            live=partition.fingerprint is None and not partition.inputs,
+            facts=self.facts,
+        )
+
+    @property
+    def stem(self) -> str:
+        """The stem of its part."""
+        state = (self.fingerprint, self.use.version, self.config)
+        return part_stem(self.key, self.partition, *state)
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """Where it stands in the dataset."""
+        partition = self.partition
+        return (self.use.source.name, printable(partition.origin), printable(partition.id))
 
     def is_for(self, number: int) -> bool:
         """Whether a sink gets it in this run."""
@@ -94,10 +142,11 @@ class Plan:
 
     def staying(self, number: int, manifest: Manifest) -> set[str]:
         """Record types of which a sink's dataset keeps rows that are not written anew."""
-        gone = self.gone(number) | {p.part.key for p in self.partitions if p.is_for(number)}
-        return {
-            name for part in manifest if part.key not in gone for name, n in part.rows.items() if n
-        }
+        gone = self.gone(number) | {p.key for p in self.partitions if p.is_for(number)}
+        rows = Counter(manifest.record_types())
+        for part in manifest.parts.pick(gone).values():
+            rows.subtract(part.rows)
+        return {name for name, count in rows.items() if count}
 
 
 def list_partitions(uses: Iterable[SourceUse]) -> Listed:
@@ -133,78 +182,64 @@ def make_plan(
     Raises SourceError when a partition is listed twice.
     """
     columns = tuple(frozen) or ({},) * len(sinks)
-    staged = [{} if force else staged_parts(sink.state) for sink in sinks]
-    is_there = lru_cache(maxsize=8)(_is_there)  # all parts of a bundle name the same file
+    keys = _keys(listed)
+    wanted = _wanted(listed, keys, only)
+    held = [Held(manifest, force) for manifest in manifests]
+    staged = [
+        Earlier({} if force else staged_parts(sink.state), kept)
+        for sink, kept in zip(sinks, columns, strict=True)
+    ]
     planned: list[Planned] = []
-    seen = _origins(listed)
-    cut_anew = {place for key, place in (only or {}).items() if key not in seen}
-    for (use, partition), key in zip(listed, seen, strict=True):
-        place = (use.source.name, seen[key])
-        if only is None or key in only or place in cut_anew:
-            part = _describe(use, partition, run=run, limit=limit)
-            earlier = [each.get(part.stem) for each in staged]
-            usable = [
-                each if _usable(each, kept, is_there) else None
-                for each, kept in zip(earlier, columns, strict=True)
-            ]
-            planned.append(_decide(use, partition, part, manifests, usable, force=force))
-    planned.sort(key=lambda p: p.part.order)
-    replaced = [_replaced_keys(manifest, planned, set(seen)) for manifest in manifests]
-    dropped = [drop & manifest.parts.keys() for manifest in manifests]
+    uses = {id(use): use for use, _ in listed}
+    configs = {at: _config_digest(use.settings, limit) for at, use in uses.items()}
+    for start in range(0, len(wanted), _BATCH):
+        interrupt.check()
+        rows = wanted[start : start + _BATCH]
+        some = [(*listed[row], keys[row], configs[id(listed[row][0])]) for row in rows]
+        planned += _decide_all(some, held, staged, run)
+    planned.sort(key=lambda p: p.order)
+    unlisted = [Unlisted(manifest, keys) for manifest in manifests]
+    replaced = [each.of(_read_from(listed, wanted)) for each in unlisted]
+    dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     if drop_deleted:
         places = list(_places(listed))
         dropped = [
-            _gone_keys(manifest, places, seen) - others
-            for manifest, others in zip(manifests, replaced, strict=True)
+            each.within(places) - others for each, others in zip(unlisted, replaced, strict=True)
         ]
     return Plan(
         partitions=tuple(planned), replaced=tuple(replaced), dropped=tuple(dropped), frozen=columns
     )
 
 
-def _origins(listed: Listed) -> dict[str, str]:
-    """The origin of each listed partition by its key; raises SourceError for one listed twice."""
-    origins: dict[str, str] = {}
-    for use, partition in listed:
-        key = part_key(use.source.name, partition)
-        if key in origins:
-            raise SourceError(
-                "the same input is listed twice",
-                where=origins[key],
-                remedy="name each location once",
-            )
-        origins[key] = printable(partition.origin)
-    return origins
+def _keys(listed: Listed) -> list[str]:
+    """The key of each listed partition; raises SourceError for one listed twice."""
+    keys = [part_key(use.source.name, partition) for use, partition in listed]
+    seen: set[str] = set()
+    if len(set(keys)) < len(keys):
+        for (_, partition), key in zip(listed, keys, strict=True):
+            if key in seen:
+                raise SourceError(
+                    "the same input is listed twice",
+                    where=printable(partition.origin),
+                    remedy="name each location once",
+                )
+            seen.add(key)
+    return keys
 
 
-def _describe(use: SourceUse, partition: Partition, *, run: str, limit: int | None) -> Part:
-    key = part_key(use.source.name, partition)
-    print_of_input = partition.fingerprint
-    live = print_of_input is None and not partition.inputs
-    if print_of_input is None:
-        # without inputs and without a fingerprint of its own, every run is a new state
-        print_of_input = run if live else fingerprint(partition.inputs)
-    config = _config_digest(use.settings, limit)
-    return Part(
-        key=key,
-        stem=part_stem(key, partition, print_of_input, use.version, config),
-        source=use.source.name,
-        partition=printable(partition.id),
-        origin=printable(partition.origin),
-        fingerprint=print_of_input,
-        plugin=use.version,
-        config=config,
-        files=(),
-        rows={},
-        read=0,
-        filtered={},
-        folded={},
-        rejected=0,
-        rejects=None,
-        notes=(),
-        run=run,
-        live=live,
-    )
+def _wanted(
+    listed: Listed, keys: Sequence[str], only: Mapping[str, tuple[str, str]] | None
+) -> Sequence[int]:
+    """Which of the listed partitions the run is about."""
+    if only is None:
+        return range(len(listed))
+    known = set(keys)
+    cut_anew = {place for key, place in only.items() if key not in known}
+    return [
+        row
+        for row, ((use, partition), key) in enumerate(zip(listed, keys, strict=True))
+        if key in only or (use.source.name, printable(partition.origin)) in cut_anew
+    ]
 
 
 def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
@@ -213,63 +248,57 @@ def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _decide(
-    use: SourceUse,
-    partition: Partition,
-    part: Part,
-    manifests: Sequence[Manifest],
-    usable: Sequence[Staged | None],
-    *,
-    force: bool,
-) -> Planned:
-    read_for, staged_for, held_by = [], {}, []
-    for number, (manifest, staged) in enumerate(zip(manifests, usable, strict=True)):
-        held = manifest.parts.get(part.key)
-        if not force and held is not None and held.stem == part.stem and held.settled:
-            held_by.append(number)
-            continue
-        if staged is not None:
-            staged_for[number] = staged
-        else:
-            read_for.append(number)
-    return Planned(
-        use=use,
-        partition=partition,
-        part=part,
-        read_for=tuple(read_for),
-        staged_for=staged_for,
-        held_by=tuple(held_by),
-    )
+def _decide_all(
+    some: Sequence[tuple[SourceUse, Partition, str, str]],
+    held: Sequence[Held],
+    staged: Sequence[Earlier],
+    run: str,
+) -> Iterator[Planned]:
+    """What is to be done with partitions, each with its source, key and digest of settings."""
+    known = [None if p.fingerprint is not None else facts(p.inputs) for _, p, _, _ in some]
+    keys = [key for _, _, key, _ in some]
+    read = [(use.version, config) for use, _, _, config in some]
+    answers = [each.compared(keys, known, read) for each in held]
+    for at, (use, partition, key, config) in enumerate(some):
+        unchanged = all(same[at] for same, _ in answers)
+        now = "" if unchanged else _fingerprint(partition, run)
+        holders = [
+            number
+            for number, (same, prints) in enumerate(answers)
+            if same[at] or (not unchanged and prints[at] == now)
+        ]
+        others = [number for number in range(len(held)) if number not in holders]
+        usable: dict[int, Staged] = {}
+        for number in others:
+            stem = part_stem(key, partition, now, use.version, config)
+            if (found := staged[number].usable(stem)) is not None:
+                usable[number] = found
+        yield Planned(
+            use=use,
+            partition=partition,
+            key=key,
+            fingerprint=now,
+            facts="" if unchanged else (known[at] or b"").hex(),
+            config=config,
+            run=run,
+            read_for=tuple(number for number in others if number not in usable),
+            staged_for=usable,
+            held_by=tuple(holders),
+        )
 
 
-def _usable(
-    staged: Staged | None, frozen: Mapping[str, Any], is_there: Callable[[Path, int, str], bool]
-) -> bool:
-    """Whether a staged part is what reading would give, and every file of it as it was written."""
-    if staged is None or not staged.part.settled or staged.part.frozen != frozen:
-        return False
-    part = staged.part
-    files = [*part.files, *([part.rejects] if part.rejects else [])]
-    return all(
-        is_there(staged.directory / path, size, digest)
-        for path, size, digest in {(file.path, file.size_bytes, file.sha256) for file in files}
-    )
+def _fingerprint(partition: Partition, run: str) -> str:
+    if partition.fingerprint is not None:
+        return partition.fingerprint
+    # without inputs and without a fingerprint of its own, every run is a new state
+    return fingerprint(partition.inputs) if partition.inputs else run
 
 
-def _is_there(path: Path, size_bytes: int, sha256: str) -> bool:
-    return path.is_file() and path.stat().st_size == size_bytes and checksum(path) == sha256
-
-
-def _replaced_keys(
-    manifest: Manifest, planned: Iterable[Planned], keys: set[str]
-) -> frozenset[str]:
-    """Keys of held parts of the same inputs that the sources now cut into other partitions."""
-    now = {(p.part.source, p.part.origin) for p in planned if p.partition.inputs}
-    return frozenset(
-        part.key
-        for part in manifest
-        if (part.source, part.origin) in now and part.key not in keys and not part.live
-    )
+def _read_from(listed: Listed, wanted: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Source and origin of partitions with inputs: a source may cut these anew."""
+    for use, partition in (listed[row] for row in wanted):
+        if partition.inputs:
+            yield use.source.name, printable(partition.origin)
 
 
 def _places(listed: Listed) -> Iterator[tuple[str, str]]:
@@ -281,20 +310,3 @@ def _places(listed: Listed) -> Iterator[tuple[str, str]]:
         if path.exists():
             yield (name, printable(str(path.absolute())))
             yield (name, printable(str(path.resolve())))
-
-
-def _gone_keys(
-    manifest: Manifest, places: Sequence[tuple[str, str]], listed: Container[str]
-) -> frozenset[str]:
-    """Keys of held parts of these places that are listed there no more."""
-
-    def within(part: Part) -> bool:
-        return any(
-            part.source == source
-            and (part.origin == place or part.origin.startswith(place.rstrip("/") + "/"))
-            for source, place in places
-        )
-
-    return frozenset(
-        part.key for part in manifest if part.key not in listed and not part.live and within(part)
-    )

@@ -20,7 +20,7 @@ from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.manifest import Part, write_part
+from harvest.storage.part import Part, write_part
 from harvest.storage.rejects import RejectWriter
 from harvest.storage.small import SMALL_BYTES
 from harvest.storage.staging import (

@@ -24,7 +24,7 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
-from harvest.storage.manifest import Part, plain
+from harvest.storage.part import Part, plain
 from harvest.toolkit.texts import printable
 
 from .account import account_of

@@ -17,7 +17,7 @@ from harvest.api.source import Partition
 from harvest.errors import DatasetError, SourceError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import RUNS
-from harvest.storage.manifest import Part, part_key
+from harvest.storage.part import Part, part_key
 from harvest.toolkit.texts import printable
 
 from .plan import SourceUse

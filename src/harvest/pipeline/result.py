@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, overload
 
 import attrs
 
 from harvest.errors import ExitCode
-from harvest.storage.manifest import Part
+from harvest.storage.part import Part
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
@@ -16,11 +17,42 @@ from harvest.toolkit.texts import printable_line
 from .account import Account, account_of
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from harvest.storage.manifest import Manifest
 
-__all__ = ["RunResult"]
+    from .plan import Plan, Planned
+
+__all__ = ["RunResult", "Unchanged"]
 
 _NOTES_SHOWN = 20
+
+
+class Unchanged(Sequence[Part]):
+    """The parts that a run left as they were, in the dataset's order; made when asked for.
+
+    planned: of which there is a part in some dataset already.
+    """
+
+    def __init__(self, planned: Sequence[Planned] = (), manifests: Sequence[Manifest] = ()):
+        self._planned = planned
+        self._manifests = manifests
+
+    def __len__(self) -> int:
+        return len(self._planned)
+
+    @overload
+    def __getitem__(self, at: int) -> Part: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
+    def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
+        found = self._planned[at]
+        return tuple(map(self._part, found)) if isinstance(found, Sequence) else self._part(found)
+
+    def _part(self, planned: Planned) -> Part:
+        return self._manifests[planned.held_by[0]].parts[planned.key]
+
+    def sources(self) -> Iterator[str]:
+        """For each, the name of its source."""
+        return (planned.use.source.name for planned in self._planned)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -38,7 +70,7 @@ class RunResult:
     run: str | None
     plan: Plan
     parts: tuple[Part, ...]
-    skipped: tuple[Part, ...]
+    skipped: Unchanged
     dropped: tuple[Part, ...] = ()
     dry: bool = False
     scripts: tuple[str, ...] = ()
@@ -48,7 +80,7 @@ class RunResult:
     @property
     def account(self) -> Account:
         """Units read, written, filtered, folded and rejected, by source."""
-        return account_of(self.parts, self.skipped)
+        return account_of(self.parts, self.skipped.sources())
 
     @property
     def rows(self) -> dict[str, int]:

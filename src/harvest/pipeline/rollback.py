@@ -16,8 +16,17 @@ from harvest import fault
 from harvest.api.sink import Sink
 from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
-from harvest.storage.history import Content, content_of, forget, put_back, read_state, remember
-from harvest.storage.manifest import Manifest, Part
+from harvest.storage.history import (
+    Content,
+    content_of,
+    contents,
+    forget,
+    put_back,
+    read_state,
+    remember,
+)
+from harvest.storage.manifest import Manifest
+from harvest.storage.part import Part
 from harvest.storage.staging import REJECTS, STAGING, Staged
 from harvest.storage.target import new_run_id, writing
 
@@ -66,7 +75,7 @@ def keep_runs(sink: Sink, count: int, *, wait_s: float = 0) -> Manifest:
         new = attrs.evolve(now, keep_runs=count, kept=kept)
         if now.run:
             target.lock.check()
-            new.save(sink.state)
+            new = new.save(sink.state)
             remember(sink.state, new)
             forget(sink.state, new)
         return new
@@ -130,10 +139,7 @@ def _essence(part: Part) -> Part:
 
 
 def _places(sink: Sink, manifest: Manifest) -> dict[Content, tuple[Path, int | None]]:
-    places: dict[Content, tuple[Path, int | None]] = {}
-    for part in manifest:
-        for file in part.files:
-            places[content_of(file)] = (sink.root / file.path, file.offset)
-        if part.rejects is not None:
-            places[content_of(part.rejects)] = (sink.state / part.rejects.path, None)
-    return places
+    return {
+        content: ((sink.state if in_state else sink.root) / file.path, file.offset)
+        for content, (in_state, file) in contents(manifest).items()
+    }

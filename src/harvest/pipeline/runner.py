@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 import attrs
 
 from harvest import interrupt
+from harvest.api.engine import Engine
 from harvest.api.sink import Sink
 from harvest.errors import SourceError, TooManyRejects
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
-from harvest.storage.manifest import Part
+from harvest.storage.part import Part
 from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
@@ -24,7 +25,7 @@ from .plan import Plan, Planned, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
-from .result import RunResult
+from .result import RunResult, Unchanged
 from .task import TaskResult
 
 __all__ = ["carry_out", "execute"]
@@ -62,12 +63,15 @@ def execute(
     )
     if dry_run:
         plan = prepared.plan([manifest_of(sink) for sink in sinks], new_run_id())
-        scripts = prepared.engine().scripts(prepared.work(plan, plan.to_read))
+        engine = prepared.engine()
+        scripts: Sequence[str] = ()
+        if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
+            scripts = engine.scripts(prepared.work(plan, plan.to_read))
         done = RunResult(
             run=None,
             plan=plan,
             parts=(),
-            skipped=(),
+            skipped=Unchanged(),
             dry=True,
             scripts=tuple(scripts),
             datasets=_locations(sinks),
@@ -128,16 +132,12 @@ class _Execution:
         for number in range(len(self.sinks)):
             interrupt.check()
             self._commit(number, parts)
-        skipped = tuple(
-            self.manifests[p.held_by[0]].parts[p.part.key]
-            for p in self.plan.partitions
-            if p.held_by and p.part.key not in parts
-        )
+        skipped = [p for p in self.plan.partitions if p.held_by and p.key not in parts]
         return RunResult(
             run=self.run if self.committed else None,
             plan=self.plan,
             parts=tuple(parts.values()),
-            skipped=skipped,
+            skipped=Unchanged(skipped, self.manifests),
             dropped=self._dropped_parts(),
             datasets=_locations(self.sinks),
         )
@@ -177,7 +177,7 @@ class _Execution:
         """Parts that left some dataset because their input is gone, each once."""
         found: dict[str, Part] = {}
         for manifest, keys in zip(self.manifests, self.plan.dropped, strict=True):
-            found.update({key: manifest.parts[key] for key in keys})
+            found.update(manifest.parts.pick(keys))
         return tuple(sorted(found.values(), key=lambda part: part.order))
 
     def standing(self) -> str:
@@ -193,7 +193,7 @@ class _Execution:
         """Use what an earlier run staged before it was cut short."""
         for planned in self.plan.partitions:
             for number, staged in planned.staged_for.items():
-                self.staged[number][planned.part.key] = staged
+                self.staged[number][planned.key] = staged
 
     def _read(self) -> None:
         todo = self.plan.to_read
@@ -202,10 +202,10 @@ class _Execution:
         for number, sink in enumerate(self.sinks):
             clear_places(
                 sink.state,
-                {p.part.stem for p in todo if number in p.read_for},
+                {p.stem for p in todo if number in p.read_for},
                 keep={staged.directory for staged in self.staged[number].values()},
             )
-        numbers = {p.part.key: p.read_for for p in todo}
+        numbers = {p.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
             for result in results:
@@ -231,12 +231,13 @@ class _Execution:
         """The first rows of each source, in the dataset's order, in this process."""
         left: dict[str, int] = {}
         for planned in todo:
-            rows = left.setdefault(planned.part.source, limit)
+            source = planned.use.source.name
+            rows = left.setdefault(source, limit)
             if rows <= 0:
                 continue
             task = attrs.evolve(self.prepared.task(self.plan, planned), limit=rows)
             (result,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
-            left[planned.part.source] -= result.parts[0].written
+            left[source] -= result.parts[0].written
             yield result
 
     def _check_rejects(self, rejected: int) -> None:

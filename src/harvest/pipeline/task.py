@@ -11,7 +11,7 @@ import attrs
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.errors import HarvestError, PluginError, SourceError
-from harvest.storage.manifest import Part
+from harvest.storage.part import Part
 from harvest.storage.staging import STAGING, Staged
 from harvest.toolkit.texts import printable
 

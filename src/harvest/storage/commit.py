@@ -23,6 +23,7 @@ from .history import forget, keep, remember
 from .manifest import Manifest, Schema
 from .small import small_parts
 from .staging import STAGING, Staged, finished, parts_in
+from .stored_files import StoredFiles
 
 __all__ = ["REJECTS", "RUNS", "Commit", "drop_staged", "recover"]
 
@@ -56,16 +57,15 @@ class Commit:
         self.staged = staged
         self.record = record
         self.keep_state = keep_state
-        gone = set(replaced)
-        parts = {key: part for key, part in manifest.parts.items() if key not in gone}
-        parts.update({key: item.part for key, item in staged.items()})
-        self.new = manifest.with_parts(parts, run=run)
+        self.gone = set(replaced) - staged.keys()
+        parts = {key: item.part for key, item in staged.items()}
+        self.new = manifest.after(run, parts, self.gone)
         if schemas is not None:
             self.new = attrs.evolve(self.new, schemas=schemas)
         self.publication = Publication(
-            parts=self.new.files(),
+            parts=StoredFiles(self.new.parts),
             staged={key: item.directory for key, item in staged.items()},
-            old=manifest.files(),
+            old=StoredFiles(manifest.parts),
             token=run,
             stems={key: item.part.stem for key, item in staged.items()},
             small=small_parts(staged),
@@ -80,19 +80,22 @@ class Commit:
         final = self.sink.publish(self.publication)
         fault.point("commit.published")
         rejects = self._publish_rejects()
-        self.new = attrs.evolve(
-            self.new,
-            parts={
-                key: attrs.evolve(
-                    part,
-                    files=tuple(final.get(key, part.files)),
-                    rejects=rejects.get(key) if key in self.staged else part.rejects,
-                )
-                for key, part in self.new.parts.items()
-            },
-        )
+        put = {
+            key: attrs.evolve(
+                item.part,
+                files=tuple(final.get(key, item.part.files)),
+                rejects=rejects.get(key),
+            )
+            for key, item in self.staged.items()
+        }
+        # a sink may have moved rows of other parts
+        for key, part in self.old.parts.pick(final.keys() - put.keys()).items():
+            if tuple(final[key]) != part.files:
+                put[key] = attrs.evolve(part, files=tuple(final[key]))
+        self.new = attrs.evolve(self.new, parts=self.old.parts.changed(put, self.gone))
         self._keep_old()
         fault.point("commit.kept")
+        self.new = self.new.stored(self.sink.state)
 
     def put_in_force(self) -> Manifest:
         """Rename the manifest; gives it.
@@ -103,14 +106,14 @@ class Commit:
         runs.mkdir(exist_ok=True)
         write_atomically(runs / f"{self.new.run}.json", self.record)
         fault.point("commit.recorded")
-        self.new.save(self.sink.state)
+        self.new = self.new.save(self.sink.state)
         return self.new
 
     def settle(self) -> None:
         """Remove what the new manifest no longer names; the next run does it otherwise."""
         remember(self.sink.state, self.new)
         fault.point("commit.remembered")
-        self.sink.finish(attrs.evolve(self.publication, parts=self.new.files()))
+        self.sink.finish(attrs.evolve(self.publication, parts=StoredFiles(self.new.parts)))
         fault.point("commit.finished")
         _tidy(self.sink.state, self.new, keep_staging=())
 
@@ -154,8 +157,12 @@ def recover(sink: Sink, manifest: Manifest) -> None:
     state = sink.state
     fault.point("recover.begun")
     remember(state, manifest)
-    committed = {file.path for part in manifest for file in part.files}
-    held_rejects = {part.rejects.path for part in manifest if part.rejects}
+    files = StoredFiles(manifest.parts)
+    committed: set[str] = set()
+    held_rejects: set[str] = set()
+    if any(finished(state)):
+        committed = files.paths()
+        held_rejects = {file.path for file in manifest.parts.rejects()}
     for directory in finished(state):
         for part in parts_in(directory):
             for file in part.files:
@@ -166,7 +173,6 @@ def recover(sink: Sink, manifest: Manifest) -> None:
                 if name not in held_rejects:
                     _move_back(state / name, part.rejects, directory / part.rejects.path)
     fault.point("recover.moved_back")
-    files = manifest.files()
     sink.finish(Publication(parts=files, staged={}, old=files, token=manifest.token))
     fault.point("recover.finished")
     _tidy(state, manifest, keep_staging=_finished_names(state))
@@ -198,8 +204,8 @@ def _tidy(state: Path, manifest: Manifest, *, keep_staging: Iterable[str]) -> No
     """Remove staging, rejects, records and old states that nothing refers to."""
     _clear_staging(state, set(keep_staging))
     fault.point("tidy.staging")
-    named = {Path(part.rejects.path).name for part in manifest if part.rejects}
-    _keep_only(state / REJECTS, named)
+    named = (state / REJECTS).is_dir() and manifest.parts.rejects()
+    _keep_only(state / REJECTS, {Path(file.path).name for file in named or ()})
     _keep_only(state / RUNS, {f"{run}.json" for run in manifest.runs})
     fault.point("tidy.files")
     forget(state, manifest)

@@ -1,7 +1,8 @@
 """What earlier states of a dataset consisted of: their manifests, and files that were replaced.
 
 ``history/<run>.json`` is the manifest that a run put in force.  There is one for the state in
-force, from which a damaged manifest is restored, and one for every kept state.  Files and pieces of
+force, from which a damaged manifest is restored, and one for every kept state.  The segments that
+they list lie in ``segments/``, and ``copies/`` has a copy of each.  Files and pieces of
 kept states that the state in force no longer has lie in ``kept/``, named by their checksum; what it
 still has is shared and costs nothing.
 """
@@ -9,7 +10,6 @@ still has is shared and costs nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +19,8 @@ from harvest.errors import DatasetError
 from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
 
 from .files import link_on_the_way
-from .manifest import HISTORY, NAME, Manifest, Part
+from .manifest import HISTORY, NAME, Manifest, segments_of
+from .segment import COPIES, SEGMENTS, copy_segment
 
 __all__ = [
     "KEPT",
@@ -29,6 +30,7 @@ __all__ = [
     "forget",
     "keep",
     "kept_bytes",
+    "lacking",
     "put_back",
     "read_state",
     "remember",
@@ -45,35 +47,38 @@ def content_of(file: PartFile) -> Content:
     return (file.path if file.offset is None else "", file.sha256)
 
 
-def contents(manifest: Manifest) -> set[Content]:
-    """All that a state consists of, its rejects too."""
-    return {content_of(file) for part in manifest for _, file in _files(part)}
+def contents(manifest: Manifest) -> dict[Content, tuple[bool, PartFile]]:
+    """All that a state consists of, its rejects too; each with whether the state directory has it.
+
+    A file that several parts share is there once.
+    """
+    held = {content_of(file): (False, file) for file in manifest.parts.files()}
+    return held | {content_of(file): (True, file) for file in manifest.parts.rejects()}
 
 
 def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
     """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
     here = contents(new)
     directory = sink.state / KEPT
-    for part in old:
-        for in_state, file in _files(part):
-            target = directory / file.sha256
-            if content_of(file) in here or target.exists():
-                continue
-            directory.mkdir(exist_ok=True)
-            fault.point("kept.file")
-            base = sink.state if in_state else sink.root
-            if file.offset is None and link_on_the_way(base, file.path) is not None:
-                return False
-            source = base / file.path
-            if not _copy(source, file.offset, file, target):
-                return False
+    for content, (in_state, file) in contents(old).items():
+        target = directory / file.sha256
+        if content in here or target.exists():
+            continue
+        directory.mkdir(exist_ok=True)
+        fault.point("kept.file")
+        base = sink.state if in_state else sink.root
+        if file.offset is None and link_on_the_way(base, file.path) is not None:
+            return False
+        source = base / file.path
+        if not _copy(source, file.offset, file, target):
+            return False
     if directory.is_dir():
         fsync_directory(directory)
     return True
 
 
 def remember(state: Path, manifest: Manifest) -> None:
-    """Keep a copy of the manifest in force."""
+    """Keep a copy of the manifest in force, and of its segments."""
     if not manifest.run:
         return
     path = state / HISTORY / f"{manifest.run}.json"
@@ -81,6 +86,10 @@ def remember(state: Path, manifest: Manifest) -> None:
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(exist_ok=True)
         fault.point("history.copy")
+        for name in segments_of(state / NAME) or ():
+            if not (state / COPIES / name).exists():
+                copy_segment(state / SEGMENTS / name, state / COPIES / name)
+                fault.point("history.segment")
         write_atomically(path, data)
         fsync_directory(state)
 
@@ -89,25 +98,52 @@ def forget(state: Path, manifest: Manifest) -> None:
     """Remove what belongs to no kept state."""
     wanted = {f"{run}.json" for run in (*manifest.kept, manifest.run)}
     history = state / HISTORY
-    for path in sorted(history.iterdir()) if history.is_dir() else ():
+    for path in sorted(history.glob("*.json")) if history.is_dir() else ():
         if path.name not in wanted:
             fault.point("history.forget")
             path.unlink()
+    _forget_segments(state)
     directory = state / KEPT
     if not directory.is_dir():
         return
     try:
-        states = [read_state(state, run) for run in manifest.kept]
+        needed = {
+            file.sha256
+            for run in manifest.kept
+            for _, file in lacking(read_state(state, run), manifest).values()
+        }
     except DatasetError:  # not known what it needs, so nothing is removed; `verify` names it
         return
-    here = contents(manifest)
-    needed = {sum_of for kept in states for place, sum_of in contents(kept) - here}
     for path in sorted(directory.iterdir()):
         if path.name not in needed:
             fault.point("kept.forget")
             path.unlink()
     if not needed:
         directory.rmdir()
+
+
+def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFile]]:
+    """What a kept state consists of and another has not."""
+    others = contents(here)
+    return {content: held for content, held in contents(kept).items() if content not in others}
+
+
+def _forget_segments(state: Path) -> None:
+    """Remove segments that no manifest lists; none while there is one that cannot be read."""
+    lists = [state / NAME, *(state / HISTORY).glob("*.json")]
+    named: set[str] = set()
+    for path in lists:
+        listed = segments_of(path)
+        if listed is None:
+            return
+        named |= listed
+    for directory in (state / SEGMENTS, state / COPIES):
+        for path in sorted(directory.glob("[!.]*")):
+            if path.name not in named:
+                fault.point("segment.forget")
+                path.unlink()
+        for left in directory.glob(".*.tmp"):
+            left.unlink()
 
 
 def read_state(state: Path, run: str) -> Manifest:
@@ -147,14 +183,6 @@ def kept_bytes(state: Path) -> int:
     """Bytes that kept states take beside the state in force."""
     directory = state / KEPT
     return sum(path.stat().st_size for path in directory.iterdir()) if directory.is_dir() else 0
-
-
-def _files(part: Part) -> Iterator[tuple[bool, PartFile]]:
-    """The files of a part, each with whether it lies in the state directory."""
-    for file in part.files:
-        yield False, file
-    if part.rejects is not None:
-        yield True, part.rejects
 
 
 def _copy(

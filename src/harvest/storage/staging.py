@@ -23,7 +23,7 @@ import attrs
 
 from harvest import fault
 
-from .manifest import Part, read_part, read_parts
+from .part import Part, read_part, read_parts
 
 __all__ = [
     "ATTEMPTS",

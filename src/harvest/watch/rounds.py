@@ -20,7 +20,7 @@ from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.runner import carry_out
 from harvest.plugins.registry import PluginManager
-from harvest.storage.manifest import part_key
+from harvest.storage.part import part_key
 from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs
@@ -81,7 +81,7 @@ def make_round(
         inputs.read_again(
             path
             for planned in result.plan.partitions
-            if planned.part.key in changed
+            if planned.key in changed
             for path in planned.partition.inputs
         )
     return Round(

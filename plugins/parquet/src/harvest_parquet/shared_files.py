@@ -14,13 +14,9 @@ __all__ = ["broken_files"]
 
 def broken_files(publication: Publication) -> set[str]:
     """Paths of shared files in force that lose some of their rows, but not all."""
-    kept: Counter[str] = Counter()
-    rows: dict[str, int] = {}
-    for key, files in publication.parts.items():
-        if key in publication.staged:
-            continue
+    kept = Counter(publication.parts.shared_rows())
+    for files in publication.parts.pick(publication.staged).values():
         for file in files:
             if file.file_rows is not None:
-                kept[file.path] += file.rows
-                rows[file.path] = file.file_rows
-    return {path for path, count in kept.items() if count != rows[path]}
+                kept[file.path, file.file_rows] -= file.rows
+    return {path for (path, rows), count in kept.items() if count not in (0, rows)}

@@ -60,8 +60,9 @@ def share(
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
     committed = lru_cache(maxsize=8)(lambda file: _read_shared(root, file))
-    carried = set()
-    for key, files in publication.parts.items():
+    carried = set(publication.parts.users_of(broken)) - publication.staged.keys()
+    moved = publication.parts.pick(carried.union(publication.staged))
+    for key, files in moved.items():
         if key in publication.small:
             member = _Member(key, publication.stems.get(key, publication.staged[key].name))
             for record_type, rows in publication.small[key]().items():
@@ -69,7 +70,6 @@ def share(
         elif key not in publication.staged:
             for file in files:
                 if file.path in broken:
-                    carried.add(key)
                     whole = committed(attrs.evolve(file, rows=0, first_row=0))
                     first = file.first_row or 0
                     size = size_of(whole.slice(first, file.rows))
@@ -78,10 +78,10 @@ def share(
     written = packing.close()
     parts = {
         key: [written.get((key, file.record_type), file) for file in files]
-        for key, files in publication.parts.items()
+        for key, files in moved.items()
     }
-    moved = {**publication.staged, **dict.fromkeys(carried.union(publication.small), folder)}
-    return attrs.evolve(publication, parts=parts, staged=moved)
+    staged = {**publication.staged, **dict.fromkeys(carried.union(publication.small), folder)}
+    return attrs.evolve(publication, parts=parts, staged=staged)
 
 
 def _read_shared(root: Path, file: PartFile) -> pa.Table:

@@ -79,11 +79,11 @@ def read_again(
 ) -> int:
     """Read the partitions that have rejects again; 3 when rejects remain."""
     opened = open_dataset(dataset)
-    before = sum(part.rejected for part in opened.manifest)
+    before = opened.manifest.parts.total("rejected")
     done = replay(
         opened, source=source, reason=reason, settings=plugin_settings(settings), wait_s=wait
     )
-    left = sum(part.rejected for part in open_dataset(opened.sink.location).manifest)
+    left = open_dataset(opened.sink.location).manifest.parts.total("rejected")
     read = done.result.parts if done.result else ()
     if json:
         gone = [{"origin": part.origin, "reason": why} for part, why in done.gone]

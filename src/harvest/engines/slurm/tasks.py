@@ -26,7 +26,7 @@ from harvest.engines.requirements import Terms, versions_for
 from harvest.errors import HarvestError, PluginError, UsageError
 from harvest.pipeline.task import SourceRejected, Task
 from harvest.plugins.registry import PluginManager, manager
-from harvest.storage.manifest import Part, plain
+from harvest.storage.part import Part, plain
 from harvest.toolkit.files import write_atomically
 
 __all__ = ["from_json", "read_error", "read_tasks", "to_json", "write_error", "write_tasks"]

@@ -1,0 +1,169 @@
+"""One partition as a dataset holds it, and as it lies described in staging."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+import cattrs
+import orjson
+
+from harvest.api.sink import PartFile
+from harvest.api.source import Partition
+
+from .files import is_digest, is_inside, is_name, write_durably
+
+__all__ = [
+    "Part",
+    "astray",
+    "converter",
+    "part_key",
+    "part_stem",
+    "plain",
+    "read_part",
+    "read_parts",
+    "stem_of",
+    "write_part",
+    "write_parts",
+]
+
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@attrs.frozen(kw_only=True)
+class Part:
+    """One partition as a dataset holds it.
+
+    key: names source, origin and partition; stem: names their state too, and the files.
+    fingerprint, plugin, config: of the input, the plugin's version, the settings it was read with.
+    files: what the sink wrote; rows: how many of each record type.
+    read, filtered, folded, rejected: the account; read = rows + filtered + folded + rejected.
+    rejects: file of rejects below the state directory, if any.
+    failed: the partition could not be read at all; it is tried again in every run.
+    limited: reading was stopped by ``--limit``.
+    changed: the input changed while it was read; it is read again in the next run.
+    facts: what the system says of the input's files, where that alone shows that they are
+        unchanged; else empty.
+    frozen: while it is staged, the columns that its rows were brought to: record type -> column ->
+        type; empty where they have their own.
+    """
+
+    key: str
+    stem: str
+    source: str
+    partition: str
+    origin: str
+    fingerprint: str
+    plugin: str
+    config: str
+    files: tuple[PartFile, ...]
+    rows: dict[str, int]
+    read: int
+    filtered: dict[str, int]
+    folded: dict[str, int]
+    rejected: int
+    rejects: PartFile | None
+    notes: tuple[str, ...]
+    run: str
+    failed: bool = False
+    limited: bool = False
+    live: bool = False
+    changed: bool = False
+    facts: str = ""
+    frozen: dict[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it need not be read again as long as its input stays as it is."""
+        return not (self.failed or self.changed)
+
+    @property
+    def written(self) -> int:
+        """Rows of all record types."""
+        return sum(self.rows.values())
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """Where the part stands in the dataset."""
+        return (self.source, self.origin, self.partition)
+
+
+def astray(part: Part) -> str | None:
+    """A name of a part that could lead out of the dataset."""
+    for name in (part.key, part.stem, part.run):
+        if name and not is_name(name):
+            return name
+    files = part.files if part.rejects is None else (*part.files, part.rejects)
+    for file in files:
+        if not is_inside(file.path):
+            return file.path
+        if not is_digest(file.sha256):
+            return file.sha256
+    return None
+
+
+def part_key(source: str, partition: Partition) -> str:
+    """Names a partition among all of a dataset; the same input gives the same key."""
+    return _digest(source, partition.origin, partition.id)[:16]
+
+
+def part_stem(key: str, partition: Partition, *state: str) -> str:
+    """The stem of file names for a partition in one state of input, plugin and settings."""
+    return stem_of(key, partition.id, *state)
+
+
+def stem_of(key: str, id: str, *state: str) -> str:  # noqa: A002
+    """As ``part_stem``, of a partition's id."""
+    tail = id.rsplit("/", 1)[-1]
+    slug = _NOT_IN_NAMES.sub("_", tail)[:40]
+    return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
+
+
+def _digest(*words: str) -> str:
+    text = "\0".join(words).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(text).hexdigest()
+
+
+def read_part(path: Path) -> Part | None:
+    """A staged part's description; None where it is absent, was cut short or leads elsewhere."""
+    try:
+        part = converter().structure(orjson.loads(path.read_bytes()), Part)
+        return part if astray(part) is None and part.stem == path.parent.name else None
+    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
+        return None
+
+
+def read_parts(path: Path) -> tuple[Part, ...] | None:
+    """As ``read_part``, of parts that are staged together."""
+    try:
+        parts = converter().structure(orjson.loads(path.read_bytes()), tuple[Part, ...])
+        return parts if all(astray(part) is None for part in parts) else None
+    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
+        return None
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Keep a part's description in a directory that is yet to be put in its place."""
+    write_durably(path, orjson.dumps(converter().unstructure(part)))
+
+
+def write_parts(path: Path, parts: Sequence[Part]) -> None:
+    """As ``write_part``, of parts that are staged together."""
+    write_durably(path, orjson.dumps(converter().unstructure(tuple(parts))))
+
+
+@cache
+def converter() -> cattrs.Converter:
+    """Turns parts and what they hold into plain containers and back."""
+    return cattrs.Converter()
+
+
+def plain(value: Any) -> Any:
+    """A value of attrs classes as plain containers, for JSON output."""
+    return converter().unstructure(value)

@@ -1,0 +1,201 @@
+"""Immutable files of parts, of which a dataset's manifest lists those that count.
+
+A segment holds parts that one commit changed, in the dataset's order, and the keys of parts that
+left.  Those of a later one count.  The file is a sequence of Arrow IPC streams, one for each
+section (``columns``), each listed with its place and checksum, so that a reader reads and checks
+what it needs.  It is named by the checksum of its content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pyarrow as pa
+
+from harvest import fault
+from harvest.errors import DatasetError
+from harvest.toolkit.files import checksum, fsync_directory, write_atomically
+
+from .columns import KEYS, SCHEMAS, astray_in, to_columns
+from .part import Part
+
+__all__ = ["COPIES", "SEGMENTS", "Entry", "Segment", "copy_segment", "damage", "restore_segment"]
+
+SEGMENTS: Final = "segments"
+"""Directory of the segments that manifests list."""
+
+COPIES: Final = "copies"
+"""Directory of a copy of each, by which a damaged one is mended."""
+
+SUFFIX: Final = ".arrow"
+REMOVED: Final = "removed"
+
+_ALL: Final = {**SCHEMAS, REMOVED: SCHEMAS[KEYS]}
+
+
+@attrs.frozen
+class Section:
+    """Where a table lies in a segment's file: start and length in bytes, SHA-256 of these."""
+
+    start: int
+    size_bytes: int
+    sha256: str
+
+
+@attrs.frozen(kw_only=True)
+class Entry:
+    """A segment as the manifest lists it.
+
+    file: its name; parts, removed: how many it holds and how many leave.
+    """
+
+    file: str
+    parts: int
+    removed: int
+    sections: Mapping[str, Section]
+
+
+class Segment:
+    """Parts in columns, in memory or in a file of which sections are read when they are needed.
+
+    entry: as the manifest lists it; None before it is written.
+    """
+
+    def __init__(self, tables: Mapping[str, pa.Table], entry: Entry | None = None):
+        self._tables = dict(tables)
+        self._path: Path | None = None
+        self._descriptor: int | None = None
+        self.entry = entry
+        self.parts = entry.parts if entry else self._tables[KEYS].num_rows
+        self.removed = entry.removed if entry else self._tables[REMOVED].num_rows
+
+    @classmethod
+    def of(cls, parts: Iterable[Part], removed: Iterable[bytes] = ()) -> Segment:
+        """A segment of these parts, which is not written yet."""
+        tables = to_columns(sorted(parts, key=lambda part: part.order))
+        keys = pa.array(list(removed), pa.binary(8))
+        return cls(tables | {REMOVED: pa.table([keys], schema=SCHEMAS[KEYS])})
+
+    @classmethod
+    def open(cls, directory: Path, entry: Entry) -> Segment:
+        """A segment that is listed; stays readable when its file is removed.
+
+        Raises FileNotFoundError, and DatasetError where the file has another size.
+        """
+        opened = cls({}, entry)
+        opened._path = directory / entry.file
+        opened._descriptor = os.open(opened._path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(opened, os.close, opened._descriptor)
+        size = sum(section.size_bytes for section in entry.sections.values())
+        if os.fstat(opened._descriptor).st_size != size:
+            raise damage(opened._path, "size")
+        return opened
+
+    def section(self, name: str) -> pa.Table:
+        """One of its tables; raises DatasetError when it is damaged."""
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    @property
+    def sections(self) -> dict[str, pa.Table]:
+        """All tables that describe parts."""
+        return {name: self.section(name) for name in SCHEMAS}
+
+    def check(self) -> None:
+        """Read everything; raises DatasetError when something is damaged."""
+        for name in _ALL:
+            self.section(name)
+
+    def _read(self, name: str) -> pa.Table:
+        assert self.entry is not None
+        assert self._path is not None
+        assert self._descriptor is not None
+        place = self.entry.sections.get(name)
+        if place is None:
+            raise damage(self._path, f"no section {name!r}")
+        data = os.pread(self._descriptor, place.size_bytes, place.start)
+        while len(data) < place.size_bytes:
+            more = os.pread(self._descriptor, place.size_bytes - len(data), place.start + len(data))
+            if not more:
+                break
+            data += more
+        if hashlib.sha256(data).hexdigest() != place.sha256:
+            raise damage(self._path, "checksum")
+        try:
+            with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
+                table = stream.read_all()
+            table.validate(full=True)
+            if table.schema != _ALL[name]:
+                raise damage(self._path, f"columns of {name!r}")
+            astray = astray_in(name, table)
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            raise damage(self._path, type(error).__name__) from error
+        if astray is not None:
+            raise DatasetError(
+                f"the manifest names {astray!r}, which may lie outside the dataset",
+                where=str(self._path),
+                remedy="restore it with `harvest verify DATASET --repair`",
+            )
+        return table
+
+    def write(self, directory: Path) -> Segment:
+        """Write it to a file, durably; the segment as it is listed then."""
+        whole = pa.BufferOutputStream()
+        sections = {}
+        for name in _ALL:
+            data = _stream(self.section(name))
+            digest = hashlib.sha256(data).hexdigest()
+            sections[name] = Section(whole.tell(), data.size, digest)
+            whole.write(data)
+        content = whole.getvalue()
+        name = hashlib.sha256(content).hexdigest()[:32] + SUFFIX
+        if not directory.is_dir():
+            directory.mkdir()
+            fsync_directory(directory.parent)
+        fault.point("segment.write")
+        write_atomically(directory / name, content.to_pybytes())
+        fault.point("segment.written")
+        entry = Entry(file=name, parts=self.parts, removed=self.removed, sections=sections)
+        return Segment(self._tables, entry)
+
+
+def _stream(table: pa.Table) -> pa.Buffer:
+    memory = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=3))
+    with pa.ipc.new_stream(memory, table.schema, options=options) as stream:
+        stream.write_table(table.unify_dictionaries().combine_chunks())
+    return memory.getvalue()
+
+
+def damage(path: Path, what: str) -> DatasetError:
+    """The error of a manifest, or a segment of it, that cannot be relied on."""
+    return DatasetError(
+        f"the manifest is damaged ({what})",
+        where=str(path),
+        remedy="restore it with `harvest verify DATASET --repair`",
+    )
+
+
+def copy_segment(source: Path, target: Path) -> None:
+    """Copy a segment's file, durably, unless it is damaged."""
+    if source.is_file() and not source.is_symlink() and is_whole(source):
+        target.parent.mkdir(exist_ok=True)
+        write_atomically(target, source.read_bytes())
+
+
+def restore_segment(copy: Path, place: Path) -> None:
+    """Put a copy of a segment in its place where that is damaged or missing."""
+    if place.is_symlink() or not place.is_file() or not is_whole(place):
+        copy_segment(copy, place)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a segment's file has the content that its name says."""
+    return checksum(path)[:32] == path.name.removesuffix(SUFFIX)

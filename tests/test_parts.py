@@ -1,0 +1,140 @@
+"""The parts of a dataset in columns: what a plain dictionary of them would say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strength import examples
+
+from harvest.api.sink import PartFile, PartFiles
+from harvest.storage import parts as module
+from harvest.storage.manifest import NAME, Manifest
+from harvest.storage.part import Part
+from harvest.storage.parts import Parts
+from harvest.storage.stored_files import StoredFiles
+
+TEXTS = st.text("ab-/é\u2028\U0001f600 ", max_size=6)
+COUNTS = st.dictionaries(
+    st.sampled_from(["x.y", "x.z", "why not"]), st.integers(0, 2**40), max_size=3
+)
+SHARED = [("x.y", "x.y/shared-1"), ("x.y", "x.y/shared-2"), ("x.z", "x.z/shared-1")]
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@st.composite
+def files(draw: Any) -> PartFile:
+    rows = draw(st.integers(0, 9))
+    if draw(st.booleans()):
+        kind, path = draw(st.sampled_from(SHARED))
+        first = draw(st.integers(0, 90))
+        return PartFile(path=path, record_type=kind, rows=rows, size_bytes=7, sha256=digest(path),
+                        first_row=first, file_rows=100)  # fmt: skip
+    path, offset = draw(st.sampled_from(["x.y/a", "x.z/c"])), draw(st.none() | st.integers(0, 9))
+    return PartFile(path=path, record_type=path[:3], rows=rows, size_bytes=draw(st.integers(0, 3)),
+                    sha256=digest(path), offset=offset)  # fmt: skip
+
+
+REJECTS = st.builds(
+    PartFile,
+    path=st.sampled_from(["rejects/a.parquet", "rejects/b.parquet"]),
+    record_type=st.just("rejects"),
+    rows=st.integers(1, 5),
+    size_bytes=st.integers(1, 5),
+    sha256=TEXTS.map(digest),
+)
+KEYS = st.integers(0, 40).map(lambda n: digest(str(n))[:16])
+PARTS = st.builds(
+    Part,
+    key=KEYS,
+    stem=st.sampled_from(["a-b", "part"]),
+    source=st.sampled_from(["s", "t"]),
+    partition=TEXTS,
+    origin=TEXTS,
+    fingerprint=TEXTS.map(digest) | TEXTS,
+    plugin=st.sampled_from(["p 1", "p 2"]),
+    config=TEXTS,
+    files=st.lists(files(), max_size=4).map(tuple),
+    rows=COUNTS,
+    read=st.integers(0, 2**40),
+    filtered=COUNTS,
+    folded=COUNTS,
+    rejected=st.integers(0, 3),
+    rejects=st.none() | REJECTS,
+    notes=st.lists(TEXTS, max_size=2).map(tuple),
+    run=st.sampled_from(["r1", "r2"]),
+    failed=st.booleans(),
+    limited=st.booleans(),
+    live=st.booleans(),
+    changed=st.booleans(),
+    facts=st.just("") | TEXTS.map(lambda text: digest(text)[:32]),
+)
+CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of so few parts are not merged, so that there are several."""
+    monkeypatch.setattr(module, "FEW_PARTS", 0)
+    monkeypatch.setattr(module, "GROWTH", 1)
+
+
+def check_same(parts: Parts, expected: dict[str, Part]) -> None:
+    """Whatever is asked of the columns, the dictionary gives the same answer."""
+    ordered = dict(sorted(expected.items(), key=lambda item: item[1].order))
+    files = {key: part.files for key, part in ordered.items()}
+    # parts of the same place have no order among them
+    places = [part.order for part in parts.each()]
+    assert places == [part.order for part in ordered.values()]
+    assert dict(parts.items()) == ordered == {key: parts[key] for key in parts}
+    assert len(parts) == len(ordered)
+    assert [key for key in (digest(str(n))[:16] for n in range(41)) if key in parts] == [
+        key for key in (digest(str(n))[:16] for n in range(41)) if key in ordered
+    ]
+    rows: Counter[str] = Counter()
+    for part in ordered.values():
+        rows.update(part.rows)
+    assert parts.record_types() == {name: rows[name] for name in sorted(rows)}
+    assert parts.total("rejected") == sum(part.rejected for part in ordered.values())
+    assert {part.key for part in parts.with_rejects()} == {
+        key for key, part in ordered.items() if part.rejects
+    }
+    assert {part.key for part in parts.with_notes()} == {
+        key for key, part in ordered.items() if part.notes
+    }
+    stored, plain = StoredFiles(parts), PartFiles(files)
+    some = [*ordered][::2]
+    assert stored.paths() == plain.paths()
+    assert dict(stored.pick(some)) == dict(plain.pick(some))
+    assert dict(stored.items()) == files
+    assert stored.shared_rows() == plain.shared_rows()
+    for wanted in ({"x.y/a"}, {"x.y/shared-1", "x.z/c"}):
+        assert set(stored.users_of(wanted)) == set(plain.users_of(wanted))
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
+def test_columns_hold_what_a_dictionary_holds(
+    changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any
+) -> None:
+    # given parts that are changed again and again, now and then written to files
+    directory = tmp_path_factory.mktemp("state")
+    parts, expected = Parts(), dict[str, Part]()
+    for (put, gone), write in zip(changes, stored, strict=False):
+        changed = {part.key: part for part in put}
+        parts = parts.changed(changed, gone)
+        expected = {key: part for key, part in expected.items() if key not in gone} | changed
+        if write:
+            manifest = Manifest(sink="s", location="l", parts=parts).write(directory / NAME)
+            parts = manifest.parts if stored[0] else Manifest.read(directory / NAME).parts
+
+    # then they say what the dictionary says
+    check_same(parts, expected)
+    check_same(Parts([parts.merged(whole=True)]), expected)

@@ -1,0 +1,265 @@
+"""The state of a dataset on disk: segments by change, read while others write, older formats."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import orjson
+import pytest
+from datasets import Small, dump
+from strength import times
+
+from harvest.api.sink import PartFile
+from harvest.pipeline.rollback import roll_back
+from harvest.storage import fingerprint
+from harvest.storage.history import forget, remember
+from harvest.storage.manifest import NAME, Manifest
+from harvest.storage.part import Part, plain
+
+COMMITS = times("HARVEST_COMMITS", day=60, night=1_000)
+
+
+def part(number: int, rows: int = 1, *, files: tuple[PartFile, ...] = ()) -> Part:
+    """The part of an input of that number, of which so many rows were read."""
+    name = f"{number:06}.txt"
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return Part(
+        key=digest[:16], stem=f"part-{digest[:16]}-{digest[16:28]}", source="s", partition=name,
+        origin=f"/in/{name}", fingerprint=digest, plugin="p 1", config="c", files=files,
+        rows={"x.y": rows}, read=rows, filtered={}, folded={}, rejected=0, rejects=None, notes=(),
+        run="r",
+    )  # fmt: skip
+
+
+def manifest_of(parts: list[Part]) -> Manifest:
+    return Manifest(sink="s", location="l", run="r0", parts={part.key: part for part in parts})
+
+
+# --- the cost follows the change ------------------------------------------------------------------
+
+
+def test_a_commit_writes_what_changed_and_shares_the_rest(tmp_path: Path) -> None:
+    # given a dataset of many parts
+    first = manifest_of([part(n) for n in range(5_000)]).write(tmp_path / NAME)
+    (large,) = (tmp_path / "segments").iterdir()
+
+    # when one of them changes and another leaves
+    changed = part(7, rows=9)
+    second = first.after("r1", {changed.key: changed}, [part(8).key]).write(tmp_path / NAME)
+
+    # then a small segment was added, and the large one is still in force
+    (small,) = set((tmp_path / "segments").iterdir()) - {large}
+    assert small.stat().st_size < 10_000 < large.stat().st_size
+    assert [segment.entry.file for segment in second.parts.segments] == [large.name, small.name]
+    found = Manifest.read(tmp_path / NAME)
+    assert found is not None
+    assert len(found.parts) == 4_999
+    assert found.parts[changed.key] == changed
+    assert part(8).key not in found.parts
+    assert found.record_types() == {"x.y": 4_999 - 1 + 9}
+    assert [one.partition for one in found][5:9] == [f"00000{n}.txt" for n in (5, 6, 7, 9)]
+
+
+def test_few_segments_hold_what_many_commits_changed(tmp_path: Path) -> None:
+    manifest = manifest_of([part(n) for n in range(3_000)]).write(tmp_path / NAME)
+    for number in range(40):
+        changed = {one.key: one for one in (part(n, rows=number) for n in range(number, 3_000, 90))}
+        manifest = manifest.after(f"r{number}", changed, ()).write(tmp_path / NAME)
+        assert len(manifest.parts.segments) <= 3
+
+    expected = [max((r for r in range(40) if (n - r) % 90 == 0 and r <= n), default=1)
+                for n in range(3_000)]  # fmt: skip
+    found = Manifest.read(tmp_path / NAME)
+    assert found is not None
+    assert [one.read for one in found] == expected
+
+
+def test_a_shared_file_is_there_once_for_all_its_parts() -> None:
+    shared = PartFile(path="x.y/shared.parquet", record_type="x.y", rows=2, size_bytes=9,
+                      sha256="0" * 64, file_rows=6)  # fmt: skip
+    mine = [attrs.evolve(shared, first_row=2 * n) for n in range(3)]
+    parts = manifest_of([part(n, rows=2, files=(mine[n],)) for n in range(3)]).parts
+
+    assert parts.files_of("x.y") == [attrs.evolve(shared, rows=6, first_row=0)]
+    # and where rows of it belong to nobody, piece by piece
+    assert parts.changed({}, [part(1).key]).files_of("x.y") == [mine[0], mine[2]]
+
+
+# --- readers --------------------------------------------------------------------------------------
+
+
+def _commit_again_and_again(state: Path, commits: int) -> None:
+    manifest = Manifest.load(state)
+    assert manifest is not None
+    for number in range(1, commits + 1):
+        # each commit changes every part, now and then so few that segments are merged
+        changed = {one.key: one for one in (part(n, rows=number) for n in range(600))}
+        if number % 3:
+            changed = dict(list(changed.items())[:: number % 3])
+        manifest = manifest.after(f"r{number}", changed, ())
+        manifest = attrs.evolve(manifest, location=str(sum(one.read for one in manifest)))
+        manifest = manifest.save(state)
+        remember(state, manifest)
+        forget(state, manifest)
+
+
+@pytest.mark.slow
+def test_a_reader_sees_whole_commits_however_fast_they_come(tmp_path: Path) -> None:
+    first = manifest_of([part(n) for n in range(600)])
+    first = attrs.evolve(first, location="600").write(tmp_path / NAME)
+    remember(tmp_path, first)
+    writer = multiprocessing.get_context("spawn").Process(
+        target=_commit_again_and_again, args=(tmp_path, COMMITS)
+    )
+    writer.start()
+    seen = set()
+    while writer.is_alive():
+        manifest = Manifest.load(tmp_path)
+        assert manifest is not None
+        # every part is of this commit: their rows are as many as it says
+        assert str(sum(one.read for one in manifest)) == manifest.location
+        assert manifest.record_types() == {"x.y": int(manifest.location)}
+        seen.add(manifest.run)
+    writer.join()
+    assert writer.exitcode == 0
+    last = Manifest.load(tmp_path)
+    assert last is not None
+    assert last.run == f"r{COMMITS}"
+    assert len(seen) > 1
+
+
+def test_what_was_opened_stays_readable_when_a_commit_takes_its_segments(tmp_path: Path) -> None:
+    small = Small(tmp_path).write(a=dump(1), b=dump(2))
+    small.harvest(keep_runs=0)
+    opened = small.manifest()
+
+    small.write(b=dump(3, 4))
+    small.harvest()
+
+    assert {segment.entry.file for segment in opened.parts.segments}.isdisjoint(
+        path.name for path in (small.state / "segments").iterdir()
+    )
+    assert opened.record_types() == {"slurm.job": 2}
+
+
+# --- formats --------------------------------------------------------------------------------------
+
+
+def write_in_format_2(small: Small) -> None:
+    """Put the manifest in the shape that it had before there were segments, and so its copies."""
+    for path in (small.state / NAME, *(small.state / "history").iterdir()):
+        manifest = Manifest.read(path)
+        assert manifest is not None
+        document = orjson.loads(path.read_bytes())
+        parts = [plain(one) for one in manifest]
+        for one in parts:
+            del one["facts"]
+        document |= {"checksum": "0" * 64, "format": 2, "parts": parts}
+        del document["segments"]
+        data = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+        seal = hashlib.sha256(data).hexdigest().encode()
+        path.write_bytes(data.replace(b"0" * 64, seal, 1))
+    for folder in ("segments", "copies"):
+        for path in (small.state / folder).iterdir():
+            path.unlink()
+        (small.state / folder).rmdir()
+
+
+@pytest.mark.parametrize("form", ["parquet", "file"])
+def test_a_dataset_of_the_format_before_is_read_and_upgraded(tmp_path: Path, form: str) -> None:
+    # given a dataset of two runs, as an older harvest left it
+    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3, damaged=1))
+    small.harvest()
+    first = small.manifest()
+    before = small.seen()
+    small.write(b=dump(4))
+    small.harvest()
+    parts = dict(small.manifest().parts)
+    write_in_format_2(small)
+
+    # then it is read, and a run that finds nothing new leaves it as it is
+    assert dict(small.manifest().parts) == {
+        key: attrs.evolve(one, facts="") for key, one in parts.items()
+    }
+    assert small.open().verify() == []
+    assert small.harvest().run is None
+    assert orjson.loads((small.state / NAME).read_bytes())["format"] == 2
+
+    # and the next commit writes it anew; the state before can be gone back to
+    small.write(c=dump(5))
+    small.harvest(keep_runs=2)
+    assert orjson.loads((small.state / NAME).read_bytes())["format"] == 3
+    assert small.jobs() == [1, 2, 4, 5]
+    assert small.open().verify() == []
+    roll_back(small.open().sink, first.run)
+    assert small.seen() == before
+
+
+# --- what the system says of a file ---------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The inputs of which head and tail were read; files count as settled at once."""
+    names: list[str] = []
+    ordinary = fingerprint._facts
+
+    def noted(name: str) -> bytes:
+        names.append(Path(name).name)
+        return ordinary(name)
+
+    monkeypatch.setattr(fingerprint, "SETTLED_NS", -(10**18))
+    monkeypatch.setattr(fingerprint, "_facts", noted)
+    return names
+
+
+def test_inputs_that_are_as_the_system_knew_them_are_not_opened(
+    tmp_path: Path, opened: list[str]
+) -> None:
+    small = Small(tmp_path).write(a=dump(1), b=dump(2))
+    small.harvest()
+    opened.clear()
+
+    assert small.harvest().run is None
+
+    assert opened == []
+
+
+def test_head_and_tail_decide_where_the_system_says_something_else(
+    tmp_path: Path, opened: list[str]
+) -> None:
+    # given an input that was put in place again: the same bytes and time, another inode
+    small = Small(tmp_path).write(a=dump(1), b=dump(2))
+    small.harvest()
+    path = small.inputs / "a.txt"
+    status = path.stat()
+    path.with_name("new").write_bytes(path.read_bytes())
+    path.with_name("new").replace(path)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    opened.clear()
+
+    assert small.harvest().run is None
+    assert opened == ["a.txt"]
+
+    # and one of another content, though size and time are the same
+    path.write_text(dump(7))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    small.harvest()
+    assert small.jobs() == [7, 2]
+
+
+def test_a_file_that_has_just_changed_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("new")
+    assert fingerprint.facts([str(path)]) is None  # it may change again at the same time
+
+
+def test_what_is_not_a_file_is_looked_at_as_a_whole(tmp_path: Path, opened: list[str]) -> None:
+    assert fingerprint.facts([str(tmp_path)]) is None
+    assert fingerprint.facts([str(tmp_path / "absent")]) is None
+    assert fingerprint.facts([]) is None
