@@ -8,6 +8,8 @@ has a name, its record types and ``read``.
 from __future__ import annotations
 
 import abc
+import errno
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -147,6 +149,11 @@ class Source(abc.ABC):
 
 def file_partition(path: Path, *, id: str, **more: Any) -> Partition:  # noqa: A002
     """The partition that is one whole file; reading one that is not there makes it a reject."""
-    origin = str(path.absolute())
-    size = path.stat().st_size if path.exists() else 0
+    origin = str(path if path.is_absolute() else path.absolute())
+    try:
+        size = os.stat(origin).st_size  # noqa: PTH116 - of a million paths
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise
+        size = 0
     return Partition(id=id, origin=origin, inputs=(origin,), size_bytes=size, **more)

@@ -60,7 +60,11 @@ class Held:
 
 
 def _plain(table: pa.Table, name: str) -> list[str | None]:
-    found: list[str | None] = table.column(name).to_pylist()
+    """The values of a dictionary-encoded column."""
+    found: list[str | None] = []
+    for chunk in table.column(name).chunks:
+        words = [*chunk.dictionary.to_pylist(), None]
+        found += [words[code] for code in chunk.indices.fill_null(len(words) - 1).to_pylist()]
     return found
 
 

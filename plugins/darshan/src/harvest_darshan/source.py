@@ -75,9 +75,10 @@ class DarshanSource(Source):
             yield file_partition(path, id=path.name)
             return
         found = False
+        above = f"{str(path).rstrip('/')}/"
         for log in _logs(path):
             found = True
-            yield file_partition(log, id=log.relative_to(path).as_posix())
+            yield file_partition(log, id=str(log).removeprefix(above))
         if not found:
             raise SourceError(
                 "the directory holds no Darshan log",
