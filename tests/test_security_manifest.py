@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,59 @@ def test_names_of_runs_are_plain(small: Small, field: str) -> None:
     attrs.evolve(small.manifest(), **{field: value}).write(small.state / NAME)
     with pytest.raises(harvest.DatasetError, match="outside the dataset"):
         small.open()
+
+
+def sealed(document: dict[str, Any]) -> bytes:
+    """A manifest with the checksum that belongs to it."""
+    data = orjson.dumps(document | {"checksum": "0" * 64}, option=orjson.OPT_INDENT_2)
+    return data.replace(b"0" * 64, hashlib.sha256(data).hexdigest().encode(), 1)
+
+
+@pytest.mark.slow
+def test_names_of_segments_are_plain(small: Small) -> None:
+    # given a manifest and copies of it that list a segment beside the dataset
+    name = orjson.loads((small.state / NAME).read_bytes())["segments"][0]["file"]
+    away = small.folder / name
+    (small.state / "copies" / name).rename(away)
+    before = away.read_bytes()
+    for path in (small.state / NAME, *(small.state / HISTORY).glob("*.json")):
+        document = orjson.loads(path.read_bytes())
+        for entry in document["segments"]:
+            entry["file"] = os.path.relpath(away, small.state / "segments")
+        path.write_bytes(sealed(document))
+
+    # then it is refused, and nothing is put there or taken away
+    for attempt in (small.open, small.harvest, lambda: repair(small.location)):
+        with pytest.raises(harvest.DatasetError, match="outside the dataset"):
+            attempt()
+    assert away.read_bytes() == before
+    unharmed(small)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["start", "size_bytes"])
+def test_sections_lie_within_their_segment(small: Small, number: str) -> None:
+    document = orjson.loads((small.state / NAME).read_bytes())
+    sections = document["segments"][0]["sections"]
+    sections["keys"][number] = -5
+    sections["state"]["size_bytes"] += 5 * (number == "size_bytes")
+    (small.state / NAME).write_bytes(sealed(document))
+    with pytest.raises(harvest.DatasetError, match="damaged"):
+        assert small.open().parts
+
+
+@pytest.mark.parametrize("folder", ["segments", "copies"])
+def test_segments_are_restored_through_no_link(small: Small, folder: str) -> None:
+    # given a directory of the state that leads elsewhere, and a manifest to be mended
+    away = (small.state / folder).rename(small.folder / "away")
+    before = {path: path.read_bytes() for path in away.iterdir()}
+    (small.state / folder).symlink_to(away)
+    (small.state / NAME).write_bytes(b"{}")
+
+    with pytest.raises(harvest.HarvestError, match="symbolic link"):
+        repair(small.location)
+
+    assert {path: path.read_bytes() for path in away.iterdir()} == before
 
 
 def test_a_whole_copy_is_restored_in_place_of_such_a_manifest(small: Small) -> None:

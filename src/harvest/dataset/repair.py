@@ -15,7 +15,7 @@ from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.lock import locked
 from harvest.storage.manifest import HISTORY, NAME, Manifest, segments_of
 from harvest.storage.segment import COPIES, SEGMENTS, restore_segment
-from harvest.storage.target import writing
+from harvest.storage.target import refuse_links, writing
 
 from .dataset import Dataset, open, states_of  # noqa: A004
 from .verify import inspect
@@ -91,6 +91,7 @@ def _restore_manifest(path: Path, wait_s: float) -> list[str]:
         try:
             _load_all(state)
         except DatasetError as error:
+            refuse_links(state)
             with locked(state, wait_s=wait_s):
                 copy = _newest_copy(state)
                 if copy is None:

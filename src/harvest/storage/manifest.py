@@ -235,7 +235,8 @@ def segments_of(path: Path) -> set[str] | None:
     """The files of the segments that a manifest lists; None where that is not known."""
     try:
         document = orjson.loads(path.read_bytes())
-        return {entry["file"] for entry in document.get("segments", ())}
+        names = {entry["file"] for entry in document.get("segments", ())}
+        return names if all(map(is_name, names)) else None
     except FileNotFoundError:
         return set()
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):

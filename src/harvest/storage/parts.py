@@ -238,11 +238,6 @@ class Parts(Mapping[str, Part]):
         """The sum of a number of the account: ``read`` or ``rejected``."""
         return int(pc.sum(self.table(ACCOUNT).column(name)).as_py() or 0)
 
-    def words(self, section: str, name: str) -> list[str]:
-        """The distinct values of a column, sorted."""
-        found = {word for chunk in self.table(section).column(name).chunks for word in used(chunk)}
-        return sorted(found)
-
     def with_rejects(self) -> Iterator[Part]:
         """The parts that have rejects, in the dataset's order."""
         rows = pc.indices_nonzero(pc.is_valid(self.table(FILES).column("rejects")))

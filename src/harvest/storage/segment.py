@@ -118,7 +118,7 @@ class Segment:
         assert self._path is not None
         assert self._descriptor is not None
         place = self.entry.sections.get(name)
-        if place is None:
+        if place is None or min(place.start, place.size_bytes) < 0:
             raise damage(self._path, f"no section {name!r}")
         data = os.pread(self._descriptor, place.size_bytes, place.start)
         while len(data) < place.size_bytes:
@@ -132,7 +132,8 @@ class Segment:
             with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
                 table = stream.read_all()
             table.validate(full=True)
-            if table.schema != _ALL[name]:
+            rows = self.entry.removed if name == REMOVED else self.entry.parts
+            if table.schema != _ALL[name] or table.num_rows != rows:
                 raise damage(self._path, f"columns of {name!r}")
             astray = astray_in(name, table)
         except (pa.ArrowException, ValueError, TypeError) as error:

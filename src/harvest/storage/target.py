@@ -21,7 +21,7 @@ from .lock import Lock, locked
 from .manifest import Manifest
 from .staging import STAGING
 
-__all__ = ["Target", "manifest_of", "new_run_id", "storage_errors", "writing"]
+__all__ = ["Target", "manifest_of", "new_run_id", "refuse_links", "storage_errors", "writing"]
 
 
 @attrs.frozen
@@ -80,7 +80,7 @@ def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
 
     Raises DatasetError when another run has the lock for longer than ``wait_s`` seconds.
     """
-    _refuse_links(sink.state)
+    refuse_links(sink.state)
     try:
         make_directories(sink.state / STAGING)
     except OSError as error:
@@ -95,7 +95,7 @@ def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
         yield Target(sink, lock, manifest)
 
 
-def _refuse_links(state: Path) -> None:
+def refuse_links(state: Path) -> None:
     """What harvest writes and removes below its state directory must lie there, not elsewhere."""
     entries = sorted(state.iterdir()) if state.is_dir() and not state.is_symlink() else []
     for path in (state, *entries):
