@@ -12,7 +12,7 @@ state is what a harvest of all would leave.  Then, each in a process of its own:
 - one and one: a run that finds one new input and one changed;
 - query: counting the rows of one record type.
 
-Told are seconds by the clock and of CPU, and peak memory; and what the state takes on disk.
+It prints seconds by the clock and of CPU, peak memory, and what the state takes on disk.
 """
 
 from __future__ import annotations

@@ -133,12 +133,9 @@ class Manifest:
         return found
 
     @classmethod
-    def read(cls, path: Path, segments: Path | None = None) -> Manifest | None:
-        """The manifest in a file, or None where there is none; raises DatasetError as ``load``.
-
-        segments: the directory of its segments, unless it is the dataset's.
-        """
-        directory = segments or _state_of(path) / SEGMENTS
+    def read(cls, path: Path) -> Manifest | None:
+        """The manifest in a file, or None where there is none; raises DatasetError as ``load``."""
+        directory = _state_of(path) / SEGMENTS
         before = b""
         while True:
             try:

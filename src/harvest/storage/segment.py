@@ -103,11 +103,6 @@ class Segment:
             self._tables[name] = self._read(name)
         return self._tables[name]
 
-    @property
-    def sections(self) -> dict[str, pa.Table]:
-        """All tables that describe parts."""
-        return {name: self.section(name) for name in SCHEMAS}
-
     def check(self) -> None:
         """Read everything; raises DatasetError when something is damaged."""
         for name in _ALL:
