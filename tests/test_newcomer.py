@@ -116,13 +116,14 @@ def test_a_reader_of_the_tutorial_publishes_a_plugin_that_others_install(index, 
         ]
 
 
+@pytest.mark.skipif(not NIGHT, reason="it takes long: HARVEST_NIGHT=1")
 def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_path):
-    # given a project as it was begun, at night with all kinds, in a repository
+    # given a project with all kinds, as it was begun, in a repository
     try:
         runner = PROOF.install_runner(tmp_path)
     except PROOF.Skipped as reason:
         pytest.skip(str(reason))
-    scaffold("made-up", KINDS if NIGHT else ["source"], tmp_path, columnar=True)
+    scaffold("made-up", KINDS, tmp_path, columnar=True)
     project = tmp_path / "harvest-made-up"
     git = ("git", "-c", "user.name=author", "-c", "user.email=author@localhost")
     said("git", "init", "-q", "-b", "main", cwd=project)

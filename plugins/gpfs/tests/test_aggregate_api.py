@@ -276,10 +276,10 @@ def test_every_grouping_and_metric_is_described_and_listed():
     usage = next(view for view in VIEWS if view.name == "gpfs.usage")
     for metric in METRICS.values():
         assert metric.doc
-        assert metric.name in usage.settings["metrics"]
+        assert metric.name in usage.settings["metrics"].allowed
     for grouping in GROUPINGS.values():
         assert grouping.doc
-        assert grouping.name in usage.settings["by"] or grouping.name == "directory"
+        assert grouping.name in usage.settings["by"].allowed or grouping.name == "directory"
     assert not set(GROUPINGS) & {part.name for m in METRICS.values() for part in m.parts}
 
 
