@@ -28,7 +28,7 @@ def _scaffolded() -> Path:
     """The project that ``harvest plugins new planted --kind sink`` writes."""
     folder = Path(tempfile.mkdtemp(prefix="harvest-planted-"))
     atexit.register(shutil.rmtree, folder)
-    scaffold("planted", "sink", folder)
+    scaffold("planted", ["sink"], folder)
     return folder / "harvest-planted" / "src"
 
 

@@ -152,7 +152,7 @@ def plant(where: str, folder: Path, package: str, changes: Sequence[tuple[str, s
     if where == "node":
         shutil.copytree(NODE / "src/harvest_node_exporter", home)
     elif where == "scaffold":
-        scaffold("planted", "source", folder / f"{package}-project")
+        scaffold("planted", ["source"], folder / f"{package}-project")
         project = folder / f"{package}-project/harvest-planted"
         shutil.copytree(project / "src/harvest_planted", home)
     else:

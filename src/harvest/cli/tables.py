@@ -199,7 +199,16 @@ def how_many(shown: int, word: str, total: int | None = None, *, more: bool = Fa
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
     """Views or reports with what they show and the settings they take."""
     if json:
-        print_json([{"name": s.name, "doc": s.doc, "settings": dict(s.settings)} for s in specs])
+        print_json(
+            [
+                {
+                    "name": s.name,
+                    "doc": s.doc,
+                    "settings": {n: each.doc for n, each in s.settings.items()},
+                }
+                for s in specs
+            ]
+        )
     else:
         print_table(
             (kind, "description", "settings"),

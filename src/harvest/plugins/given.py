@@ -14,7 +14,7 @@ from harvest.api.from_file import content_version, file_of
 from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
-from harvest.api.spec import API_VERSION, Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
+from harvest.api.spec import Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
 from harvest.api.view import View
 from harvest.errors import PluginError
 
@@ -31,8 +31,8 @@ class Objects:
 
     def __init__(self, objects: Iterable[Any]):
         self.objects = tuple(objects)
-        versions = {each.api_version for each in (*self._classes(Source), *self._classes(Sink))}
-        self.harvest_api = next(iter(versions - {API_VERSION}), API_VERSION)
+        classes = (*self._classes(Source), *self._classes(Sink))
+        self.api_versions = tuple(each.api_version for each in classes)
 
     @hookimpl
     def harvest_sources(self) -> Iterable[SourceSpec]:

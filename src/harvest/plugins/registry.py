@@ -316,7 +316,14 @@ def resolve(target: Any) -> Any:
 
 def _check_api(plugin: Any, distribution: str) -> None:
     """Raise PluginError for a plugin that is written for a plugin API that is not offered."""
-    api = getattr(plugin, "harvest_api", 1)
+    if isinstance(plugin, Objects):
+        for each in plugin.api_versions:
+            _check_version(each, distribution)
+    else:
+        _check_version(getattr(plugin, "harvest_api", 1), distribution)
+
+
+def _check_version(api: Any, distribution: str) -> None:
     if type(api) is not int:
         raise PluginError(
             f"it states {api!r} as its plugin API, which is not a whole number",
