@@ -62,6 +62,6 @@ class TestDask(SourceConformance):
         return run
 
     def enlarge(self, directory: Path, times: int) -> Path:
-        # packed: a megabyte of it is a hundred of rows, which would take minutes
+        # packed: a megabyte of it has so many rows that reading them takes minutes
         files = {name: captures.again(c, -(-times // 20)) for name, c in captures.example().items()}
         return captures.write(directory / "R1", files)
