@@ -66,7 +66,7 @@ def long_line(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def other_encoding(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Text from another system."""
-    for at in sorted({len(data) * part // 8 for part in (1, 4, 6)}):
+    for at in sorted({len(data) * part // 8 for part in (1, 3, 4, 6, 7)}):
         yield f"bytes that are not UTF-8 at byte {at}", data[:at] + b"\xe9\xff" + data[at:]
     yield "line ends of another system", data.replace(b"\n", b"\r\n")
     yield "a byte order mark before it", b"\xef\xbb\xbf" + data
