@@ -333,8 +333,8 @@ VALUES = (
         "the time of reading is in a row",
         "scaffold",
         "test_no_global_state",
-        "time=time if time.tzinfo else time.replace(tzinfo=UTC),",
-        "time=datetime.now(UTC),",
+        "time=time, name",
+        "time=datetime.now(time.tzinfo), name",
     ),
     bug(
         "the order of a set decides a value",
@@ -595,8 +595,8 @@ UNSEEN = (
         "the day of reading, in UTC, is in a row",
         "scaffold",
         "it changes once a day, and the kit sets no clock",
-        "name=name,\n",
-        "name=f'{name}, {datetime.now(UTC).date()}',\n",
+        "name=name, value",
+        "name=f'{name}, {datetime.now(time.tzinfo).date()}', value",
     ),
     unseen(
         "an unused cache grows by file",
