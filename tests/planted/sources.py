@@ -31,7 +31,6 @@ class Columnar(SourceConformance):
     units = 8
     header_lines = 0
     examples: ClassVar = {"least": "error"}
-    max_memory_mb = 16
     known_rows: ClassVar = {
         ("planted.event", 1): {
             "time": datetime(2024, 5, 1, 10, 0, 0, 123_000, tzinfo=UTC),
