@@ -15,7 +15,7 @@ from planted.sources import PLANTINGS, plant
 from planted.table import PAGE, in_page, tables
 
 COUNT = itertools.count()
-SLOW = (
+LONG = (
     "test_another_process_gives_the_same",
     "test_killed_runs_resume",
     "test_many_lines_are_numbered_alike",
@@ -58,19 +58,16 @@ def run(kit, test: str, tmp_path: Path) -> None:
         method(**given, **({"corruption": value} if value else {}))
 
 
-def speed(test: str, value: object, name: str) -> object:
-    marks = [pytest.mark.slow] if test.partition("[")[0] in SLOW else []
-    return pytest.param(value, marks=marks, id=name)
-
-
-@pytest.mark.parametrize("bug", [speed(b.found_by, b, b.says) for b in FOUND])
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", FOUND, ids=lambda bug: bug.says)
 def test_a_planted_bug_is_found_by_its_promise(bug: Bug, folder, tmp_path):
     with pytest.raises(BrokenPromise) as broken:
         run(planted(bug.where, folder, bug.changes), bug.found_by, tmp_path)
     assert broken.value.remedy
 
 
-@pytest.mark.parametrize("test", [speed(name, name, name) for name in TESTS])
+@pytest.mark.slow
+@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("where", PLANTINGS)
 def test_the_sound_sources_pass(where, test, sound, tmp_path):
     try:
@@ -83,7 +80,7 @@ def test_the_sound_sources_pass(where, test, sound, tmp_path):
 @pytest.mark.parametrize("bug", UNSEEN, ids=lambda bug: bug.says)
 def test_what_is_documented_as_not_found_is_not_found(bug: Bug, folder, tmp_path):
     kit = planted(bug.where, folder, bug.changes)
-    for test in set(TESTS) - set(SLOW):
+    for test in set(TESTS) - set(LONG):
         (tmp_path / test).mkdir()
         try:
             run(kit, test, tmp_path / test)

@@ -12,6 +12,7 @@ pytest.importorskip("harvest_parquet")
 from harvest.testing import BrokenPromise
 from planted.view_bugs import KITS, REPORT_BUGS, VIEW_BUGS, plant
 
+pytestmark = pytest.mark.slow
 COUNT = itertools.count()
 
 
