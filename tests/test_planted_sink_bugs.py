@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import locale
 import unittest
 from pathlib import Path
 
@@ -17,6 +18,14 @@ from planted.sinks import KITS
 PAGE = Path(__file__).parents[1] / "docs" / "testing-plugins.md"
 CAUGHT = [bug for bug in BUGS if bug.caught_by]
 UNCAUGHT = [bug for bug in BUGS if not bug.caught_by]
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    """What bugs change in this process is as it was afterwards."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    locale.setlocale(locale.LC_ALL, before)
 
 
 def kit_of(base, sink):

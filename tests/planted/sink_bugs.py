@@ -14,7 +14,6 @@ import secrets
 import shutil
 import tempfile
 import threading
-import types
 import urllib.parse
 from pathlib import Path
 from unittest import mock
@@ -105,7 +104,7 @@ class FileNotFlushed(JsonlFile):
     """The new file is not flushed to disk."""
 
     def publish(self, publication):
-        with mock.patch("harvest_jsonl.file.os", types.SimpleNamespace(fsync=id, path=os.path)):
+        with left_out("harvest_jsonl.file.fsync"):
             return super().publish(publication)
 
 
@@ -114,7 +113,7 @@ class FlushedTooLate(JsonlFile):
     """The new file is flushed after it is renamed, when the manifest is in force already."""
 
     def publish(self, publication):
-        with mock.patch("harvest_jsonl.file.os", types.SimpleNamespace(fsync=id, path=os.path)):
+        with left_out("harvest_jsonl.file.fsync"):
             return super().publish(publication)
 
     def finish(self, publication):
@@ -860,7 +859,7 @@ class RenamedBeforeFlushed(JsonlFile):
     """Within publish(), a file is renamed first and flushed then."""
 
     def publish(self, publication):
-        with mock.patch("harvest_jsonl.file.os", types.SimpleNamespace(fsync=id, path=os.path)):
+        with left_out("harvest_jsonl.file.fsync"):
             final = super().publish(publication)
         following = self._next(publication.token)
         passing = following.rename(self.state / "passing")

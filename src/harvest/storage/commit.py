@@ -94,8 +94,8 @@ class Commit:
                 put[key] = attrs.evolve(part, files=tuple(final[key]))
         self.new = attrs.evolve(self.new, parts=self.old.parts.changed(put, self.gone))
         self._keep_old()
-        fault.point("commit.kept")
         self.new = self.new.stored(self.sink.state)
+        fault.point("commit.kept")
 
     def put_in_force(self) -> Manifest:
         """Rename the manifest; gives it.

@@ -6,6 +6,7 @@ import importlib.util
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import ClassVar
 
 import pytest
 from harvest_pbs.records import KNOWN
@@ -39,6 +40,8 @@ class TestPbs(SourceConformance):
 
     source = PbsSource
     units = 16
+    examples: ClassVar = {"timezone": "America/New_York"}
+    counted: ClassVar = {"empty line": 1}
     max_memory_mb = 96
     schema_file = HERE / "data" / "schemas.json"
     partition_setting = ("partition_bytes", (300, 1000, 1 << 30))
