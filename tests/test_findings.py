@@ -162,7 +162,7 @@ def test_thresholds_and_settings_of_views_are_the_user_s(dataset):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda d: d.findings(["test.wast"]), "there is no rule 'test.wast'"),
+        (lambda d: d.findings(["test.wast"]), "unknown rule 'test.wast'"),
         (lambda d: d.findings(["test.waste"], month="may"), "no view .* has a setting 'month'"),
         (
             lambda d: d.findings(thresholds={"test.waste": {"hour": 1}}),

@@ -80,7 +80,7 @@ def test_an_absent_source_or_sink_names_its_distribution(distribution, kind, nam
     with pytest.raises(HarvestError) as caught:
         prepare_sources(recipe, plugins) if kind == "source" else prepare_sinks(recipe, plugins)
 
-    assert str(caught.value) == f"there is no {kind} {name!r}; install {distribution}"
+    assert str(caught.value) == f"unknown {kind} {name!r}; install {distribution}"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_absent_view_report_rule_or_record_type_does_too(distribution):
     for kind in ("view", "report", "rule"):
         for name, spec in getattr(everything, f"{kind}s").items():
             if everything.owner(spec).distribution == distribution:
-                absent = f"no {kind} '{name}'; install {distribution}"
+                absent = f"unknown {kind} '{name}'; install {distribution}"
                 with pytest.raises(HarvestError, match=absent):
                     getattr(plugins, kind)(name)
     known = BY_NAME[distribution]

@@ -69,7 +69,7 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[runn]\n", r"there is no table 'runn'; did you mean 'run'\?"),
+        ("[runn]\n", r"unknown table 'runn'; did you mean 'run'\?"),
         ("[run]\nworker = 1\n", r"key of \[run\] 'worker'; did you mean 'workers'\?"),
         ("[run]\nworkers = 'x'\n", "workers = 'x' is not of type int"),
         ("[run]\nworkers = 0\n", "workers 0 is not a whole number of at least 1"),

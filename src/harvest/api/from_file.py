@@ -1,6 +1,6 @@
 """Python files that a user names: loaded once, and found again by other processes.
 
-Such a file is no module that can be imported by name.  It is loaded under a name made of its path
+Such a file cannot be imported by name.  It is loaded under a name made of its path
 and content, and what travels to a worker process is the path with a digest of the content: the
 worker loads the very same file, or refuses.
 """
@@ -63,7 +63,7 @@ def load_file(path: Path, digest: str | None = None) -> ModuleType:
     """Execute a Python file as a module, unless it was loaded with the same content before.
 
     digest: what the file must hold.
-    Raises UsageError where there is no such file, PluginError with the line where it is not Python
+    Raises UsageError where the file is absent, PluginError with the line where it is not Python
     or fails, HarvestError where it holds something else.
     """
     path = path.expanduser().absolute()

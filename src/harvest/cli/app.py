@@ -54,7 +54,7 @@ class HarvestGroup(TyperGroup):
         found = _plugins()
         if not found.claims.of("commands", cmd_name):
             if missing := found.missing("command", cmd_name):
-                raise UsageError(f"there is no command {cmd_name!r}", remedy=f"install {missing}")
+                raise UsageError(f"unknown command {cmd_name!r}", remedy=f"install {missing}")
             return None
         spec = found.commands.get(cmd_name)
         help_ = spec.doc if spec is not None else "Declared by several plugins."

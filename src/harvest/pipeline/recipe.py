@@ -238,7 +238,7 @@ def _check_keys(table: Mapping[str, Any], names: Sequence[str], path: Path, what
     for key in table:
         if key not in names:
             raise ConfigError(
-                f"there is no {what} {key!r}", where=str(path), remedy=suggestion(key, names)
+                f"unknown {what} {key!r}", where=str(path), remedy=suggestion(key, names)
             )
 
 

@@ -70,7 +70,7 @@ class Lookup:
                 f"{kind} {name!r} is disabled", remedy=f"change {DISABLE_VARIABLE} to use it"
             )
         raise UsageError(
-            f"there is no {kind} {name!r}",
+            f"unknown {kind} {name!r}",
             remedy=self.remedy(name, self.claims.all(f"{kind}s"), kind),
         )
 

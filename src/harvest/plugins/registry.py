@@ -147,7 +147,7 @@ class PluginManager(Lookup):
     def add_file(self, path: Path) -> Plugin:
         """The plugin that a Python file is; it is executed, unless it was and is unchanged.
 
-        Raises UsageError where there is no such file, PluginError where it is no plugin, or
+        Raises UsageError where the file is absent, PluginError where it is not a plugin, or
         declares what another plugin does.
         """
         module = load_file(path)

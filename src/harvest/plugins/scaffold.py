@@ -77,7 +77,7 @@ def add_kinds(
 ) -> list[Path]:
     """Add what a plugin offers to the project ``harvest-NAME``; gives the files written.
 
-    Raises UsageError where there is no such project, or it has one of these kinds.
+    Raises UsageError where the project is absent, or it has one of these kinds.
     """
     chosen = _known(kinds, columnar)
     words = _words(name, chosen, "")
@@ -145,7 +145,7 @@ def _words(name: str, kinds: list[str], url: str) -> dict[str, str]:
 def version_bounds(running: str) -> str:
     """The versions of harvest that a plugin begun with this one works with.
 
-    From its minor version on, or from itself where it is no release yet, to the next major version.
+    From its minor version on, or from itself before its release, to the next major version.
     """
     public = running.partition("+")[0]
     major, minor = public.split(".")[:2]

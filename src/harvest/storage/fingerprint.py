@@ -25,7 +25,7 @@ SETTLED_NS = 2_000_000_000
 def facts(paths: Iterable[str]) -> bytes | None:
     """A digest of path, device, inode, size and times of files; 16 bytes.
 
-    None where these do not show a change: there is no path, one that is not a file or cannot be
+    None where these do not show a change: without a path, with one that is not a file or cannot be
     reached, or one that has just changed.
     """
     digest = None

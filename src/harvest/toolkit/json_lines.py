@@ -81,7 +81,7 @@ def _read(
                 *_read(texts[half:], plain[half:], known, first + half, faults),
             ]
         return [_one_by_one(texts, known, range(first, first + len(texts)), faults)]
-    # between quotes that are no escapes, each second stretch is text; the colons outside end keys
+    # between quotes that are not escaped, each second stretch is text; the colons outside end keys
     outside = pl.lit(texts).str.replace_all(r'"[^"]*"', '"')
     given = {name: pl.col(name).is_not_null().cast(pl.UInt32) for name in known}
     words = [given[name] for name, kind in known.items() if kind == pl.String]

@@ -2,7 +2,7 @@
 
 Pairs stand between blanks.  A value that begins with a quote (``"`` or ``'``) ends with the same
 quote before a blank or the end of the text, and may hold blanks; its quotes are left out.  Any
-other value goes to the next blank, and may be empty.  There are no escapes::
+other value goes to the next blank, and may be empty.  Nothing is escaped::
 
     KNOWN = {"user": ("user", TEXT), "Exit_status": ("exit_status", INTEGER)}
     table, faults = pairs(texts, KNOWN)

@@ -156,7 +156,7 @@ class LinePromises(SourceKit):
                 "(harvest.toolkit.lines does); or reject the line",
             )
 
-    @promise("bytes that are no text are kept or rejected, never dropped or replaced", quick=True)
+    @promise("bytes that are not text are kept or rejected, never dropped or replaced", quick=True)
     def test_bytes_are_never_dropped(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
         for path, lines, number, shown in self._tried(location):

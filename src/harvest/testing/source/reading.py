@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 REPLACED = "\ufffd"
-"""What decoders put where bytes are no text, unless they are asked not to."""
+"""What decoders put where bytes are not text, unless they are asked not to."""
 
 _SHOWN = 4
 _WIDTH = 300
