@@ -122,6 +122,7 @@ def test_the_types_of_every_view_are_known_before_anything_is_harvested(name):
     assert len(typed) == len(found.columns) or found.view.settings
 
 
+@pytest.mark.slow
 def test_the_rows_of_views_are_what_their_schema_says(dataset):
     for name in dataset.views():
         view = manager().view(name)

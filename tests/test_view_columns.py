@@ -71,6 +71,7 @@ def test_every_view_of_the_core_is_looked_at():
     assert set(VIEWS) == {n for n, v in found.views.items() if found.owner(v).name == "core"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_columns_are_as_declared(dataset, view):
     assert faults_of_columns(dataset, view) == []

@@ -35,6 +35,7 @@ def written(run: Path, sizes: dict[str, int]) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.3, 0.55, 0.8])
 def test_each_harvest_has_what_was_whole_then_and_the_last_one_has_all(tmp_path, step):
     # given a run that is harvested when a part of each file is written
@@ -68,6 +69,7 @@ class Growing(Reporter):
             self.timers[-1].start()
 
 
+@pytest.mark.slow
 def test_a_watch_follows_a_capture_as_it_grows_and_gains_processes(tmp_path):
     # given a capture with a scheduler alone
     run, out = tmp_path / "R1", tmp_path / "out"
