@@ -39,10 +39,6 @@ class Lookup:
         self._owner: dict[int, Plugin] = {}
         self._remarked: set[str] = set()
 
-    def add_file(self, path: Path) -> Plugin:
-        """The plugin that a Python file is."""
-        raise NotImplementedError
-
     def owner(self, spec: Any) -> Plugin:
         """The plugin that declared ``spec``."""
         return self._owner[id(spec)]
@@ -116,15 +112,12 @@ class Lookup:
         names = ",".join(self.disabled)
         return f", unless {DISABLE_VARIABLE}={names} leaves it out" if names else ""
 
-    def find_of(self, kind: str, owner: str, name: str | None) -> Any:
-        """What a plugin declares under a name; without one, all that it declares of this kind.
+    def in_file(self, kind: str, owner: str, plugin: Plugin, name: str | None) -> Any:
+        """What the plugin of a Python file declares under a name, or the one thing of this kind.
 
-        owner: a distribution, or the path of a Python file, which is loaded.
-        Raises as ``find``, and UsageError where a file declares several and no name is given.
+        owner: the file's path, as it was given.
+        Raises UsageError where it declares nothing of the name, or several and none is given.
         """
-        if not owner.endswith(".py"):
-            return self._of_distribution(kind, owner, name)
-        plugin = self.add_file(Path(owner))
         specs = [s for s in self.claims.all(f"{kind}s").values() if self.owner(s) == plugin]
         if not specs:
             raise UsageError(
@@ -141,7 +134,8 @@ class Lookup:
         options = [f"{os.path.relpath(owner)}:{_class_name(spec)}{place}" for spec in specs]
         raise UsageError(found, where=owner, remedy=f"write {' or '.join(options)}")
 
-    def _of_distribution(self, kind: str, owner: str, name: str | None) -> Any:
+    def find_of(self, kind: str, owner: str, name: str | None) -> Any:
+        """What a distribution declares under a name; raises UsageError where it does not."""
         for claim in self.claims.of(f"{kind}s", name or ""):
             if canonical(claim.plugin.distribution) == canonical(owner):
                 return claim.spec

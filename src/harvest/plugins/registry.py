@@ -167,6 +167,16 @@ class PluginManager(Lookup):
         self._add(plugin, of_module(module))
         return plugin
 
+    def find_of(self, kind: str, owner: str, name: str | None) -> Any:
+        """What a plugin declares under a name; of a file, the one thing of this kind without one.
+
+        owner: a distribution, or the path of a Python file, which is loaded.
+        Raises as ``find``, and UsageError where a file declares several and no name is given.
+        """
+        if owner.endswith(".py"):
+            return self.in_file(kind, owner, self.add_file(Path(owner)), name)
+        return super().find_of(kind, owner, name)
+
     def add_class(self, cls: type[Source] | type[Sink]) -> Any:
         """What declares a class; where nothing does, the class becomes a plugin by itself.
 
