@@ -140,8 +140,7 @@ def drawn(plot: Plot) -> Iterator[Any]:
     with matplotlib.rc_context(_style(matplotlib)):
         figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)
-        _plain_tick_labels(figure)
-        _dates_with_years(figure)
+        _format_ticks(figure)
         yield figure
 
 
@@ -183,21 +182,17 @@ def _style(matplotlib: Any) -> dict[str, Any]:
     }
 
 
-def _dates_with_years(figure: Any) -> None:
-    """Dates say their year where it begins, which matplotlib's own formatter does not."""
-    from matplotlib.dates import AutoDateFormatter, ConciseDateFormatter  # of the extra
+def _format_ticks(figure: Any) -> None:
+    """Dates say their year where it begins, and no number is written as a formula (10 to a power).
+
+    Either is what matplotlib's own formatters do otherwise.
+    """
+    from matplotlib import dates, ticker  # of the extra
 
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            if isinstance(axis.get_major_formatter(), (AutoDateFormatter, ConciseDateFormatter)):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, (dates.AutoDateFormatter, dates.ConciseDateFormatter)):
                 axis.set_major_formatter(date_formatter())
-
-
-def _plain_tick_labels(figure: Any) -> None:
-    """Labels that matplotlib would write as formulas (10 to a power) become plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogFormatter  # of the extra
-
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            if isinstance(axis.get_major_formatter(), LogFormatter):
-                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+            elif isinstance(formatter, ticker.LogFormatter):
+                axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))

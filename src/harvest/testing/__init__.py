@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harvest.findings import judge
     from harvest.pipeline.collect import Collected, collect, collect_partition
 
-    from .golden import check_golden, check_schemas
+    from .golden import check_golden, check_schemas, update_golden
     from .promise import BrokenPromise
     from .reports import ReportConformance
     from .sink import SinkConformance
@@ -41,6 +41,7 @@ _HOMES = {
     "collect_partition": "harvest.pipeline.collect",
     "faults_of_columns": ".views",
     "judge": "harvest.findings",
+    "update_golden": ".golden",
 }
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "collect_partition",
     "faults_of_columns",
     "judge",
+    "update_golden",
 ]
 
 

@@ -23,16 +23,16 @@ from harvest.toolkit.texts import printable
 
 from .promise import broken, require
 
-__all__ = ["check_golden", "check_schemas", "updating"]
+__all__ = ["check_golden", "check_schemas", "update_golden"]
 
 _SHOWN = 40
 _updating = False
 
 
-def updating(yes: bool) -> None:
+def update_golden() -> None:
     """Have golden files written instead of compared, for the rest of this process."""
     global _updating
-    _updating = yes
+    _updating = True
 
 
 def check_golden(

@@ -46,9 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Take up the option for golden files, for tests that use no fixture."""
     if config.getoption("--harvest-update-golden"):
-        from .golden import updating  # late: it brings pyarrow
-
-        updating(True)
+        testing.update_golden()
 
 
 @pytest.fixture
