@@ -23,7 +23,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     p for p in (str(SUPPORT), os.environ.get("PYTHONPATH", "")) if p
 )
 
-from strength import examples  # noqa: E402 - of the folder above
+from strength import NIGHT, each_once, examples  # noqa: E402 - of the folder above
 
 # no test judges by the clock: beside others, on a busy machine, it says nothing
 settings.register_profile(
@@ -57,11 +57,15 @@ LONG_TESTS_OF_THE_KIT = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the long tests that our plugins have from the kit, which asks its users for no mark."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the kit's long tests, as it asks its users for no mark; by day, choose among cases."""
     for item in items:
         if getattr(item, "originalname", item.name) in LONG_TESTS_OF_THE_KIT:
             item.add_marker(pytest.mark.slow)
+    if not NIGHT:
+        chosen = each_once(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
 
 
 @pytest.fixture(scope="session")

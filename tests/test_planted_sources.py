@@ -67,6 +67,7 @@ def test_a_planted_bug_is_found_by_its_promise(bug: Bug, folder, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.each_once
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("where", PLANTINGS)
 def test_the_sound_sources_pass(where, test, sound, tmp_path):

@@ -21,6 +21,8 @@ from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
 from harvest.toolkit.files import checksum
 
+pytestmark = pytest.mark.each_once
+
 
 @pytest.fixture(params=sorted(FORMS))
 def small(tmp_path: Path, request: Any) -> Small:

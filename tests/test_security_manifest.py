@@ -23,6 +23,8 @@ from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.part import Part, write_part
 from harvest.toolkit.files import checksum
 
+pytestmark = pytest.mark.each_once
+
 SECRET = b"a secret of somebody\n"
 
 

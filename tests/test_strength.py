@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import strength
@@ -30,6 +31,40 @@ def test_pairs_hold_each_kind_and_each_variant_and_at_night_both_together(kinds,
         == (len(kinds) * len(variants) if night else max(len(kinds), len(variants)))
     )
     assert set(found) <= set(itertools.product(kinds, variants))
+
+
+class Item:
+    """A test as pytest collects it, with values for its parameters."""
+
+    def __init__(self, name, marked, **values):
+        self.nodeid = f"test_it.py::{name}"
+        self.marked = marked
+        self.values = values
+        if values:
+            self.callspec = SimpleNamespace(params=values)
+
+    def get_closest_marker(self, name):
+        return name if self.marked else None
+
+
+def test_each_once_shows_every_value_and_leaves_out_no_test():
+    # given a test with 3 times 5 cases, one of which cannot be, and others without mark or values
+    kinds, ways = ["a", "b", "c"], [10, 20, 30, 40, 50]
+    cases = [
+        Item(f"test_marked[{kind}-{way}]", True, kind=kind, way=way)
+        for kind, way in itertools.product(kinds, ways)
+        if (kind, way) != ("a", 10)
+    ]
+    others = [Item("test_plain", True)]
+    others += [Item(f"test_all[{kind}]", False, kind=kind) for kind in kinds]
+
+    chosen = strength.each_once([*cases, *others])
+
+    found = [item.values for item in cases if item in chosen]
+    assert len(found) == len(ways)
+    assert {value["kind"] for value in found} == set(kinds)
+    assert {value["way"] for value in found} == set(ways)
+    assert chosen.issuperset(others)
 
 
 def test_a_variable_sets_one_number_whatever_the_time(night, monkeypatch):

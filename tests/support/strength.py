@@ -10,10 +10,17 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
-from typing import TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TypeAlias, TypeVar
 
-__all__ = ["NIGHT", "examples", "pairs", "times"]
+import pytest
+
+__all__ = ["NIGHT", "each_once", "examples", "pairs", "times"]
+
+Values: TypeAlias = "frozenset[tuple[str, int]]"
+"""Each parameter of a test with the identity of its value."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -37,3 +44,32 @@ def pairs(kinds: Sequence[A], variants: Sequence[B]) -> list[tuple[A, B]]:
         return list(itertools.product(kinds, variants))
     turns = range(max(len(kinds), len(variants)))
     return [(kinds[turn % len(kinds)], variants[turn % len(variants)]) for turn in turns]
+
+
+def each_once(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """The tests to pass by day.
+
+    Of a test that is marked ``each_once`` and has several parameters, these are as few cases as
+    show every value of each parameter; of the others all.
+    """
+    chosen: set[pytest.Item] = set()
+    marked: defaultdict[str, dict[Values, pytest.Item]] = defaultdict(dict)
+    for item in items:
+        values = item.callspec.params if hasattr(item, "callspec") else {}
+        if values and item.get_closest_marker("each_once"):
+            case = frozenset((name, id(value)) for name, value in values.items())
+            marked[item.nodeid.partition("[")[0]][case] = item
+        else:
+            chosen.add(item)
+    for cases in marked.values():
+        shown: Counter[tuple[str, int]] = Counter()
+        while unseen := frozenset().union(*cases) - shown.keys():
+            case = max(cases, key=partial(_worth, unseen=unseen, shown=shown))
+            shown.update(case)
+            chosen.add(cases[case])
+    return chosen
+
+
+def _worth(case: Values, unseen: Values, shown: Counter[tuple[str, int]]) -> tuple[int, int]:
+    """Much where a case shows what no other has, and what others have seldom."""
+    return len(case & unseen), -sum(shown[value] for value in case)

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from strength import NIGHT
+from strength import pairs
 
 import harvest
 from harvest.report import Plot, Report, Table
@@ -29,8 +29,6 @@ from harvest.toolkit.amounts import bytes_in_words
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLES = REPOSITORY / "examples"
 REAL = ("D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8", "image-processing-head")
-ALIKE = REAL[1]
-"""By day a run of the same kind as the first goes without only a few kinds of its files."""
 MISSING = {
     "nothing": (),
     "scheduler": ("scheduler_transition*.csv",),
@@ -46,20 +44,14 @@ MISSING = {
     "configuration": ("config.*", "*.yaml"),
     "job": ("*.sh", "*.OU"),
 }
-WEIGHTY = ("nothing", "scheduler", "Darshan logs")
-"""Kinds of files whose lack changes most."""
+FIRST = ("example", "nothing")
 
 
 def cases() -> list[Any]:
-    """Each run with each kind of files that it goes without."""
-    found = [
-        pytest.param(("example", missing), marks=() if missing == "nothing" else pytest.mark.slow)
-        for missing in MISSING
-    ]
-    for name in REAL:
-        kinds = WEIGHTY if name == ALIKE and not NIGHT else MISSING
-        found += [pytest.param((name, missing), marks=pytest.mark.slow) for missing in kinds]
-    return found
+    """Each run with all of its files, and by day one without each kind of files; at night all."""
+    runs = ("example", *REAL)
+    found = dict.fromkeys([*((run, "nothing") for run in runs), *pairs(runs, [*MISSING])])
+    return [pytest.param(c, marks=() if c == FIRST else pytest.mark.slow) for c in found]
 
 
 @pytest.fixture(scope="module", params=cases(), ids=lambda case: "-without-".join(case))
