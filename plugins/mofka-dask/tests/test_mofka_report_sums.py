@@ -330,11 +330,11 @@ def test_workers_are_the_same_wherever_they_are_counted(views, report):
 @pytest.mark.slow
 def test_what_moved_is_the_same_wherever_it_is_summed(views, report, pictures):
     (summary,) = views["dask.run_summary"].to_dicts()
-    pairs = rows(report, "transfers")
-    total = sum(row["bytes"] for row in pairs)
+    routes = rows(report, "transfers")
+    total = sum(row["bytes"] for row in routes)
 
     assert summary["bytes_moved"] == total
-    if pairs:
+    if routes:
         assert f"{bytes_in_words(total)} moved" in report.intro[1]
         assert f"{bytes_in_words(total)} in all" in plot(report, "transfer-matrix").alt
         sizes = pictures["transfer-matrix"][0].collections[0].get_array()
