@@ -51,7 +51,7 @@ def test_every_view_and_report_serves_or_says_what_is_missing(everything, absent
         dataset.view("events").collect()
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.parametrize("source", sorted(small_inputs.MAKERS))
 def test_a_dataset_of_one_source_serves_every_view_or_says_what_is_missing(
     everything, tmp_path, source

@@ -17,7 +17,6 @@ import pytest
 from clean_environment import build_wheels
 from delivery import script
 from pages import ROOT, check_page
-from strength import NIGHT
 
 from harvest.plugins.scaffold import KINDS, scaffold
 
@@ -25,7 +24,7 @@ pytest.importorskip("hatch_vcs")
 pytest.importorskip("passlib")
 pytest.importorskip("pypiserver")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.night
 
 PAGE = ROOT / "docs" / "tutorials" / "first-plugin.md"
 
@@ -116,7 +115,6 @@ def test_a_reader_of_the_tutorial_publishes_a_plugin_that_others_install(index, 
         ]
 
 
-@pytest.mark.skipif(not NIGHT, reason="it takes long: HARVEST_NIGHT=1")
 def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_path):
     # given a project with all kinds, as it was begun, in a repository
     try:

@@ -76,7 +76,7 @@ def test_the_sinks_without_bugs_keep_what_is_promised(base):
     assert len(found) > 30
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.parametrize("bug", UNCAUGHT, ids=lambda bug: bug.name)
 def test_a_bug_that_cannot_be_found_is_not(bug, tmp_path):
     """Where the kit learns to find one, it leaves the list of those that it does not."""

@@ -77,7 +77,7 @@ def test_the_sound_sources_pass(where, test, sound, tmp_path):
         pytest.skip(str(reason))
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.parametrize("bug", UNSEEN, ids=lambda bug: bug.says)
 def test_what_is_documented_as_not_found_is_not_found(bug: Bug, folder, tmp_path):
     kit = planted(bug.where, folder, bug.changes)

@@ -159,7 +159,7 @@ def test_ranges_of_one_file_are_harvested_by_two_workers(environment, tmp_path):
     assert json.loads(done.stdout)["record_types"] == {"pbs.record": 8}
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.parametrize("project", EXAMPLES, ids=lambda path: path.name)
 def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     shutil.copytree(project / "tests", tmp_path / "tests")
