@@ -18,13 +18,16 @@ import pytest
 from clusters import Harvest, eventually
 
 import harvest
+from harvest.plugins.registry import manager
+from harvest.testing import collect
 
 pytest.importorskip("harvest_dask")
 
 pytestmark = pytest.mark.slow
 
+WAVE = {f"first-{n}" for n in range(20)}
 SCRIPT = """
-import sys, time
+import sys
 from distributed import Client
 import harvest_dask
 
@@ -39,8 +42,8 @@ if __name__ == "__main__":
         with harvest_dask.capture(client, sys.argv[2], flush=0.2):
             wave = client.map(square, range(20), key=[f"first-{n}" for n in range(20)])
             client.gather(wave)
-            time.sleep(2)  # what is older than a second is on disk
-            print("written", flush=True)
+            print("done", flush=True)
+            sys.stdin.readline()  # until all of the wave is on disk
             for n in range(100_000):
                 client.submit(square, n, pure=False).result()
 """
@@ -57,7 +60,7 @@ class Cluster:
     def begin(self, name: str, *words: Any) -> subprocess.Popen[str]:
         self.processes[name] = subprocess.Popen(
             [str(word) for word in words], cwd=self.folder, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         return self.processes[name]
 
@@ -77,7 +80,21 @@ class Cluster:
         script.write_text(SCRIPT)
         client = self.begin("client", sys.executable, script, file, self.capture)
         assert client.stdout is not None
-        assert client.stdout.readline() == "written\n"
+        assert client.stdin is not None
+        assert client.stdout.readline() == "done\n"
+        eventually(self.first_wave_is_on_disk, "what was captured of the first wave is written")
+        client.stdin.write("go on\n")
+        client.stdin.flush()
+
+    def first_wave_is_on_disk(self) -> bool:
+        """Whether both the scheduler's and the workers' transitions of its tasks can be read."""
+        if not any(self.capture.rglob("*.cap")):
+            return False
+        found = collect(manager().source("dask")(str(self.capture)))
+        return all(
+            {row["key"] for row in found.rows(kind) if row["finish_state"] == "memory"} >= WAVE
+            for kind in ("dask.task_transition", "dask.worker_transition")
+        )
 
     def kill(self, name: str) -> int:
         """Kill a process; its process id."""
@@ -125,10 +142,9 @@ def test_what_a_killed_process_left_is_harvested(
     dataset = harvest.open(tmp_path / "out")
     transitions = dataset["dask.task_transition"].collect()
     done = transitions.filter(finish_state="memory")["key"].to_list()
-    wave = {f"first-{n}" for n in range(20)}
-    assert wave <= set(done)
+    assert set(done) >= WAVE
     own = dataset["dask.worker_transition"].collect().filter(finish_state="memory")["key"]
-    assert wave <= set(own)
+    assert set(own) >= WAVE
 
     # and the process is known to be lost, with the time from which nothing is known of it
     processes = dataset["dask.process"].collect()
