@@ -21,6 +21,8 @@ from harvest.errors import DatasetError, HarvestError
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugins.registry import PluginManager
 
+pytestmark = pytest.mark.each_once
+
 
 @pytest.fixture(params=sorted(FORMS))
 def small(tmp_path: Path, request: Any) -> Small:
