@@ -77,9 +77,10 @@ def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_pa
     stem = blank_part().stem
     assert staged(task) == [[stem], [stem]]
     assert attempts(task) == []
-    for (sink, _), part in zip(task.targets, slow_results[0][0].parts, strict=True):
-        assert read_part(sink.state / STAGING / stem / DONE) == part
-        assert part.rows == {"paced.line": 3}
+    for (sink, _), one in zip(task.targets, slow_results[0][0], strict=True):
+        assert one.directory == sink.state / STAGING / stem
+        assert read_part(one.directory / DONE) == one.part
+        assert one.part.rows == {"paced.line": 3}
 
 
 def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path):
@@ -107,7 +108,7 @@ def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path):
         harvest_partitions([broken])
 
     sink, part = task.targets[0]
-    assert read_part(sink.state / STAGING / part.stem / DONE) == first.parts[0]
+    assert read_part(sink.state / STAGING / part.stem / DONE) == first[0].part
     assert attempts(task) == []
 
 
@@ -120,7 +121,7 @@ def test_what_is_to_be_read_again_is_cleared_before(task, tmp_path):
 
     (again,) = harvest_partitions([task])
 
-    assert [part.rows for part in again.parts] == [{"paced.line": 1}] * 2
+    assert [staged.part.rows for staged in again] == [{"paced.line": 1}] * 2
 
 
 def test_a_directory_in_which_a_lost_worker_still_writes_is_removed(tmp_path):

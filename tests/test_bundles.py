@@ -121,13 +121,13 @@ def test_partitions_of_few_rows_share_a_directory(tasks):
     results = harvest_partitions(tasks)
 
     # the results come in the order of the tasks
-    assert [result.parts[0].partition for result in results] == [*LINES, "e.txt"]
-    rows = [sum(result.parts[0].rows.values()) for result in results]
-    assert rows == [2, 1, 0, 1, 0]
-    assert [result.parts[0].rejected for result in results] == [0, 1, 0, 0, 1]
+    parts = [staged.part for (staged,) in results]
+    assert [part.partition for part in parts] == [*LINES, "e.txt"]
+    assert [part.written for part in parts] == [2, 1, 0, 1, 0]
+    assert [part.rejected for part in parts] == [0, 1, 0, 0, 1]
     (bundle,) = finished(state_of(tasks))
     assert is_bundle(bundle)
-    assert {result.directories for result in results} == {(bundle.name,)}
+    assert {staged.directory for (staged,) in results} == {bundle}
     check_described(tasks)
 
 
@@ -141,9 +141,7 @@ def test_partitions_of_many_rows_have_directories_of_their_own(tasks, monkeypatc
     assert {stem[0]: is_bundle(each.directory) for stem, each in staged.items()} == {
         "a": False, "b": False, "c": True, "d": False, "e": True,
     }  # fmt: skip
-    assert [result.staged([tasks[0].targets[0][0]]) for result in results] == [
-        [staged[task.targets[0][1].stem]] for task in tasks
-    ]
+    assert results == tuple((staged[task.targets[0][1].stem],) for task in tasks)
     check_described(tasks)
 
 
@@ -158,7 +156,7 @@ def check_described(tasks: list[Task]) -> None:
 
 
 def test_rows_in_a_bundle_follow_one_another(tasks):
-    parts = [result.parts[0] for result in harvest_partitions(tasks)]
+    parts = [staged.part for (staged,) in harvest_partitions(tasks)]
 
     places = [(f.first_row, f.rows, f.file_rows) for part in parts for f in part.files]
     assert places == [(0, 2, 4), (2, 1, 4), (3, 1, 4)]
@@ -175,10 +173,10 @@ def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_pat
 
     assert len(list(finished(state_of(tasks)))) == 1
     assert not any(map(is_bundle, finished(jsonl.state)))
-    assert [result.directories[1] for result in results] == [
+    assert [lines.directory.name for _, lines in results] == [
         task.targets[0][1].stem for task in tasks
     ]
-    in_both = [[sum(part.rows.values()) for part in result.parts] for result in results]
+    in_both = [[staged.part.written for staged in each] for each in results]
     assert in_both == [[2, 2], [1, 1], [0, 0], [1, 1], [0, 0]]
 
 

@@ -57,8 +57,8 @@ def failing(tmp_path: Path) -> Task:
 def test_a_partition_that_cannot_be_prepared_is_one_reject(failing: Task, error: Any) -> None:
     failing.source.error = error  # type: ignore[attr-defined]
 
-    (result,) = harvest_partitions(prepare_tasks((failing,)))
-    (part,) = result.parts
+    ((staged,),) = harvest_partitions(prepare_tasks((failing,)))
+    part = staged.part
 
     assert (part.failed, part.rejected, part.rows) == (True, 1, {})
 

@@ -13,7 +13,8 @@ from .source import NoConfig
 
 if TYPE_CHECKING:
     from harvest.pipeline.recipe import Recipe
-    from harvest.pipeline.task import Progress, Task, TaskResult
+    from harvest.pipeline.task import Progress, Task
+    from harvest.storage.staging import Staged
 
 __all__ = ["Engine", "Work"]
 
@@ -25,7 +26,8 @@ class Work:
     bundles: the partitions to read, each a task, those that are to be read together in one tuple.
     read: reads and stages a prepared bundle, in any process that sees the same files; a function
         that can be imported by name.  It is called with the bundle and with a function for
-        progress or None, and gives a result for each task.  Bundles and results can be pickled.
+        progress or None, and gives for each task what is staged of it, once for each of its sinks.
+        Bundles and results can be pickled.
     prepare: makes a bundle ready for that; see ``prepared``.
     on_progress: called in this process with what a running task reports.
     recipe: what the run was asked to do, from which another process can do it again.
@@ -34,7 +36,7 @@ class Work:
     bundles: Sequence[tuple[Task, ...]]
     read: Callable[
         [Sequence[Task], Callable[[Progress], None] | None],
-        tuple[TaskResult, ...],
+        tuple[tuple[Staged, ...], ...],
     ]
     prepare: Callable[[tuple[Task, ...]], tuple[Task, ...]]
     on_progress: Callable[[Progress], None] | None = None
@@ -73,7 +75,7 @@ class Engine(abc.ABC):
         self.config: Any = structure(self.Config, settings, plugin=self.name)
 
     @abc.abstractmethod
-    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
         """What ``work.read`` gives for the bundles, or parts of it, as they are done.
 
         A bundle may be attempted again when its worker is lost, even while the lost one lives on.

@@ -11,7 +11,7 @@ from . import pool
 from .requirements import classes_of
 
 if TYPE_CHECKING:
-    from harvest.pipeline.task import TaskResult
+    from harvest.storage.staging import Staged
 
 __all__ = ["LocalEngine"]
 
@@ -29,7 +29,7 @@ class LocalEngine(Engine):
 
     name = "local"
 
-    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
         """Results as they are done; see :class:`harvest.api.engine.Engine`."""
         worth = 1 + work.size_bytes // BYTES_WORTH_A_WORKER
         if any(cls.__module__ == "__main__" for cls in classes_of(work.tasks)):

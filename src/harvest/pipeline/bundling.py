@@ -8,30 +8,18 @@ unfinished work, whatever else it holds.
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import attrs
 
-from harvest import fault
 from harvest.api.sink import Sink
 from harvest.errors import SourceError
-from harvest.storage.part import Part, write_parts
-from harvest.storage.small import write_small_parts
-from harvest.storage.staging import (
-    ATTEMPTS,
-    BUNDLED,
-    STAGING,
-    bundle_name,
-    make_attempt,
-    put_in_place,
-)
-from harvest.toolkit.texts import printable
+from harvest.storage.small import Small, stage_small
+from harvest.storage.staging import Staged
 
-from .reading import Reading, Small
-from .task import Progress, Task, TaskResult, source_errors
+from .reading import Reading
+from .task import Progress, Task, source_errors
 
 __all__ = ["bundles", "harvest_partitions", "prepare_tasks"]
 
@@ -94,58 +82,24 @@ def _prepare(task: Task) -> Task:
 
 def harvest_partitions(
     tasks: Sequence[Task], report: Callable[[Progress], None] | None = None
-) -> tuple[TaskResult, ...]:
+) -> tuple[tuple[Staged, ...], ...]:
     """Read partitions, for the same sinks, one after the other, and stage them for each sink.
 
+    Gives for each task what is staged of it, once for each of its sinks.
     Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when one
     of them alone has more than allowed; PluginError when the source breaks its contract; OSError
     when a sink cannot write.
     """
     read = [Reading(task, report).run() for task in tasks]
+    for_each_sink = zip(*read, strict=True)
     staged = [
-        _stage(sink, [each[number] for each in read])
-        for number, (sink, _) in enumerate(tasks[0].targets)
+        _stage(sink, each) for (sink, _), each in zip(tasks[0].targets, for_each_sink, strict=True)
     ]
-    return tuple(
-        TaskResult(
-            source=task.source.name,
-            origin=printable(task.partition.origin),
-            parts=tuple(part for part, _ in places),
-            directories=tuple(name for _, name in places),
-        )
-        for task, *places in zip(tasks, *staged, strict=True)
-    )
+    return tuple(zip(*staged, strict=True))
 
 
-def _stage(sink: Sink, read: Sequence[Part | Small]) -> list[tuple[Part, str]]:
-    """The parts of partitions for one sink, with the names of their staging directories."""
+def _stage(sink: Sink, read: Sequence[Staged | Small]) -> list[Staged]:
+    """What is staged of partitions for one sink, those of few rows together."""
     small = [each for each in read if isinstance(each, Small)]
-    name = bundle_name(each.part.stem for each in small)
-    together = iter(_stage_small(sink, name, small) if small else ())
-    return [
-        (next(together), name) if isinstance(each, Small) else (each, each.stem) for each in read
-    ]
-
-
-def _stage_small(sink: Sink, name: str, small: Sequence[Small]) -> tuple[Part, ...]:
-    """Stage the rows of several partitions in one directory."""
-    place = sink.state / STAGING / name
-    attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
-    make_attempt(attempt)
-    try:
-        files = write_small_parts(attempt, [each.tables for each in small])
-        parts = [
-            attrs.evolve(each.part, files=tuple(mine))
-            for each, mine in zip(small, files, strict=True)
-        ]
-        for each, part in zip(small, parts, strict=True):
-            if each.rejects is not None and part.rejects is not None:
-                each.rejects.rename(attempt / part.rejects.path)
-                each.rejects.parent.rmdir()
-        fault.point("partition.staged")
-        write_parts(attempt / BUNDLED, parts)
-        fault.point("partition.done")
-        return put_in_place(parts, attempt, place)
-    except BaseException:
-        shutil.rmtree(attempt, ignore_errors=True)
-        raise
+    together = iter(stage_small(sink.state, small) if small else ())
+    return [next(together) if isinstance(each, Small) else each for each in read]

@@ -15,6 +15,7 @@ from harvest.api.source import Source
 from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
+from harvest.storage.part import Part
 from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
@@ -23,7 +24,7 @@ from .drift import Drift, declared_kinds
 from .endpoints import bind, own_settings
 from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
-from .task import Progress, Task, TaskResult
+from .task import Progress, Task
 
 __all__ = ["Observer", "PreparedRun", "prepare_sinks", "prepare_sources"]
 
@@ -152,7 +153,7 @@ class Observer:
     def progressed(self, progress: Progress) -> None:
         """A partition got further."""
 
-    def finished(self, result: TaskResult) -> None:
+    def finished(self, part: Part) -> None:
         """A partition is read and staged."""
 
 

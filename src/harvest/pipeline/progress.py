@@ -20,11 +20,12 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
+from harvest.storage.part import Part
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
 
 from .plan import Plan
 from .prepare import Observer
-from .task import Progress, TaskResult
+from .task import Progress
 
 __all__ = ["display"]
 
@@ -90,7 +91,7 @@ class _LiveLine(Observer):
             self.rows += progress.rows
             self.bar.update(self.task, advance=progress.size_bytes, rows=self.rows)
 
-    def finished(self, result: TaskResult) -> None:
+    def finished(self, part: Part) -> None:
         with self.lock:
             self.done += 1
             self.bar.update(self.task, parts=f"{self.done}/{self.total}")
@@ -123,7 +124,7 @@ class PlainLines(Observer):
             flush=True,
         )
 
-    def finished(self, result: TaskResult) -> None:
+    def finished(self, part: Part) -> None:
         self.done += 1
 
 
@@ -151,7 +152,7 @@ class _Cell(Observer):
             self.size += progress.size_bytes
         self._redraw()
 
-    def finished(self, result: TaskResult) -> None:
+    def finished(self, part: Part) -> None:
         self.done += 1
         self._redraw()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, write_part
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.small import SMALL_BYTES
+from harvest.storage.small import SMALL_BYTES, Small
 from harvest.storage.staging import (
     ATTEMPTS,
     DONE,
     REJECTS,
     STAGING,
+    Staged,
     make_attempt,
     put_in_place,
     remove_tree,
@@ -39,7 +40,7 @@ from .drift import FrozenColumns
 from .rows import typed_tables
 from .task import Progress, SourceRejected, Task, source_errors
 
-__all__ = ["Reading", "Small"]
+__all__ = ["Reading"]
 
 _REPORT_EVERY_S = 0.2
 
@@ -51,8 +52,8 @@ class Reading:
         self.task = task
         self.meter = _Meter(report)
 
-    def run(self) -> list[Part | Small]:
-        """Read it; for each sink, the part as it is staged or the few rows that are to be."""
+    def run(self) -> list[Staged | Small]:
+        """Read it; for each sink, what is staged of it or the few rows that are to be."""
         stage = _Stage(self.task)
         try:
             done = stage.finish(self._read(stage))
@@ -138,18 +139,6 @@ class _Outcome:
         return ctx.units
 
 
-@attrs.frozen
-class Small:
-    """A partition of few rows, by record type, that are to be staged for one sink.
-
-    rejects: the file of its rejects, which is to be staged as ``part.rejects`` says.
-    """
-
-    part: Part
-    tables: Mapping[str, pa.Table]
-    rejects: Path | None
-
-
 class _Stage:
     """What is read of a task, on its way to its sinks.
 
@@ -223,10 +212,10 @@ class _Stage:
         for each in self.sinks:
             each.discard()
 
-    def finish(self, outcome: _Outcome) -> list[Part | Small]:
+    def finish(self, outcome: _Outcome) -> list[Staged | Small]:
         """Give the few rows, or close, flush and describe everything; then the work is safe."""
         read = outcome.account(self.task)
-        done: list[Part | Small] = []
+        done: list[Staged | Small] = []
         for each in self.sinks:
             if self.held is not None and each.sink.shares_files:
                 done.append(each.small(self.held, outcome, read))
@@ -276,7 +265,7 @@ class _SinkStage:
         part = self._describe_part(outcome, read, files=(), rejects=rejects)
         return Small(part, joined, self.rejects.path if rejects else None)
 
-    def finish(self, outcome: _Outcome, read: int) -> Part:
+    def finish(self, outcome: _Outcome, read: int) -> Staged:
         files = _describe_all(self.directory, self._open().close())
         part = self._describe_part(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
         fault.point("partition.staged")

@@ -26,7 +26,6 @@ from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
 from .result import RunResult, Unchanged
-from .task import TaskResult
 
 __all__ = ["carry_out", "execute"]
 
@@ -208,17 +207,16 @@ class _Execution:
         numbers = {p.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
-            for result in results:
-                sinks = numbers[result.parts[0].key]
-                staged = result.staged([self.sinks[number] for number in sinks])
-                for number, one in zip(sinks, staged, strict=True):
-                    self.staged[number][one.part.key] = one
-                self.observer.finished(result)
+            for staged in results:
+                part = staged[0].part
+                for number, one in zip(numbers[part.key], staged, strict=True):
+                    self.staged[number][part.key] = one
+                self.observer.finished(part)
                 interrupt.check()
-                rejected += result.parts[0].rejected
+                rejected += part.rejected
                 self._check_rejects(rejected)
 
-    def _results(self, todo: Sequence[Planned]) -> Generator[TaskResult, None, None]:
+    def _results(self, todo: Sequence[Planned]) -> Generator[tuple[Staged, ...], None, None]:
         if self.recipe.limit is not None:
             yield from self._read_limited(todo, self.recipe.limit)
             return
@@ -227,7 +225,7 @@ class _Execution:
 
     def _read_limited(
         self, todo: Sequence[Planned], limit: int
-    ) -> Generator[TaskResult, None, None]:
+    ) -> Generator[tuple[Staged, ...], None, None]:
         """The first rows of each source, in the dataset's order, in this process."""
         left: dict[str, int] = {}
         for planned in todo:
@@ -236,9 +234,9 @@ class _Execution:
             if rows <= 0:
                 continue
             task = attrs.evolve(self.prepared.task(self.plan, planned), limit=rows)
-            (result,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
-            left[source] -= result.parts[0].written
-            yield result
+            (staged,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
+            left[source] -= staged[0].part.written
+            yield staged
 
     def _check_rejects(self, rejected: int) -> None:
         most = self.recipe.max_rejects

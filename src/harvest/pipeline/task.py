@@ -1,10 +1,10 @@
-"""What there is to do for a partition, and what became of it; both travel between processes."""
+"""What there is to do for a partition, as it travels to the process that reads it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import attrs
 
@@ -12,10 +12,9 @@ from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.errors import HarvestError, PluginError, SourceError
 from harvest.storage.part import Part
-from harvest.storage.staging import STAGING, Staged
 from harvest.toolkit.texts import printable
 
-__all__ = ["Progress", "SourceRejected", "Task", "TaskResult", "source_errors"]
+__all__ = ["Progress", "SourceRejected", "Task", "source_errors"]
 
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
@@ -36,23 +35,6 @@ class Task:
     max_rejects: int | None = None
     limit: int | None = None
     unreadable: str | None = None
-
-
-@attrs.frozen(kw_only=True)
-class TaskResult:
-    """What became of a task: for each sink, the staged part and its directory's name."""
-
-    source: str
-    origin: str
-    parts: tuple[Part, ...]
-    directories: tuple[str, ...]
-
-    def staged(self, sinks: Sequence[Sink]) -> list[Staged]:
-        """The parts with their directories; sinks: those of the task."""
-        return [
-            Staged(part, sink.state / STAGING / name)
-            for sink, part, name in zip(sinks, self.parts, self.directories, strict=True)
-        ]
 
 
 @attrs.frozen

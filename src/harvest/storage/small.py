@@ -11,6 +11,8 @@ record type, with its own schema, that holds the rows of all these partitions.
 
 from __future__ import annotations
 
+import secrets
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,19 +21,74 @@ from typing import Final
 import attrs
 import pyarrow as pa
 
+from harvest import fault
 from harvest.api.sink import PartFile, SmallRows
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
-from .staging import Staged
+from .part import Part, write_parts
+from .staging import (
+    ATTEMPTS,
+    BUNDLED,
+    STAGING,
+    Staged,
+    bundle_name,
+    make_attempt,
+    put_in_place,
+)
 
-__all__ = ["ROWS", "SMALL_BYTES", "read_small", "small_parts", "write_small_parts"]
+__all__ = [
+    "ROWS",
+    "SMALL_BYTES",
+    "Small",
+    "read_small",
+    "small_parts",
+    "stage_small",
+    "write_small_parts",
+]
 
 ROWS: Final = "rows.arrow"
 """The file, below a staging directory, that holds rows of small partitions."""
 
 SMALL_BYTES: Final = 1 << 20
 """Arrow bytes of a small partition, at most."""
+
+
+@attrs.frozen
+class Small:
+    """A partition of few rows, by record type, that are to be staged for one sink.
+
+    rejects: the file of its rejects, which is to be staged as ``part.rejects`` says.
+    """
+
+    part: Part
+    tables: Mapping[str, pa.Table]
+    rejects: Path | None
+
+
+def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
+    """Stage several partitions in one directory; state: of the sink that they are for."""
+    name = bundle_name(each.part.stem for each in small)
+    place = state / STAGING / name
+    attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
+    make_attempt(attempt)
+    try:
+        files = write_small_parts(attempt, [each.tables for each in small])
+        parts = [
+            attrs.evolve(each.part, files=tuple(mine))
+            for each, mine in zip(small, files, strict=True)
+        ]
+        for each, part in zip(small, parts, strict=True):
+            if each.rejects is not None and part.rejects is not None:
+                each.rejects.rename(attempt / part.rejects.path)
+                each.rejects.parent.rmdir()
+        fault.point("partition.staged")
+        write_parts(attempt / BUNDLED, parts)
+        fault.point("partition.done")
+        return put_in_place(parts, attempt, place)
+    except BaseException:
+        shutil.rmtree(attempt, ignore_errors=True)
+        raise
 
 
 def _write(path: Path, tables: Mapping[str, Sequence[pa.Table]]) -> None:

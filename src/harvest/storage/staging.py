@@ -144,7 +144,7 @@ def make_attempt(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
 
 
-def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Part, ...]:
+def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Staged, ...]:
     """Make an attempt what is staged, unless another was faster: then take that."""
     while True:
         try:
@@ -157,6 +157,6 @@ def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Par
                 remove_tree(place)
                 continue
             shutil.rmtree(attempt)
-            return faster
+            return tuple(Staged(part, place) for part in faster)
         fault.point("partition.placed")
-        return tuple(parts)
+        return tuple(Staged(part, place) for part in parts)

@@ -20,7 +20,8 @@ from harvest import interrupt
 from harvest.api.engine import Engine, Work
 from harvest.engines.requirements import Absolute, Terms, refusal, terms_for
 from harvest.errors import HarvestError
-from harvest.pipeline.task import Progress, Task, TaskResult
+from harvest.pipeline.task import Progress, Task
+from harvest.storage.staging import Staged
 
 from .cluster import DaskConfig, connect, library
 
@@ -39,7 +40,7 @@ class DaskEngine(Engine):
     name = "dask"
     Config = DaskConfig
 
-    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
         """Results as they are done; see :class:`harvest.api.engine.Engine`.
 
         On a cluster that was running already, partitions in hand are read to their end when the

@@ -39,8 +39,8 @@ def stage(folder: Path, number: int, cpus: int) -> int:
         together = list(bundles(todo))
         workers = min(cpus, len(together))
         for results in pool.apply(harvest_partitions, together, workers=workers):
-            for result in results:
-                print(f"harvest: staged {result.source}: {result.origin}", flush=True)
+            for staged, *_ in results:
+                print(f"harvest: staged {staged.part.source}: {staged.part.origin}", flush=True)
             interrupt.check()
     except (MemoryError, HarvestError, OSError) as error:
         print(f"harvest: {error}", file=sys.stderr)

@@ -25,7 +25,7 @@ from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.task import Progress, Task, TaskResult
+from harvest.pipeline.task import Progress, Task
 from harvest.storage.manifest import Manifest
 from harvest.storage.staging import STAGING, Staged, parts_in
 from harvest.toolkit.texts import printable
@@ -102,7 +102,7 @@ class SlurmEngine(Engine):
     name = "slurm"
     Config = SlurmConfig
 
-    def run(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
         """Results as they are staged; see :class:`harvest.api.engine.Engine`.
 
         Raises Submitted, once all is submitted, when the run is not to wait.
@@ -125,7 +125,7 @@ class SlurmEngine(Engine):
             jobs.append(self._last_job(directory, work.recipe, jobs))
         return [str(script) for script in Batch(directory).scripts(*jobs)]
 
-    def _attach(self, work: Work) -> Iterator[tuple[TaskResult, ...]]:
+    def _attach(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
         directory = self._directory(work.tasks)
         chunks = _chunks(_prepare(work, work.tasks), self.config.tasks_per_job)
         write_tasks(directory / "tasks", chunks)
@@ -308,7 +308,7 @@ class _Watch:
         self.seen = {directory for state in self.states for directory in _staged_in(state)}
         self.staged: dict[tuple[Path, str], Staged] = {}
 
-    def results(self, batch: Batch) -> Iterator[TaskResult]:
+    def results(self, batch: Batch) -> Iterator[tuple[Staged, ...]]:
         """Results as they are staged by the batch's tasks, until all are there."""
         self.batch = batch
         pause, asked = FIRST_PAUSE_S, time.monotonic()
@@ -330,7 +330,7 @@ class _Watch:
             if found and self._judge(found):
                 pause = FIRST_PAUSE_S
 
-    def _results_staged(self) -> Iterator[TaskResult]:
+    def _results_staged(self) -> Iterator[tuple[Staged, ...]]:
         self._look()
         for number in list(self.waiting):
             left = []
@@ -342,12 +342,7 @@ class _Watch:
                     continue
                 if self.on_progress is not None:
                     self.on_progress(Progress(whole[0].part.written, task.partition.size_bytes))
-                yield TaskResult(
-                    source=task.source.name,
-                    origin=printable(task.partition.origin),
-                    parts=tuple(staged.part for staged in whole),
-                    directories=tuple(staged.directory.name for staged in whole),
-                )
+                yield tuple(whole)
             if left:
                 self.waiting[number] = left
             else:
