@@ -10,7 +10,7 @@ import pytest
 from clusters import eventually
 from harvest_paced import PacedSource
 
-from harvest.pipeline import reading
+from harvest.pipeline import bundling, reading
 from harvest.pipeline.bundling import harvest_partitions
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
@@ -83,9 +83,15 @@ def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_pa
         assert one.part.rows == {"paced.line": 3}
 
 
-def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path):
+def begin_as_if_nothing_were_staged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is attempted from now on began before anything was staged, and ends after it."""
+    monkeypatch.setattr(bundling, "staged_before", lambda state, stems: {})
+
+
+def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path, monkeypatch):
     (tmp_path / "go").touch()
     (first,) = harvest_partitions([task])
+    begin_as_if_nothing_were_staged(monkeypatch)
     sink, part = task.targets[0]
     done = sink.state / STAGING / part.stem / DONE
     before = done.stat()
@@ -98,9 +104,10 @@ def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path):
     assert (done.stat().st_ino, done.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path):
+def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path, monkeypatch):
     (tmp_path / "go").touch()
     (first,) = harvest_partitions([task])
+    begin_as_if_nothing_were_staged(monkeypatch)
     broken = attrs.evolve(task, on_error="fail")
     (tmp_path / "a.txt").write_text("bad\n")
 

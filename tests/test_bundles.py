@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import shutil
 import time
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, part_key, part_stem
+from harvest.storage.small import SMALL_BYTES
 from harvest.storage.staging import (
     ATTEMPTS,
     BUNDLED,
@@ -51,7 +54,10 @@ def task(size_bytes: int, *, sinks: tuple[int, ...] = (0,), live: bool = False) 
 
 
 def sizes(todo: list[Task]) -> list[list[int]]:
-    return [[each.partition.size_bytes for each in together] for together in bundles(todo)]
+    return [
+        [each.partition.size_bytes for each in together]
+        for together in bundles(todo, attrgetter("sinks"))
+    ]
 
 
 def test_neighbours_that_are_small_are_taken_together_in_their_order():
@@ -180,16 +186,52 @@ def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_pat
     assert in_both == [[2, 2], [1, 1], [0, 0], [1, 1], [0, 0]]
 
 
-def test_a_bundle_that_is_read_twice_is_there_once(tasks):
+def test_a_bundle_that_is_read_twice_is_there_once(tasks, monkeypatch):
     first = harvest_partitions(tasks)
     (bundle,) = filter(is_bundle, finished(state_of(tasks)))
     before = bundle.stat().st_ino
+    # as if the late one had begun before anything was staged
+    monkeypatch.setattr(work, "staged_before", lambda state, stems: {})
 
     late = harvest_partitions(tasks)
 
     assert late == first
     assert [bundle.stat().st_ino] == [before]
     assert not list((state_of(tasks) / STAGING / ATTEMPTS).iterdir())
+
+
+@pytest.mark.parametrize("few_rows", [SMALL_BYTES, 0], ids=["together", "alone"])
+def test_what_a_lost_worker_staged_is_not_read_again(few_rows, tasks, monkeypatch):
+    # given a worker that was lost after it had staged a bundle
+    monkeypatch.setattr(reading, "SMALL_BYTES", few_rows)
+    first = harvest_partitions(tasks)
+    for task in tasks[:4]:
+        Path(task.partition.origin).unlink()
+
+    # when the bundle is given out again, and reading any of it would be an error
+    again = harvest_partitions([attrs.evolve(task, on_error="fail") for task in tasks])
+
+    assert again == first
+
+
+def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
+    # given a worker that was lost after it had staged those of many rows, and none of the others
+    monkeypatch.setattr(reading, "SMALL_BYTES", 0)
+    first = harvest_partitions(tasks)
+    shutil.rmtree(next(filter(is_bundle, finished(state_of(tasks)))))
+    alone = {task.partition.origin for task in tasks if task.partition.id in ("a.txt", "b.txt")}
+    for path in alone:
+        Path(path).unlink()
+    again = [
+        attrs.evolve(task, on_error="fail") if task.partition.origin in alone else task
+        for task in tasks
+    ]
+
+    parts = [staged.part for (staged,) in harvest_partitions(again)]
+
+    assert [part.written for part in parts] == [2, 1, 0, 1, 0]
+    assert parts[:2] == [staged.part for (staged,) in first[:2]]
+    check_described(tasks)
 
 
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):

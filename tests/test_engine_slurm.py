@@ -17,8 +17,10 @@ from harvest_paced import MUCH
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.api.source import Partition
-from harvest.engines.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine, _chunks
+from harvest.api.engine import Work
+from harvest.api.sink import Sink
+from harvest.api.source import Partition, Source
+from harvest.engines.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
 from harvest.engines.slurm.tasks import (
     from_json,
     read_error,
@@ -36,6 +38,8 @@ from harvest.errors import (
     TooManyRejects,
     UsageError,
 )
+from harvest.pipeline.bundling import cost_bytes, harvest_partitions, prepare_tasks
+from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.task import SourceRejected, Task
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Manifest
@@ -134,11 +138,18 @@ def example_tasks(folder: Path, limit: int = 50) -> list[Task]:
     ]
 
 
+def used_by(tasks: list[Task]) -> tuple[list[Source], list[Sink]]:
+    """The sources and sinks of tasks, each once."""
+    sources = {id(task.source): task.source for task in tasks}
+    sinks = {id(sink): sink for task in tasks for sink in task.sinks}
+    return list(sources.values()), list(sinks.values())
+
+
 def test_tasks_reach_a_job_as_they_were(tmp_path):
     tasks = example_tasks(tmp_path)
     assert {task.source.name for task in tasks} == {"mofka-dask", "ncem"}
 
-    write_tasks(tmp_path / "tasks", [tasks[:3], tasks[3:]])
+    assert write_tasks(tmp_path / "tasks", [tasks[:3], tasks[3:]], *used_by(tasks)) == 2
     back = read_tasks(tmp_path / "tasks", 0) + read_tasks(tmp_path / "tasks", 1)
 
     assert len(back) == len(tasks)
@@ -159,12 +170,14 @@ def test_tasks_reach_a_job_as_they_were(tmp_path):
 
 def test_what_jobs_are_told_is_for_the_user_alone(tmp_path):
     """Settings and locations may hold a password."""
-    write_tasks(tmp_path / "tasks", [example_tasks(tmp_path, limit=1)])
+    tasks = example_tasks(tmp_path, limit=1)
+    write_tasks(tmp_path / "tasks", [tasks], *used_by(tasks))
     assert (tmp_path / "tasks").stat().st_mode & 0o077 == 0
 
 
 def test_a_job_with_another_version_of_a_plugin_refuses(tmp_path):
-    write_tasks(tmp_path / "tasks", [example_tasks(tmp_path, limit=1)])
+    tasks = example_tasks(tmp_path, limit=1)
+    write_tasks(tmp_path / "tasks", [tasks], *used_by(tasks))
     path = tmp_path / "tasks" / "run.json"
     document = json.loads(path.read_text())
     assert "hpc-harvest-mofka-dask" in dict(document["versions"])
@@ -181,9 +194,9 @@ def test_a_job_with_another_version_of_a_plugin_refuses(tmp_path):
 
 def test_a_source_that_jobs_could_not_find_is_refused(tmp_path, demo_plugins):
     source = demo_plugins.source("demo")(str(tmp_path))
-    tasks = example_tasks(tmp_path, limit=1)
+    tasks = [attrs.evolve(example_tasks(tmp_path, limit=1)[0], source=source)]
     with pytest.raises(UsageError, match="'DemoSource' of this run is not of an installed plugin"):
-        write_tasks(tmp_path / "tasks", [[attrs.evolve(tasks[0], source=source)]])
+        write_tasks(tmp_path / "tasks", [tasks], *used_by(tasks))
 
 
 ERRORS = [
@@ -221,6 +234,19 @@ def sized(size: int) -> Task:
     return Task(source=None, partition=partition, targets=())
 
 
+def shared_out(tasks: list[Task], per_job: int | None) -> list[list[Task]]:
+    """The tasks as the engine gives them to array tasks."""
+    work = Work(
+        bundles=[(task,) for task in tasks],
+        partitions=len(tasks),
+        cost_bytes=sum(cost_bytes(task.partition) for task in tasks),
+        read=harvest_partitions,
+        prepare=prepare_tasks,
+        recipe=Recipe(),
+    )
+    return list(SlurmEngine(tasks_per_job=per_job)._chunks(work, tasks))
+
+
 @given(
     st.lists(st.integers(0, 3 * BYTES_WORTH_A_JOB), min_size=1, max_size=40),
     st.integers(1, 60),
@@ -229,7 +255,7 @@ def sized(size: int) -> Task:
 def test_every_partition_is_in_one_array_task_and_their_number_is_bounded(sizes, times, per_job):
     tasks = [sized(size) for size in sizes] * times
 
-    chunks = _chunks(tasks, per_job)
+    chunks = shared_out(tasks, per_job)
 
     assert [id(task) for chunk in chunks for task in chunk] == [id(task) for task in tasks]
     assert all(chunks)
@@ -239,11 +265,20 @@ def test_every_partition_is_in_one_array_task_and_their_number_is_bounded(sizes,
 
 
 def test_small_partitions_share_an_array_task_and_large_ones_do_not():
-    assert len(_chunks([sized(1000)] * 100, None)) == 1
-    assert len(_chunks([sized(BYTES_WORTH_A_JOB)] * 100, None)) == 100
-    assert len(_chunks([sized(0)] * 100, None)) == 100, "of unknown size"
-    assert len(_chunks([sized(0)] * 10_000, None)) <= 1000
-    assert len(_chunks([sized(1000)] * 10_001, 1)) <= 1000
+    assert len(shared_out([sized(1000)] * 100, None)) == 1
+    assert len(shared_out([sized(BYTES_WORTH_A_JOB)] * 100, None)) == 100
+    assert len(shared_out([sized(0)] * 100, None)) == 100, "of unknown size"
+    assert len(shared_out([sized(0)] * 10_000, None)) <= 1000
+    assert len(shared_out([sized(1000)] * 10_001, 1)) <= 1000
+
+
+def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
+    # given so few bytes in all that by size they would be two array tasks
+    chunks = shared_out([sized(100)] * 100_000, None)
+
+    # then each has about a thousand, which take seconds to open
+    assert 90 <= len(chunks) <= 110
+    assert max(map(len, chunks)) <= 1100
 
 
 # --- what is refused

@@ -124,7 +124,7 @@ def test_preparation_changes_options_alone_with_plain_values(source: harvest.Sou
 def test_ranges_can_be_written_down_for_batch_jobs(source: harvest.Source, tmp_path: Path) -> None:
     tasks = list(prepare_tasks(tuple(task_of(source, each, tmp_path) for each in source.plan())))
 
-    write_tasks(tmp_path / "tasks", [tasks])
+    write_tasks(tmp_path / "tasks", [tasks], [source], [task.targets[0][0] for task in tasks])
 
     assert [task.partition for task in read_tasks(tmp_path / "tasks", 0)] == [
         task.partition for task in tasks

@@ -410,7 +410,8 @@ def test_batch_jobs_load_the_very_same_file(folder):
     run = PreparedRun(recipe=recipe, plugins=manager(), uses=uses, listed=listed, sinks=sinks)
     held = Manifest(sink="parquet", location=str(folder / "out"))
     plan = make_plan(listed, sinks, [held], run="r")
-    write_tasks(folder / "tasks", [[run.task(plan, planned) for planned in plan.to_read]])
+    work = run.work(plan, plan.to_read)
+    write_tasks(folder / "tasks", work.bundles, work.sources, work.sinks)
     cls = type(uses[0].source)
     del sys.modules[cls.__module__]
     manager.cache_clear()

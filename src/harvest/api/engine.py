@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from .settings import structure
-from .source import NoConfig
+from .sink import Sink
+from .source import NoConfig, Source
 
 if TYPE_CHECKING:
     from harvest.pipeline.recipe import Recipe
@@ -23,7 +24,11 @@ __all__ = ["Engine", "Work"]
 class Work:
     """What a run gives an engine to do.
 
-    bundles: the partitions to read, each a task, those that are to be read together in one tuple.
+    bundles: the partitions to read, each a task, those that are to be read together in one tuple;
+        each is made when it is asked for, since there may be very many.
+    partitions: how many there are; sources, sinks: those of the tasks, each once.
+    cost_bytes: input that is read in the time that all of it takes, to choose how many workers are
+        worth starting.
     read: reads and stages a prepared bundle, in any process that sees the same files; a function
         that can be imported by name.  It is called with the bundle and with a function for
         progress or None, and gives for each task what is staged of it, once for each of its sinks.
@@ -34,6 +39,10 @@ class Work:
     """
 
     bundles: Sequence[tuple[Task, ...]]
+    partitions: int = 0
+    sources: Sequence[Source] = ()
+    sinks: Sequence[Sink] = ()
+    cost_bytes: int = 0
     read: Callable[
         [Sequence[Task], Callable[[Progress], None] | None],
         tuple[tuple[Staged, ...], ...],
@@ -44,12 +53,12 @@ class Work:
 
     @property
     def tasks(self) -> list[Task]:
-        """The tasks of all bundles."""
+        """The tasks of all bundles, each made anew."""
         return [task for bundle in self.bundles for task in bundle]
 
     @property
     def size_bytes(self) -> int:
-        """Of all inputs together, to choose how many workers are worth starting."""
+        """Of all inputs together."""
         return sum(task.partition.size_bytes for task in self.tasks)
 
     def prepared(self) -> Iterator[tuple[Task, ...]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from harvest.api.engine import Engine, Work
 
 from . import pool
-from .requirements import classes_of
 
 if TYPE_CHECKING:
     from harvest.storage.staging import Staged
@@ -31,8 +30,8 @@ class LocalEngine(Engine):
 
     def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
         """Results as they are done; see :class:`harvest.api.engine.Engine`."""
-        worth = 1 + work.size_bytes // BYTES_WORTH_A_WORKER
-        if any(cls.__module__ == "__main__" for cls in classes_of(work.tasks)):
+        worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER
+        if any(type(item).__module__ == "__main__" for item in (*work.sources, *work.sinks)):
             worth = 1  # no worker could import it
         workers = self.workers or min(pool.available_cores(), worth)
         return pool.apply(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from harvest.api.engine import Work
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import UsageError
@@ -25,7 +26,7 @@ from harvest.plugins.registry import manager
 from harvest.storage.staging import STAGING
 from harvest.toolkit.files import write_atomically
 
-__all__ = ["Absolute", "Terms", "classes_of", "terms_for", "versions_for"]
+__all__ = ["Absolute", "Terms", "terms_for", "versions_for"]
 
 _REMEDY = "give the workers the same environment and the same file system as the run"
 
@@ -78,20 +79,14 @@ def refusal(worker: str, problems: Sequence[str]) -> UsageError:
     return UsageError(f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY)
 
 
-def classes_of(tasks: Sequence[Task]) -> set[type[Source | Sink]]:
-    """The classes of the sources and sinks of tasks."""
-    sources = {type(task.source) for task in tasks}
-    return sources | {type(sink) for task in tasks for sink, _ in task.targets}
-
-
-def versions_for(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
-    """The core, and the installed plugins whose sources and sinks the tasks use.
+def versions_for(used: Iterable[Source | Sink]) -> tuple[tuple[str, str], ...]:
+    """The core, and the installed plugins of these sources and sinks.
 
     Raises UsageError for a class that no worker elsewhere could have.
     """
     plugins = manager()
     found = {}
-    for cls in classes_of(tasks):
+    for cls in {type(item) for item in used}:
         if cls.__module__ == "__main__":
             raise UsageError(
                 f"workers elsewhere cannot have {cls.__name__!r}, which is defined in the program "
@@ -105,15 +100,16 @@ def versions_for(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
 
 
 @contextlib.contextmanager
-def terms_for(tasks: Sequence[Task]) -> Iterator[Terms]:
-    """The terms of a run's tasks, in force inside the ``with``."""
-    states = {sink.state for task in tasks for sink, _ in task.targets}
+def terms_for(work: Work) -> Iterator[Terms]:
+    """The terms of a run's work, in force inside the ``with``."""
+    states = {sink.state for sink in work.sinks}
+    versions = versions_for([*work.sources, *work.sinks])
     token = secrets.token_hex(8)
     probes = [state / STAGING / f"probe-{token}" for state in sorted(states)]
     try:
         for probe in probes:
             write_atomically(probe, token.encode("ascii"))
-        yield Terms(token=token, versions=versions_for(tasks), probes=tuple(map(str, probes)))
+        yield Terms(token=token, versions=versions, probes=tuple(map(str, probes)))
     finally:
         for probe in probes:
             probe.unlink(missing_ok=True)

@@ -8,20 +8,22 @@ unfinished work, whatever else it holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol, TypeVar
 
 import attrs
 
 from harvest.api.sink import Sink
+from harvest.api.source import Partition
 from harvest.errors import SourceError
 from harvest.storage.small import Small, stage_small
-from harvest.storage.staging import Staged
+from harvest.storage.staging import Staged, staged_before
 
+from .meter import Meter
 from .reading import Reading
 from .task import Progress, Task, source_errors
 
-__all__ = ["bundles", "harvest_partitions", "prepare_tasks"]
+__all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]
 
 SMALL_INPUT_BYTES: Final = 1 << 20
 """Input bytes of a partition that is read together with others, at most."""
@@ -29,38 +31,55 @@ SMALL_INPUT_BYTES: Final = 1 << 20
 BUNDLE_BYTES: Final = 4 << 20
 """Input bytes of partitions that are read together, at most."""
 
-BUNDLE_PARTITIONS: Final = 8
+BUNDLE_PARTITIONS: Final = 32
 """How many are read together at most: so much is read again when a run is killed."""
 
+OPENING_BYTES: Final = 64 << 10
+"""Input that is read in the time that a partition costs beside its bytes: about a millisecond."""
 
-def bundles(tasks: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
-    """Tasks in the same order, neighbours together that are small and for the same sinks.
+UNKNOWN_BYTES: Final = 64 << 20
+"""What a partition of unknown size counts: it may be a large one."""
 
-    It depends on the tasks alone, so that every number of workers makes the same of them.
+
+class _Partitioned(Protocol):
+    @property
+    def partition(self) -> Partition: ...
+
+
+T = TypeVar("T", bound=_Partitioned)
+
+
+def cost_bytes(partition: Partition) -> int:
+    """Input that is read in the time that a partition takes, to share work out."""
+    return OPENING_BYTES + (partition.size_bytes or UNKNOWN_BYTES)
+
+
+def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple[T, ...]]:
+    """What is to be read in the same order, neighbours together that are small.
+
+    sinks: names the sinks that one is for; only those for the same are taken together.
+    It depends on these alone, so that every number of workers makes the same of them.
     """
-    together: list[Task] = []
+    together: list[T] = []
     size = 0
-    for task in tasks:
-        small = bool(task.partition.inputs) and task.partition.size_bytes <= SMALL_INPUT_BYTES
+    for item in todo:
+        partition = item.partition
+        small = bool(partition.inputs) and partition.size_bytes <= SMALL_INPUT_BYTES
         fits = (
             small
             and len(together) < BUNDLE_PARTITIONS
-            and size + task.partition.size_bytes <= BUNDLE_BYTES
+            and size + partition.size_bytes <= BUNDLE_BYTES
         )
-        if together and not (fits and _sinks(task) == _sinks(together[-1])):
+        if together and not (fits and sinks(item) == sinks(together[-1])):
             yield tuple(together)
             together, size = [], 0
-        together.append(task)
-        size += task.partition.size_bytes
+        together.append(item)
+        size += partition.size_bytes
         if not small:
             yield tuple(together)
             together, size = [], 0
     if together:
         yield tuple(together)
-
-
-def _sinks(task: Task) -> list[int]:
-    return [id(sink) for sink, _ in task.targets]
 
 
 def prepare_tasks(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
@@ -85,17 +104,27 @@ def harvest_partitions(
 ) -> tuple[tuple[Staged, ...], ...]:
     """Read partitions, for the same sinks, one after the other, and stage them for each sink.
 
-    Gives for each task what is staged of it, once for each of its sinks.
+    Gives for each task what is staged of it, once for each of its sinks.  What an attempt before
+    has finished is taken as it is: a worker that was lost may have done a part of the work.
     Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when one
     of them alone has more than allowed; PluginError when the source breaks its contract; OSError
     when a sink cannot write.
     """
-    read = [Reading(task, report).run() for task in tasks]
-    for_each_sink = zip(*read, strict=True)
-    staged = [
-        _stage(sink, each) for (sink, _), each in zip(tasks[0].targets, for_each_sink, strict=True)
-    ]
+    sinks = [sink for sink, _ in tasks[0].targets]
+    stems = zip(*([part.stem for _, part in task.targets] for task in tasks), strict=True)
+    there = [staged_before(sink.state, mine) for sink, mine in zip(sinks, stems, strict=True)]
+    meter = Meter(report)
+    read = [_staged_for_all(task, there) or Reading(task, meter).run() for task in tasks]
+    meter.flush()
+    staged = map(_stage, sinks, zip(*read, strict=True))
     return tuple(zip(*staged, strict=True))
+
+
+def _staged_for_all(task: Task, there: Sequence[Mapping[str, Staged]]) -> list[Staged] | None:
+    """What another attempt has staged of a task for each sink, if it has for all."""
+    found = [each.get(part.stem) for each, (_, part) in zip(there, task.targets, strict=True)]
+    whole = [staged for staged in found if staged is not None]
+    return whole if len(whole) == len(found) else None
 
 
 def _stage(sink: Sink, read: Sequence[Staged | Small]) -> list[Staged]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -19,7 +21,7 @@ from harvest.storage.part import Part
 from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
-from .bundling import bundles, harvest_partitions, prepare_tasks
+from .bundling import bundles, cost_bytes, harvest_partitions, prepare_tasks
 from .drift import Drift, declared_kinds
 from .endpoints import bind, own_settings
 from .plan import Listed, Plan, Planned, SourceUse, make_plan
@@ -222,10 +224,15 @@ class PreparedRun:
         sources = [type(use.source) for use in self.uses if use.source.name == name]
         return cls(workers=recipe.workers, **_settings_of(name, recipe, cls, sources))
 
-    def work(self, plan: Plan, todo: Iterable[Planned]) -> Work:
+    def work(self, plan: Plan, todo: Sequence[Planned]) -> Work:
         """What the engine is given of a plan."""
+        numbers = sorted({number for planned in todo for number in planned.read_for})
         return Work(
-            bundles=list(bundles(self.task(plan, planned) for planned in todo)),
+            bundles=_Bundles(todo, partial(self.task, plan)),
+            partitions=len(todo),
+            sources=list({id(each.use): each.use.source for each in todo}.values()),
+            sinks=[self.sinks[number] for number in numbers],
+            cost_bytes=sum(cost_bytes(planned.partition) for planned in todo),
             read=harvest_partitions,
             prepare=prepare_tasks,
             on_progress=self.observer.progressed,
@@ -244,3 +251,19 @@ class PreparedRun:
             on_error=self.recipe.on_error,
             max_rejects=self.recipe.max_rejects,
         )
+
+
+class _Bundles(Sequence[tuple[Task, ...]]):
+    """The bundles of a plan, whose tasks are made when they are asked for."""
+
+    def __init__(self, todo: Iterable[Planned], task: Callable[[Planned], Task]):
+        self._planned = list(bundles(todo, attrgetter("read_for")))
+        self._task = task
+
+    def __len__(self) -> int:
+        return len(self._planned)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        return tuple(map(self._task, self._planned[at]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,20 +36,19 @@ from harvest.toolkit.files import flush
 from harvest.toolkit.texts import printable
 
 from .drift import FrozenColumns
+from .meter import Meter
 from .rows import typed_tables
-from .task import Progress, SourceRejected, Task, source_errors
+from .task import SourceRejected, Task, source_errors
 
 __all__ = ["Reading"]
-
-_REPORT_EVERY_S = 0.2
 
 
 class Reading:
     """The state of one task while it runs."""
 
-    def __init__(self, task: Task, report: Callable[[Progress], None] | None):
+    def __init__(self, task: Task, meter: Meter):
         self.task = task
-        self.meter = _Meter(report)
+        self.meter = meter
 
     def run(self) -> list[Staged | Small]:
         """Read it; for each sink, what is staged of it or the few rows that are to be."""
@@ -63,7 +61,6 @@ class Reading:
         finally:
             if stage.scratch.exists():
                 remove_tree(stage.scratch)
-        self.meter.flush()
         return done
 
     def _read(self, stage: _Stage) -> _Outcome:
@@ -346,31 +343,3 @@ def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> t
 def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
     size, digest = flush(directory / path)
     return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
-
-
-class _Meter:
-    """Sums up progress and reports it a few times a second."""
-
-    def __init__(self, report: Callable[[Progress], None] | None):
-        self._report = report
-        self._rows = 0
-        self._bytes = 0
-        self._last = time.monotonic()
-
-    def rows(self, count: int) -> None:
-        self._rows += count
-        self._maybe()
-
-    def bytes(self, size: int) -> None:
-        self._bytes += size
-        self._maybe()
-
-    def _maybe(self) -> None:
-        if self._report is not None and time.monotonic() - self._last >= _REPORT_EVERY_S:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._report is not None and (self._rows or self._bytes):
-            self._report(Progress(self._rows, self._bytes))
-            self._rows = self._bytes = 0
-            self._last = time.monotonic()

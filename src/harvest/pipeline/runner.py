@@ -201,7 +201,7 @@ class _Execution:
         for number, sink in enumerate(self.sinks):
             clear_places(
                 sink.state,
-                {p.stem for p in todo if number in p.read_for},
+                (p.stem for p in todo if number in p.read_for),
                 keep={staged.directory for staged in self.staged[number].values()},
             )
         numbers = {p.key: p.read_for for p in todo}

@@ -36,6 +36,11 @@ class Task:
     limit: int | None = None
     unreadable: str | None = None
 
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """The sinks that need it."""
+        return tuple(sink for sink, _ in self.targets)
+
 
 @attrs.frozen
 class Progress:

@@ -40,6 +40,7 @@ __all__ = [
     "parts_in",
     "put_in_place",
     "remove_tree",
+    "staged_before",
     "staged_parts",
 ]
 
@@ -95,6 +96,20 @@ def staged_parts(state: Path) -> dict[str, Staged]:
     return found
 
 
+def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
+    """What another attempt has finished of partitions that are read together, by stem.
+
+    Few files are looked for, however much is staged.
+    """
+    staging = state / STAGING
+    found = {}
+    for stem in stems:
+        for part in parts_in(staging / stem):
+            found[stem] = Staged(part, staging / stem)
+    place = staging / bundle_name(stem for stem in stems if stem not in found)
+    return found | {part.stem: Staged(part, place) for part in parts_in(place)}
+
+
 def parts_in(directory: Path) -> tuple[Part, ...]:
     """The parts that a finished directory holds; none where their description is damaged."""
     if is_bundle(directory):
@@ -103,11 +118,14 @@ def parts_in(directory: Path) -> tuple[Part, ...]:
     return () if part is None else (part,)
 
 
-def clear_places(state: Path, stems: Collection[str], keep: Collection[Path] = ()) -> None:
+def clear_places(state: Path, stems: Iterable[str], keep: Collection[Path] = ()) -> None:
     """Remove what is staged of partitions that are to be read again; before any is attempted.
 
     keep: bundles that hold others of which the work is used.
     """
+    if not any((state / STAGING).iterdir()):
+        return  # as nearly always; a million stems need not be made
+    stems = set(stems)
     for directory in filter(is_bundle, finished(state)):
         if directory not in keep and any(part.stem in stems for part in parts_in(directory)):
             remove_tree(directory)

@@ -154,7 +154,7 @@ def library(name: str) -> Any:
 
 
 @contextlib.contextmanager
-def connect(config: DaskConfig, workers: int | None, size_bytes: int) -> Iterator[Any]:
+def connect(config: DaskConfig, workers: int | None, cost_bytes: int) -> Iterator[Any]:
     """A client of the cluster; what was started for it is stopped afterwards.
 
     Raises UsageError when Dask is not installed, HarvestError when no scheduler answers.
@@ -170,9 +170,9 @@ def connect(config: DaskConfig, workers: int | None, size_bytes: int) -> Iterato
         if config.existing:
             target = _address(config)
         elif config.cluster == "slurm":
-            target = stack.enter_context(_slurm(config, workers, size_bytes, security))
+            target = stack.enter_context(_slurm(config, workers, cost_bytes, security))
         else:
-            target = stack.enter_context(_local(config, workers, size_bytes, security))
+            target = stack.enter_context(_local(config, workers, cost_bytes, security))
         try:
             client = distributed.Client(
                 target,
@@ -245,9 +245,9 @@ def _security(config: DaskConfig) -> Any:
 
 @contextlib.contextmanager
 def _local(
-    config: DaskConfig, workers: int | None, size_bytes: int, security: Any
+    config: DaskConfig, workers: int | None, cost_bytes: int, security: Any
 ) -> Iterator[Any]:
-    count = workers or min(available_cores(), 1 + size_bytes // (16 << 20))
+    count = workers or min(available_cores(), 1 + cost_bytes // (16 << 20))
     threads = str(max(1, available_cores() // count))
     limits = {"POLARS_MAX_THREADS": threads, "OMP_NUM_THREADS": threads}
     memory = (
@@ -281,7 +281,7 @@ def _local(
 
 @contextlib.contextmanager
 def _slurm(
-    config: DaskConfig, workers: int | None, size_bytes: int, security: Any
+    config: DaskConfig, workers: int | None, cost_bytes: int, security: Any
 ) -> Iterator[Any]:
     jobqueue = library("dask_jobqueue")
     if shutil.which("sbatch") is None:
@@ -291,7 +291,7 @@ def _slurm(
         raise _unfit("directory", str(folder), "use letters, digits and ._/@+,:=~- only")
     folder.mkdir(mode=0o700, parents=True)
     host = {"host": config.host} if config.host else {}
-    jobs = workers or min(10, 1 + size_bytes // (256 << 20))
+    jobs = workers or min(10, 1 + cost_bytes // (256 << 20))
     with jobqueue.SLURMCluster(
         queue=config.partition,
         account=config.account,

@@ -1,8 +1,9 @@
-"""The engine ``dask``: partitions as tasks of a Dask cluster.
+"""The engine ``dask``: units of work as tasks of a Dask cluster.
 
-Only as many partitions as the cluster can soon use are given out at a time.  What a lost worker
-had in hand is given out again; since each attempt stages on its own and the first to finish is
-put in place by one rename, a worker that was only thought lost does no harm.
+A unit is several bundles, so that very many inputs are not as many tasks.  Only as many units as
+the cluster can soon use are made and given out at a time.  What a lost worker had in hand is given
+out again, and what it had staged of it is not read again; since each attempt stages on its own and
+the first to finish is put in place by one rename, a worker that was only thought lost does no harm.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import queue
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import attrs
 
 from harvest import interrupt
 from harvest.api.engine import Engine, Work
 from harvest.engines.requirements import Absolute, Terms, refusal, terms_for
+from harvest.engines.units import in_units
 from harvest.errors import HarvestError
+from harvest.pipeline.bundling import cost_bytes
+from harvest.pipeline.meter import Meter
 from harvest.pipeline.task import Progress, Task
 from harvest.storage.staging import Staged
 
@@ -31,7 +36,17 @@ LOOK_EVERY_S = 1.0
 """How often the number of workers is asked for."""
 
 AHEAD = 2
-"""Partitions given out for each thread of the cluster: one in hand, one waiting."""
+"""Units given out for each thread of the cluster: one in hand, one waiting."""
+
+UNIT_BYTES: Final = 16 << 20
+"""What a unit costs at least, while there is much to do: about half a second."""
+
+UNITS: Final = 10_000
+"""Units that all the work is at most, beside the small ones at its end."""
+
+SHARES: Final = 4
+"""Shares of what is left that each thread could take: units get smaller towards the end, so that
+all threads have work to the last."""
 
 
 class DaskEngine(Engine):
@@ -48,18 +63,51 @@ class DaskEngine(Engine):
         """
         wanted = self.workers and min(self.workers, len(work.bundles))
         absolute = Absolute()  # workers have other working directories
+        read = partial(_read_unit, work.read)
         with (
-            connect(self.config, wanted, work.size_bytes) as client,
-            terms_for(work.tasks) as terms,
+            connect(self.config, wanted, work.cost_bytes) as client,
+            terms_for(work) as terms,
         ):
-            tasks = ClusterTasks(
-                client, self.config, terms, work.read, work.on_progress, origin=_origin
-            )
-            yield from tasks.results(map(absolute, work.prepared()))
+            tasks = ClusterTasks(client, self.config, terms, read, work.on_progress, origin=_origin)
+            bundles = map(absolute, work.prepared())
+            yield from tasks.results(units(bundles, work.cost_bytes, lambda: tasks.threads))
 
 
-def _origin(bundle: tuple[Task, ...]) -> str:
-    return bundle[0].partition.origin
+def units(
+    bundles: Iterable[tuple[Task, ...]], cost_bytes: int, threads: Callable[[], int]
+) -> Iterator[list[tuple[Task, ...]]]:
+    """Bundles as they are given out.
+
+    cost_bytes: of all; threads: how many the cluster has when it is asked.
+    """
+    most = max(UNIT_BYTES, -(-cost_bytes // UNITS))
+    left = cost_bytes
+
+    def goal() -> int:
+        return min(most, left // (SHARES * max(1, threads())))
+
+    for unit in in_units(bundles, _cost, goal):
+        left -= sum(map(_cost, unit))
+        yield unit
+
+
+def _cost(bundle: tuple[Task, ...]) -> int:
+    return sum(cost_bytes(task.partition) for task in bundle)
+
+
+def _origin(unit: list[tuple[Task, ...]]) -> str:
+    return unit[0][0].partition.origin
+
+
+def _read_unit(
+    read: Callable[..., tuple[tuple[Staged, ...], ...]],
+    unit: list[tuple[Task, ...]],
+    report: Callable[[Progress], None] | None,
+) -> tuple[tuple[Staged, ...], ...]:  # runs in a worker
+    meter = Meter(report)
+    staged = tuple(each for bundle in unit for each in read(bundle, meter.add))
+    meter.flush()
+    return staged
 
 
 @attrs.frozen(eq=False)

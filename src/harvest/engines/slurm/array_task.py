@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 from harvest import interrupt
@@ -10,7 +11,6 @@ from harvest.engines import pool
 from harvest.engines.worker_process import WorkerLost
 from harvest.errors import ExitCode, HarvestError
 from harvest.pipeline.bundling import bundles, harvest_partitions
-from harvest.storage.staging import staged_parts
 
 from .tasks import read_tasks, write_error
 
@@ -18,25 +18,10 @@ __all__ = ["stage"]
 
 
 def stage(folder: Path, number: int, cpus: int) -> int:
-    """Stage the task's partitions, with so many processes; gives the exit code.
-
-    Partitions that an earlier attempt of the task staged are left as they are.
-    """
+    """Stage the task's partitions, with so many processes; gives the exit code."""
     try:
         tasks = read_tasks(folder, number)
-        states = {sink.state for task in tasks for sink, _ in task.targets}
-        done = {
-            (state, stem)
-            for state in states
-            for stem, staged in staged_parts(state).items()
-            if staged.part.settled
-        }
-        todo = [
-            task
-            for task in tasks
-            if not all((sink.state, part.stem) in done for sink, part in task.targets)
-        ]
-        together = list(bundles(todo))
+        together = list(bundles(tasks, attrgetter("sinks")))
         workers = min(cpus, len(together))
         for results in pool.apply(harvest_partitions, together, workers=workers):
             for staged, *_ in results:

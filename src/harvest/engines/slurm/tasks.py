@@ -1,15 +1,15 @@
 """What array tasks are to do, as files that a person can read: partitions by name, not pickles.
 
 ``run.json`` names the sources and sinks with their settings, once; ``<number>.json`` holds the
-partitions of one array task.  A task that cannot go on leaves ``<number>.error.json``, from which
-the waiting run raises the same error.  Values are plain Python values as JSON and back, exactly:
-tuples stay tuples, bytes bytes, times times.
+partitions of one array task and how they are read.  A task that cannot go on leaves
+``<number>.error.json``, from which the waiting run raises the same error.  Values are plain Python
+values as JSON and back, exactly: tuples stay tuples, bytes bytes, times times.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from operator import attrgetter
 from pathlib import Path
@@ -40,41 +40,48 @@ _ERRORS: Final = {
 }
 
 
-def write_tasks(folder: Path, chunks: Sequence[Sequence[Task]]) -> None:
-    """Write what the array tasks need to work on ``chunks``.
+def write_tasks(
+    folder: Path, chunks: Iterable[Sequence[Task]], sources: Sequence[Source], sinks: Sequence[Sink]
+) -> int:
+    """Write what the array tasks need to work on ``chunks``, one by one; gives how many there are.
 
+    sources, sinks: those of the tasks, each once.
     Raises UsageError for sources and sinks that a job could not find by name, PluginError for
     settings or partitions that are not plain values.
     """
-    tasks = [task for chunk in chunks for task in chunk]
-    sources = _distinct(task.source for task in tasks)
-    sinks = _distinct(sink for task in tasks for sink, _ in task.targets)
     plugins = manager()
     document = {
         "sources": [_name(source, plugins) for source in sources],
         "sinks": [_name(sink, plugins) for sink in sinks],
-        "on_error": tasks[0].on_error,
-        "max_rejects": tasks[0].max_rejects,
-        "versions": versions_for(tasks),
+        "versions": versions_for([*sources, *sinks]),
     }
     folder.mkdir(mode=0o700, parents=True)
     _write(folder / _RUN, document)
     number_of = {
         id(item): number for items in (sources, sinks) for number, item in enumerate(items)
     }
-    for number, chunk in enumerate(chunks):
-        _write(
-            folder / f"{number}.json",
-            [
-                {
-                    "source": number_of[id(task.source)],
-                    "partition": _fields(task.partition),
-                    "unreadable": task.unreadable,
-                    "targets": [[number_of[id(sink)], plain(part)] for sink, part in task.targets],
-                }
-                for task in chunk
-            ],
-        )
+    count = 0
+    for chunk in chunks:
+        _write(folder / f"{count}.json", _described(chunk, number_of))
+        count += 1
+    return count
+
+
+def _described(chunk: Sequence[Task], number_of: Mapping[int, int]) -> dict[str, Any]:
+    """The tasks of one array task; number_of: a source's or sink's place in its list, by id."""
+    return {
+        "on_error": chunk[0].on_error,
+        "max_rejects": chunk[0].max_rejects,
+        "tasks": [
+            {
+                "source": number_of[id(task.source)],
+                "partition": _fields(task.partition),
+                "unreadable": task.unreadable,
+                "targets": [[number_of[id(sink)], plain(part)] for sink, part in task.targets],
+            }
+            for task in chunk
+        ],
+    }
 
 
 def read_tasks(folder: Path, number: int) -> list[Task]:
@@ -87,16 +94,17 @@ def read_tasks(folder: Path, number: int) -> list[Task]:
     plugins = manager()
     sources = [_make("source", item, plugins) for item in run["sources"]]
     sinks = [_make("sink", item, plugins) for item in run["sinks"]]
+    chunk = json.loads((folder / f"{number}.json").read_bytes())
     return [
         Task(
             source=sources[item["source"]],
             partition=Partition(**{k: from_json(v) for k, v in item["partition"].items()}),
             targets=tuple((sinks[place], structure(part, Part)) for place, part in item["targets"]),
-            on_error=run["on_error"],
-            max_rejects=run["max_rejects"],
+            on_error=chunk["on_error"],
+            max_rejects=chunk["max_rejects"],
             unreadable=item["unreadable"],
         )
-        for item in json.loads((folder / f"{number}.json").read_bytes())
+        for item in chunk["tasks"]
     ]
 
 
@@ -138,10 +146,6 @@ def read_error(folder: Path, number: int) -> Exception | None:
 
 def _error_path(folder: Path, number: int) -> Path:
     return folder / f"{number}.error.json"
-
-
-def _distinct(items: Any) -> list[Any]:
-    return list({id(item): item for item in items}.values())
 
 
 def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
