@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import captures
 
@@ -13,6 +13,9 @@ from harvest_mofka_dask.live.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
+FRAME_ROWS = 1_000
+"""How often a busy run's frame has the rows of the example's."""
+
 SHOWN = 25
 """Lines of each file of the example, so that damaging each of them takes a moment."""
 
@@ -62,6 +65,14 @@ class TestDask(SourceConformance):
         return run
 
     def enlarge(self, directory: Path, times: int) -> Path:
-        # packed: a megabyte of it has so many rows that reading them takes minutes
-        files = {name: captures.again(c, -(-times // 20)) for name, c in captures.example().items()}
+        full = {name: list(map(filled, c)) for name, c in captures.example().items()}
+        files = {name: captures.again(contents, times) for name, contents in full.items()}
         return captures.write(directory / "R1", files)
+
+
+def filled(content: Any) -> Any:
+    """A frame as a busy run writes it, with very many rows: reading a frame takes a while."""
+    if "columns" not in content:
+        return content
+    columns = {name: values * FRAME_ROWS for name, values in content["columns"].items()}
+    return {**content, "n": content["n"] * FRAME_ROWS, "columns": columns}
