@@ -92,7 +92,14 @@ _HOMES = {
     ".api.rule": ("Finding", "Rule", "Threshold"),
     ".api.setting": ("Setting",),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
-    ".api.source": ("Detection", "NoConfig", "Partition", "Source", "file_partition"),
+    ".api.source": (
+        "Detection",
+        "NoConfig",
+        "Partition",
+        "Source",
+        "file_partition",
+        "file_partitions",
+    ),
     ".api.spec": (
         "API_VERSION",
         "OLDEST_API_VERSION",
@@ -162,6 +169,7 @@ __all__ = [
     "conform",
     "field",
     "file_partition",
+    "file_partitions",
     "hookimpl",
     "open",
     "record",

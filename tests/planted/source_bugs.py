@@ -499,6 +499,15 @@ PLANS = (
         "        for file in sorted(files, key=lambda _: random.SystemRandom().random()):\n",
     ),
     bug(
+        "plan_files() calls a file otherwise than plan()",
+        "scaffold",
+        "test_planning_is_repeatable",
+        "    def read(self, partition: Partition, ctx",
+        "    def plan_files(self, files):\n"
+        "        return (harvest.file_partition(file, id=str(file)) for file in files)\n\n"
+        "    def read(self, partition: Partition, ctx",
+    ),
+    bug(
         "plan() opens and parses everything",
         "scaffold",
         "test_planning_is_cheap",

@@ -28,7 +28,7 @@ from harvest.toolkit.settings import at_least, setting
 from harvest.toolkit.streams import compression, open_stream
 
 from .context import ReadContext
-from .source import Partition, Source
+from .source import Partition, Source, file_partitions
 
 if TYPE_CHECKING:
     from harvest.toolkit.line_blocks import Lines
@@ -66,6 +66,14 @@ class LineSource(Source):
         """The files of the location; of a large plain one, ranges of whole lines."""
         for whole in super().plan():
             yield from self._ranges(whole)
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """The partitions of some files, unless a source derived from this one plans otherwise."""
+        if type(self).plan is not LineSource.plan:
+            return None
+        return (
+            part for whole in file_partitions(self.location, files) for part in self._ranges(whole)
+        )
 
     def _ranges(self, whole: Partition) -> Iterator[Partition]:
         size = whole.size_bytes

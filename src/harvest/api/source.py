@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -23,7 +23,15 @@ from harvest.toolkit.files import input_path, list_files
 from .context import ReadContext
 from .from_file import reduced
 
-__all__ = ["Detection", "NoConfig", "Partition", "Rows", "Source"]
+__all__ = [
+    "Detection",
+    "NoConfig",
+    "Partition",
+    "Rows",
+    "Source",
+    "file_partition",
+    "file_partitions",
+]
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 """What ``read`` yields: an instance of a record class, or a record class with Arrow data of it."""
@@ -123,8 +131,19 @@ class Source(abc.ABC):
             raise SourceError(
                 "the directory holds no file", where=str(path), remedy="check the location"
             )
-        for file in files:
-            yield file_partition(file, id=file.name)
+        yield from file_partitions(self.location, files)
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """The partitions of some files of the location, just as ``plan`` gives them.
+
+        A run that knows which files have changed asks for these alone, and does not list the
+        location.  files: absolute; those of which ``plan`` makes no partition give none here.
+        None where only ``plan`` knows, since a partition depends on more than its file: so it is
+        for each source that has a ``plan`` of its own and does not say otherwise.
+        """
+        if type(self).plan is not Source.plan:
+            return None
+        return file_partitions(self.location, files)
 
     def prepare(self, partition: Partition) -> Partition:
         """The partition with what one process must find out before it can be read.
@@ -145,6 +164,14 @@ class Source(abc.ABC):
         number per record type.  Raise SourceError when the partition cannot be read at all: it
         becomes one reject, and the other partitions are unharmed.
         """
+
+
+def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]:
+    """Those of some files that are a location, or lie directly in it, each as one partition."""
+    path = input_path(location)
+    for file in files:
+        if path in (file, file.parent):
+            yield file_partition(file, id=file.name)
 
 
 def file_partition(path: Path, *, id: str, **more: Any) -> Partition:  # noqa: A002

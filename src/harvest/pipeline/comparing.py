@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.storage.columns import KEYS, STATE, key_bytes
+from harvest.storage.columns import KEYS, NAMES, STATE, key_bytes
 from harvest.storage.manifest import Manifest
 from harvest.storage.parts import Parts
 from harvest.storage.staging import Staged
@@ -99,27 +99,34 @@ class Unlisted:
     """Parts that a dataset holds and that are not listed now; without those of live sources."""
 
     def __init__(self, manifest: Manifest, keys: Sequence[str]):
-        parts = manifest.parts
-        rows = parts.rows_outside(_as_keys(keys))
-        live = parts.table(STATE).column("live").take(rows)
-        rows = rows.filter(pc.invert(live))
-        held = parts.table(KEYS).column("key").take(rows).to_pylist()
-        self._places = {
-            key.hex(): place for key, place in zip(held, parts.origins_at(rows), strict=True)
-        }
+        self._parts = manifest.parts
+        rows = self._parts.rows_outside(_as_keys(keys))
+        live = self._parts.table(STATE).column("live").take(rows)
+        self._rows = rows.filter(pc.invert(live))
 
     def of(self, places: Iterable[tuple[str, str]]) -> frozenset[str]:
         """Keys of those of these inputs, by source and origin."""
-        now = set(self._places.values()).intersection(places) if self._places else ()
-        return frozenset(key for key, place in self._places.items() if place in now)
+        if not len(self._rows):
+            return frozenset()
+        wanted = set(places)
+        names = pa.array([origin.rpartition("/")[2] for _, origin in wanted], pa.string())
+        held = self._parts.table(NAMES).column("name").take(self._rows)
+        alike = self._rows.filter(pc.is_in(held, value_set=names))
+        return frozenset(key for key, place in self._places(alike) if place in wanted)
 
     def within(self, places: Sequence[tuple[str, str]]) -> frozenset[str]:
         """Keys of those in these places, by source and location."""
         return frozenset(
             key
-            for key, (source, origin) in self._places.items()
+            for key, (source, origin) in self._places(self._rows)
             if any(
                 source == name and (origin == place or origin.startswith(place.rstrip("/") + "/"))
                 for name, place in places
             )
         )
+
+    def _places(self, rows: pa.Array) -> Iterator[tuple[str, tuple[str, str]]]:
+        """The keys of rows, each with its source and origin."""
+        held = self._parts.table(KEYS).column("key").take(rows).to_pylist()
+        for key, place in zip(held, self._parts.origins_at(rows), strict=True):
+            yield key.hex(), place

@@ -23,6 +23,7 @@ from harvest.storage.staging import Staged, staged_parts
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, Unlisted
+from .selection import Selection, partitions_of
 
 __all__ = [
     "Listed",
@@ -149,11 +150,14 @@ class Plan:
         return {name for name, count in rows.items() if count}
 
 
-def list_partitions(uses: Iterable[SourceUse]) -> Listed:
-    """Ask every source what there is to read; raises SourceError when there is nothing."""
+def list_partitions(uses: Iterable[SourceUse], selection: Selection | None = None) -> Listed:
+    """Ask every source what there is to read, or of it what is selected.
+
+    Raises SourceError when there is nothing to read.
+    """
     listed = []
     for use in uses:
-        for partition in use.source.plan():
+        for partition in partitions_of(use.source, selection):
             interrupt.check()
             listed.append((use, partition))
     return listed

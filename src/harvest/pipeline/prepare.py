@@ -163,7 +163,7 @@ class Observer:
 class PreparedRun:
     """What a run has to do, with its sources and sinks ready to work.
 
-    listed: the partitions that the sources list.
+    listed: the partitions that the sources list; partial: of which there may be others.
     force: read what is unchanged too; only: the keys of those to read, each with its source and
         origin, None for all; drop: keys of parts that leave the datasets in any case.
     wait_s: how long to wait for another run on a dataset to end.
@@ -176,6 +176,7 @@ class PreparedRun:
     uses: Sequence[SourceUse]
     listed: Listed
     sinks: Sequence[Sink]
+    partial: bool = False
     force: bool = False
     only: Mapping[str, tuple[str, str]] | None = None
     drop: frozenset[str] = frozenset()
@@ -203,7 +204,7 @@ class PreparedRun:
             run=run,
             force=self.force,
             limit=self.recipe.limit,
-            drop_deleted=self.recipe.deleted == "drop",
+            drop_deleted=self.recipe.deleted == "drop" and not self.partial,
             only=self.only,
             drop=self.drop,
             frozen=[drift.frozen(manifest) for manifest in manifests],

@@ -29,6 +29,8 @@ import tomli_w
 
 from harvest.errors import ConfigError, UsageError, suggestion
 
+from .selection import Selection, Since, day_of, read_names
+
 __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 
 DELETED: Final = ("keep", "drop")
@@ -92,6 +94,12 @@ def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) 
     return attrs.field(default=None, validator=check, metadata=option)
 
 
+def _text(doc: str, *, metavar: str) -> Any:
+    """An option of a run that is a text, or None."""
+    option = {"kind": str, "doc": doc, "metavar": metavar}
+    return attrs.field(default=None, metadata=option)
+
+
 @attrs.frozen(kw_only=True)
 class Recipe:
     """Everything a run needs to know.
@@ -134,6 +142,38 @@ class Recipe:
         "freeze (what is new goes to 'extra') or reject (refuse the run).",
         *("evolve", "freeze", "reject"),
     )
+
+    since: str | None = _text(
+        "Leave out directories that are named for a day (YYYY/M/D, YYYY-MM-DD, YYYYMMDD) before "
+        "this one: 2026-11-03, or 7d for seven days ago. What is left out stays in the dataset.",
+        metavar="DAY",
+    )
+    changed: str | None = _text(
+        "A list of files, one a line or ended by NUL: look at these alone. All else stays in the "
+        "dataset.",
+        metavar="LIST",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.since is not None and day_of(self.since) is None:
+            raise ConfigError(
+                f"since {self.since!r} is not a day", remedy="write 2026-11-03, or 7d"
+            )
+        given = [name for name in ("since", "changed") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ConfigError("since and changed do not go together", remedy="give one of them")
+        if given and self.deleted == "drop":
+            raise ConfigError(
+                f"deleted 'drop' needs all inputs to be listed, which {given[0]!r} does not",
+                remedy="keep what is deleted here, and drop it in a run of all inputs",
+            )
+
+    def selection(self) -> Selection | None:
+        """The files that the run looks at, where these are not all."""
+        if self.changed is not None:
+            return read_names(Path(self.changed).expanduser())
+        day = day_of(self.since) if self.since is not None else None
+        return Since(day) if day is not None else None
 
     def merged(self, **changes: Any) -> Recipe:
         """This recipe with what the command line says on top; None and empty say nothing."""

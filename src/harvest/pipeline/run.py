@@ -34,6 +34,8 @@ def run(
     deleted: str | None = None,
     keep_runs: int | None = None,
     schema_drift: str | None = None,
+    since: str | None = None,
+    changed: str | None = None,
     force: bool = False,
     dry_run: bool = False,
     wait_s: float = 0,
@@ -49,6 +51,7 @@ def run(
         yours is as good: ``GreetingSource("hello.txt")``.
     recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
     settings: plugin name -> key -> value.
+    since, changed: look at some inputs only: those of late days, or those that a list names.
     schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
     progress: show how far it is: a bar on a terminal or in a notebook, else a line of standard
         error now and then; None where a person watches alone, which is a terminal or a notebook.
@@ -78,6 +81,8 @@ def run(
         deleted=deleted,
         keep_runs=keep_runs,
         schema_drift=schema_drift,
+        since=since,
+        changed=changed,
     )
     with display(progress if observer is None else False) as shown:
         return execute(

@@ -50,12 +50,17 @@ def execute(
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
         sink.check()
+    selection = recipe.selection()
+    listed = list_partitions(uses, selection)
+    if selection is not None:
+        choices = [*choices, *selection.remarks()]
     prepared = PreparedRun(
         recipe=recipe,
         plugins=plugins,
         uses=uses,
-        listed=list_partitions(uses),
+        listed=listed,
         sinks=sinks,
+        partial=selection is not None,
         force=force,
         wait_s=wait_s,
         observer=observer or Observer(),
@@ -257,7 +262,7 @@ class _Execution:
         """Stop before the commit when the run is not what the user can have wanted."""
         self._check_rejects(sum(part.rejected for part in parts.values()))
         failed = [part for part in parts.values() if part.failed]
-        if failed and len(failed) == len(self.plan.partitions):
+        if failed and len(failed) == len(self.plan.partitions) and not self.prepared.partial:
             first = failed[0]
             reason = self._reason(first)
             others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""

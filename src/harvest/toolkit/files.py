@@ -13,7 +13,7 @@ import errno
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +22,7 @@ from harvest.errors import SourceError
 __all__ = [
     "checksum",
     "checksum_range",
+    "files_among",
     "flush",
     "fsync",
     "fsync_directory",
@@ -56,12 +57,17 @@ def list_files(directory: Path) -> list[Path]:
 
 
 def walk_files(
-    directory: Path, *, depth: int | None = None, hidden: bool = True
+    directory: Path,
+    *,
+    depth: int | None = None,
+    hidden: bool = True,
+    enter: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[Path, list[Path]]]:
     """A directory and all those below it, each with its files; all in the order of names.
 
     depth: levels below ``directory`` that are entered; None for all.
     hidden: whether to enter directories whose names begin with a dot.
+    enter: whether to enter a directory below, by its path; every one where not given.
 
     A link to a file is a file, and so is one that leads nowhere, for who reads it has to report
     it; a link to a directory is not followed.  Pipes, sockets and devices are not files.  Raises
@@ -79,7 +85,29 @@ def walk_files(
                 for entry in reversed(entries)
                 if entry.is_dir(follow_symlinks=False)
                 and (hidden or not entry.name.startswith("."))
+                and (enter is None or enter(entry.path))
             ]
+
+
+def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
+    """Those of some absolute paths that ``walk_files`` of a directory lists, in its order of files.
+
+    One that lies behind a linked directory is not listed, since it has another path, too.
+    """
+    top = str(directory).rstrip("/")
+    direct = {top: True}
+
+    def is_direct(folder: str) -> bool:
+        if folder not in direct:
+            above = os.path.dirname(folder)  # noqa: PTH120 - of a million paths
+            direct[folder] = is_direct(above) and not os.path.islink(folder)  # noqa: PTH114
+        return direct[folder]
+
+    for path in sorted(paths):
+        if path.startswith(f"{top}/") and is_direct(os.path.dirname(path)):  # noqa: PTH120
+            linked = os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
+            if linked or os.path.isfile(path):  # noqa: PTH113
+                yield Path(path)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

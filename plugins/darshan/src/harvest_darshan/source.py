@@ -75,16 +75,22 @@ class DarshanSource(Source):
             yield file_partition(path, id=path.name)
             return
         found = False
-        above = f"{str(path).rstrip('/')}/"
-        for log in _logs(path):
+        for log in _logs(path, (file for _, files in walk_files(path) for file in files)):
             found = True
-            yield file_partition(log, id=str(log).removeprefix(above))
+            yield log
         if not found:
             raise SourceError(
                 "the directory holds no Darshan log",
                 where=str(path),
                 remedy="name a directory with *.darshan files, or a log",
             )
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """One partition per log among some files."""
+        path = input_path(self.location)
+        if not path.is_dir():
+            return [file_partition(path, id=path.name) for file in files if file == path]
+        return _logs(path, files)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """The rows of one log; what cannot be read becomes a reject."""
@@ -118,12 +124,12 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _logs(folder: Path) -> Iterator[Path]:
-    """Logs below a directory, in the order of their names."""
-    for _, files in walk_files(folder):
-        for path in files:
-            if path.name.endswith(SUFFIXES) or _is_log(path):
-                yield path
+def _logs(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
+    """Those of the files below a directory that look like a log."""
+    above = f"{str(folder).rstrip('/')}/"
+    for path in files:
+        if path.name.endswith(SUFFIXES) or _is_log(path):
+            yield file_partition(path, id=str(path).removeprefix(above))
 
 
 def _is_log(path: Path) -> bool:

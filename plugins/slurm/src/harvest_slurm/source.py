@@ -15,6 +15,7 @@ from harvest import (
     Record,
     Source,
     SourceError,
+    file_partitions,
 )
 
 from .config import SlurmConfig
@@ -55,6 +56,10 @@ class SlurmSource(Source):
         if self.location == "live":
             return slices(self.config)
         return super().plan()
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """Each file is a partition; ``live`` has none."""
+        return None if self.location == "live" else file_partitions(self.location, files)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
         """Batches of jobs and steps of a dump or of a slice."""

@@ -66,19 +66,23 @@ class YappiSource(Source):
         """One partition per save."""
         path = input_path(self.location)
         if path.is_dir():
-            saves = list(_saves(path))
+            saves = list(_saves(path, (file for _, files in walk_files(path) for file in files)))
             if not saves:
                 raise SourceError(
                     "the directory holds no Yappi save",
                     where=str(path),
                     remedy="name one with files saved as callgrind or pstat",
                 )
-            for save in saves:
-                yield file_partition(save, id=save.relative_to(path).as_posix())
+            yield from saves
             return
         if format_of(path) is Format.YSTAT:
             raise SourceError(PICKLE, where=str(path), remedy=REMEDY)
         yield file_partition(path, id=path.name)
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """One partition per save among some files."""
+        path = input_path(self.location)
+        return _saves(path, files) if path.is_dir() else None
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Record]:
         """The rows of one save; what cannot be read becomes a reject."""
@@ -259,13 +263,13 @@ def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:
         ctx.reject(file.read(HEAD), reason, record_type="yappi.function")
 
 
-def _saves(folder: Path) -> Iterator[Path]:
-    """Saves below a directory, in the order of their names; a pickle is one, to be refused."""
-    for _, files in walk_files(folder):
-        for path in files:
-            try:
-                if format_of(path):
-                    yield path
-            except OSError:
-                # a file of another kind that may not be read is not ours to complain about
-                continue
+def _saves(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
+    """Those of the files below a directory that are saves; a pickle is one, to be refused."""
+    for path in files:
+        try:
+            known = format_of(path)
+        except OSError:
+            # a file of another kind that may not be read is not ours to complain about
+            continue
+        if known:
+            yield file_partition(path, id=path.relative_to(folder).as_posix())

@@ -105,8 +105,14 @@ class ReadingPromises(SourceKit):
         counts = Counter((p.id, p.origin) for p in partitions)
         twice = [key for key, count in counts.items() if count > 1]
         require(not twice, f"two partitions are called {twice}", "give each an id of its own")
-        for path in (path for p in partitions for path in p.inputs):
+        for path in {path for p in partitions for path in p.inputs}:
             require(Path(path).is_absolute(), f"input {path!r} is relative", "give absolute paths")
+            alone = source.plan_files([Path(path)])
+            require(
+                alone is None or list(alone) == [p for p in source.plan() if path in p.inputs],
+                f"plan_files() of {path!r} differs from what plan() gives for it",
+                "give the same partitions; None where a partition depends on more than its file",
+            )
 
     @promise("partitions do not depend on each other, nor on the order of reading", quick=True)
     def test_partitions_are_independent(self, tmp_path: Path) -> None:

@@ -1,0 +1,205 @@
+"""Which files of its sources a run looks at, where it does not look at all of them.
+
+They are those that somebody has named (a list, a file system's notifications), or those in
+directories that are not named for a date too long ago.  What is not looked at stays in the datasets
+as it is.
+"""
+
+from __future__ import annotations
+
+import abc
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+from harvest.api.source import Partition, Source
+from harvest.errors import UsageError
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.files import files_among, list_files, walk_files
+from harvest.toolkit.texts import printable_line
+
+__all__ = ["Named", "Selection", "Since", "day_of", "partitions_of", "read_names"]
+
+_SHOWN = 3
+
+_DAYS_AGO = re.compile(r"([0-9]{1,5})d")
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})|([0-9]{4})([0-9]{2})([0-9]{2})")
+_NESTED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
+
+
+class Selection(abc.ABC):
+    """Files that a run looks at."""
+
+    @abc.abstractmethod
+    def files(self, location: Path) -> Iterator[Path]:
+        """The files of a location that are looked at, which may be a file itself."""
+
+    @abc.abstractmethod
+    def has(self, location: Path, path: str) -> bool:
+        """Whether a file or directory of a location is looked at."""
+
+    def enters(self, directory: str) -> bool:
+        """Whether to look at what is in a directory below a location."""
+        return True
+
+    @abc.abstractmethod
+    def remarks(self) -> list[str]:
+        """What was looked at, and what was not."""
+
+
+class Named(Selection):
+    """Files by their absolute paths; a directory stands for the files directly in it."""
+
+    def __init__(self, paths: Iterable[str]):
+        self._paths = frozenset(paths)
+        self._above = frozenset(map(os.path.dirname, self._paths))
+        self._astray = set(self._paths)
+        self._listed = 0
+
+    def files(self, location: Path) -> Iterator[Path]:
+        """Those of the named files that there are; others have nothing that could be read."""
+        below = self._below(location)
+        self._astray -= set(below.values())
+        if str(location) in below and location.is_file():
+            self._listed += 1
+            yield location
+        folders = [Path(path) for path in below if os.path.isdir(path)]  # noqa: PTH112
+        found = {*below, *(str(file) for folder in folders for file in list_files(folder))}
+        for file in files_among(location, found):
+            self._listed += 1
+            yield file
+
+    def _below(self, location: Path) -> dict[str, str]:
+        """The named paths as the location spells them, which may be a link; with their names."""
+        found = {}
+        for top in dict.fromkeys((os.path.realpath(location), str(location))):
+            for path in self._paths:
+                if path == top or path.startswith(f"{top.rstrip('/')}/"):
+                    found[str(location) + path[len(top) :]] = path
+        return found
+
+    def has(self, location: Path, path: str) -> bool:
+        """Whether it is named, as such or by a directory, or is the directory of what is named."""
+        real = os.path.realpath(location) + path.removeprefix(str(location))
+        return any(
+            each in self._paths or os.path.dirname(each) in self._paths or each in self._above  # noqa: PTH120
+            for each in (path, real)
+        )
+
+    def remarks(self) -> list[str]:
+        """How many files were looked at, and which names lie elsewhere."""
+        said = [f"{count_in_words(self._listed, 'changed file')} looked at, and no other"]
+        if self._astray:
+            some = ", ".join(map(printable_line, sorted(self._astray)[:_SHOWN]))
+            more = ", ..." if len(self._astray) > _SHOWN else ""
+            said.append(
+                f"{count_in_words(len(self._astray), 'name')} of the list in no location: "
+                f"{some}{more}"
+            )
+        return said
+
+
+class Since(Selection):
+    """Files but those in directories that are named for a day before some day.
+
+    Such names are YYYY-MM-DD, YYYYMMDD and, one in another, YYYY/M/D.
+    """
+
+    def __init__(self, day: date):
+        self.day = day
+        self._listed: set[str] = set()
+        self._left: set[str] = set()
+
+    def enters(self, directory: str) -> bool:
+        """Whether a directory is looked at, by its name and those of the two above it."""
+        named = _day_of_directory(directory)
+        if named is None:
+            return True
+        (self._left if named < self.day else self._listed).add(directory)
+        return named >= self.day
+
+    def files(self, location: Path) -> Iterator[Path]:
+        """All but those in directories of earlier days."""
+        if not location.is_dir():
+            yield location
+            return
+        for _, files in walk_files(location, enter=self.enters):
+            yield from files
+
+    def has(self, location: Path, path: str) -> bool:
+        """Whether no directory between the location and it is of an earlier day."""
+        top = str(location)
+        above = os.path.dirname(path)  # noqa: PTH120
+        while len(above) > len(top):
+            if not self.enters(above):
+                return False
+            above = os.path.dirname(above)  # noqa: PTH120
+        return True
+
+    def remarks(self) -> list[str]:
+        """How many directories were looked at, and how many were not."""
+        return [
+            f"since {self.day}: {count_in_words(len(self._listed), 'directory', 'directories')} "
+            f"named for a day looked at, {len(self._left):,} of earlier days not"
+        ]
+
+
+def partitions_of(source: Source, selection: Selection | None) -> Iterable[Partition]:
+    """What a source has to read, or what there is of it in the files that are looked at.
+
+    A source that cannot say this of single files lists all, of which those without a file that is
+    looked at are left out.  Raises SourceError as ``Source.plan``.
+    """
+    if selection is None:
+        return source.plan()
+    location = Path(source.location).expanduser().absolute()
+    if location.exists():
+        found = source.plan_files(selection.files(location))
+        if found is not None:
+            return found
+    return (
+        partition
+        for partition in source.plan()
+        if not partition.inputs or any(selection.has(location, path) for path in partition.inputs)
+    )
+
+
+def read_names(path: Path) -> Named:
+    """The files that a list names, one a line; or each ended by a NUL byte, if there are some.
+
+    Relative names are those of the current directory.  Raises UsageError for a list that cannot be
+    read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"the list of changed files cannot be read: {error.strerror}", where=str(path)
+        ) from error
+    names = data.split(b"\0" if b"\0" in data else b"\n")  # no file name has a NUL byte
+    return Named(os.path.abspath(os.fsdecode(name)) for name in names if name)  # noqa: PTH100
+
+
+def day_of(text: str) -> date | None:
+    """The day that ``2026-11-03`` or ``7d`` (days ago) means; None where it means none."""
+    ago = _DAYS_AGO.fullmatch(text)
+    if ago is not None:
+        today = datetime.now().astimezone().date()
+        return max(today, date.min + timedelta(int(ago[1]))) - timedelta(int(ago[1]))
+    found = _DAY.fullmatch(text)
+    return _date(found) if found else None
+
+
+def _day_of_directory(path: str) -> date | None:
+    *_, year, month, day = ("", "", "", *path.split("/"))
+    found = _DAY.fullmatch(day) or _NESTED.fullmatch(f"{year}/{month}/{day}")
+    return _date(found) if found else None
+
+
+def _date(found: re.Match[str]) -> date | None:
+    try:
+        return date(*(int(text) for text in found.groups() if text is not None))
+    except ValueError:
+        return None

@@ -1,0 +1,294 @@
+"""Runs that look at some inputs only: since a day, or those that a list names."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strength import examples
+
+import harvest
+from harvest.errors import ConfigError, ExitCode, UsageError
+from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.selection import Named, Since, day_of, read_names
+from harvest.plugins.registry import PluginManager
+
+TREE = '''
+from pathlib import Path
+
+import harvest
+from harvest.toolkit.files import input_path, walk_files
+
+
+@harvest.record("tree.line", layer="job", level="job")
+class Line(harvest.Record):
+    text: str
+
+
+class TreeSource(harvest.Source):
+    """Text files of a tree, a row a line."""
+
+    name, record_types = "tree", (Line,)
+
+    def plan(self):
+        found = walk_files(input_path(self.location))
+        return self.of(file for _, files in found for file in files)
+
+    def of(self, files):
+        top = input_path(self.location)
+        return [harvest.file_partition(f, id=f.relative_to(top).as_posix()) for f in files]
+
+    def plan_files(self, files):
+        return self.of(files)
+
+    def read(self, partition, ctx):
+        for text in partition.path.read_text().splitlines():
+            ctx.read(1)
+            yield Line(text=text)
+'''
+BY_FILES = "    def plan_files(self, files):\n        return self.of(files)\n"
+PLANS = {"by files": TREE, "as a whole": TREE.replace(BY_FILES, "")}
+
+
+class Archive:
+    """A tree of text files, a source that reads it, and a dataset."""
+
+    def __init__(self, folder, plan="by files"):
+        self.folder = folder
+        self.logs, self.out = folder / "logs", folder / "out"
+        self.plugin = folder / "tree_source.py"
+        self.plugin.write_text(PLANS[plan])
+        self.plugins = PluginManager(disabled="", preferred="")
+        self.logs.mkdir()
+
+    def write(self, **texts):
+        """Files by their path, with __ for a slash."""
+        for name, text in texts.items():
+            self.put(name.lstrip("_").replace("__", "/"), text)
+        return self
+
+    def put(self, name, text):
+        path = self.logs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+
+    def run(self, out="out", **options):
+        sink = f"parquet:{self.folder / out}"
+        return harvest.run(
+            f"{self.plugin}:{self.logs}", sink, workers=1, plugins=self.plugins, **options
+        )
+
+    def list(self, *names, end="\n"):
+        """A list of changed files."""
+        path = self.folder / "changed"
+        path.write_text("".join(f"{self.logs / name}{end}" for name in names))
+        return str(path)
+
+    def texts(self, out="out"):
+        rows = pl.read_parquet(self.folder / out / "tree.line" / "*.parquet")
+        rows = rows.select("origin", "text")
+        return {
+            (str(Path(origin).relative_to(self.logs)), text) for origin, text in rows.iter_rows()
+        }
+
+
+@pytest.fixture
+def archive(tmp_path):
+    days = {f"_2026__11__{day}__a": f"of day {day}" for day in (1, 2, 3)}
+    return Archive(tmp_path).write(**days, notes="no day")
+
+
+def names_read(result):
+    return sorted(part.partition for part in result.parts)
+
+
+# --- since a day ----------------------------------------------------------------------------------
+
+
+def test_directories_named_for_an_earlier_day_are_not_listed(tmp_path):
+    listed = ["2026/11/3/a", "2026/11/04/u/b", "2026-11-03/c", "20261201/d"]
+    # names that are no day, or not a whole one, do not say how old what is in them is
+    listed += ["2026/11/e", "2025/f", "2026/13/1/g", "2048/h", "20260230/i", "run/j", "k"]
+    left = ["2026/11/2/l", "2026/9/30/m", "2025/12/31/u/n", "2026-11-02/o", "u/20261101/p"]
+    for name in (*listed, *left):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    since = Since(date(2026, 11, 3))
+
+    found = sorted(str(path.relative_to(tmp_path)) for path in since.files(tmp_path))
+
+    assert found == sorted(listed)
+    assert since.remarks() == [
+        "since 2026-11-03: 4 directories named for a day looked at, 5 of earlier days not"
+    ]
+
+
+def test_a_location_within_a_month_knows_its_days(tmp_path):
+    month = tmp_path / "2026" / "11"
+    for day in ("2", "3"):
+        (month / day).mkdir(parents=True)
+        (month / day / "log").touch()
+    assert list(Since(date(2026, 11, 3)).files(month)) == [month / "3" / "log"]
+
+
+def test_a_day_is_a_date_or_so_many_days_ago():
+    today = datetime.now().astimezone().date()
+    assert day_of("2026-11-03") == day_of("20261103") == date(2026, 11, 3)
+    assert day_of("7d") in (today - timedelta(7), today - timedelta(6))  # at midnight
+    assert day_of("99999d") is not None
+    assert [day_of(text) for text in ("2026-13-01", "yesterday", "-3d", "", "7 d")] == [None] * 5
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_since_reads_late_days_alone_and_keeps_the_others(tmp_path, plan):
+    archive = Archive(tmp_path, plan)
+    archive.write(_2026__11__1__a="old", _2026__11__3__a="new", notes="no day").run()
+    archive.write(_2026__11__1__a="old, changed", _2026__11__3__a="new, changed")
+    (archive.logs / "notes").unlink()
+
+    result = archive.run(since="2026-11-03")
+
+    assert names_read(result) == ["2026/11/3/a"]
+    assert archive.texts() == {
+        ("2026/11/1/a", "old"), ("2026/11/3/a", "new, changed"), ("notes", "no day"),
+    }  # fmt: skip
+    assert any("1 of earlier days not" in remark for remark in result.choices)
+
+
+def test_a_day_that_is_left_out_is_not_even_listed(archive, monkeypatch):
+    archive.run()
+    scanned = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: (scanned.append(str(path)), scandir(path))[1])
+
+    archive.run(since="2026-11-03")
+
+    seen = {path for path in scanned if path.startswith(str(archive.logs))}
+    assert seen == {str(archive.logs / name) for name in ("", "2026", "2026/11", "2026/11/3")}
+
+
+# --- what a list names ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\0"], ids=["lines", "NUL"])
+@pytest.mark.parametrize("plan", PLANS)
+def test_only_files_of_the_list_are_read(tmp_path, plan, end):
+    archive = Archive(tmp_path, plan).write(a="1", b="2", c="3")
+    archive.run()
+    archive.write(a="4", b="5", new__d="6")
+
+    result = archive.run(changed=archive.list("a", "new/d", end=end))
+
+    assert names_read(result) == ["a", "new/d"]
+    assert archive.texts() == {("a", "4"), ("b", "2"), ("c", "3"), ("new/d", "6")}
+
+
+def test_a_named_directory_stands_for_the_files_directly_in_it(archive):
+    result = archive.run(changed=archive.list("2026/11/2", "2026"))
+    assert names_read(result) == ["2026/11/2/a"]
+
+
+def test_names_that_are_gone_or_lie_elsewhere_are_counted_and_nothing_is_dropped(archive):
+    archive.run()
+    (archive.logs / "notes").unlink()
+
+    result = archive.run(changed=archive.list("notes", "../elsewhere"))
+
+    assert result.parts == ()
+    assert len(archive.texts()) == 4
+    assert result.choices[0] == "0 changed files looked at, and no other"
+    assert result.choices[1].startswith("1 name of the list in no location: ")
+    assert result.choices[1].endswith("/elsewhere")
+
+
+def test_names_behind_a_linked_location_are_found(tmp_path):
+    archive = Archive(tmp_path).write(a="1", b="2")
+    archive.run()
+    archive.write(a="3")
+    names = archive.list("a")
+    archive.logs.rename(tmp_path / "real")
+    archive.logs.symlink_to(tmp_path / "real")
+    Path(names).write_text(f"{tmp_path / 'real' / 'a'}\n")
+    assert names_read(archive.run(changed=names)) == ["a"]
+
+
+def test_a_file_of_the_list_that_cannot_be_read_is_a_reject(tmp_path):
+    small = tmp_path / "in"
+    small.mkdir()
+    (small / "good.txt").write_text("JobID|JobName|User|State|ExitCode|Elapsed|Start\n")
+    (small / "bad.txt.gz").write_bytes(b"\x1f\x8b\x08\x00 cut short")
+    (tmp_path / "changed").write_text(f"{small / 'bad.txt.gz'}\n")
+    result = harvest.run(
+        f"slurm:{small}",
+        f"parquet:{tmp_path / 'out'}",
+        settings={"slurm": {"timezone": "UTC"}},
+        changed=str(tmp_path / "changed"),
+    )
+    assert result.exit_code is ExitCode.REJECTS
+
+
+def test_relative_names_are_those_of_the_current_directory(tmp_path, monkeypatch):
+    (tmp_path / "list").write_text("logs/../logs/a\n\n")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a").touch()
+    named = read_names(Path("list"))
+    assert list(named.files(tmp_path / "logs")) == [tmp_path / "logs" / "a"]
+
+
+def test_a_file_behind_a_linked_directory_is_not_an_input_by_that_name(tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a").touch()
+    (tmp_path / "logs" / "link").symlink_to(tmp_path / "logs")
+    named = Named([str(tmp_path / "logs" / "link" / "a")])
+    assert list(named.files(tmp_path / "logs")) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    steps=st.lists(
+        st.dictionaries(st.sampled_from(["a", "u/b", "u/v/c", "d"]), st.integers(0, 9)), max_size=2
+    )
+)
+def test_with_all_that_changed_on_the_list_the_dataset_is_that_of_a_fresh_harvest(
+    tmp_path_factory, steps
+):
+    archive = Archive(tmp_path_factory.mktemp("archive")).write(first="0")
+    archive.run()
+    for step in steps:
+        for name, number in step.items():
+            archive.put(name, str(number))
+        result = archive.run(changed=archive.list(*step))
+        assert set(names_read(result)) <= set(step)
+    archive.run("fresh")
+
+    assert archive.texts() == archive.texts("fresh")
+
+
+# --- wrong usage ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"since": "yesterday"}, "'yesterday' is not a day"),
+        ({"since": "7d", "changed": "list"}, "do not go together"),
+        ({"since": "7d", "deleted": "drop"}, "needs all inputs to be listed"),
+        ({"changed": "list", "deleted": "drop"}, "needs all inputs to be listed"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, words):
+    with pytest.raises(ConfigError, match=words):
+        Recipe(**options)
+
+
+def test_a_list_that_is_not_there_is_refused(archive):
+    with pytest.raises(UsageError, match="list of changed files cannot be read: No such file"):
+        archive.run(changed=str(archive.folder / "missing"))
