@@ -11,71 +11,15 @@ import orjson
 import pytest
 from clusters import eventually, rows_files
 from datasets import SETTINGS, Small, dump
+from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 
 import harvest
 from harvest.errors import ExitCode, SourceError, UsageError
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
 from harvest.storage.lock import locked
-from harvest.watch import Reporter, WatchOptions, inputs, notify, watch
-from harvest.watch.inputs import Inputs, Ours
+from harvest.watch import WatchOptions, inputs, notify, watch
 from harvest.watch.notify import network_file_system
-
-QUICK = {"every_s": 0.1, "settle_s": 0.0, "until_idle_s": 1.0}
-UNTIL = {"until_idle_s": 15.0}  # with a number of rounds: only if these do not come
-
-
-class Told(Reporter):
-    """What a watch told; after each round that committed, and at each remark, something happens.
-
-    It happens a moment later, when the watch has nothing else to do.
-    """
-
-    def __init__(self, *steps, on_note=lambda text: None):
-        self.steps = list(steps)
-        self.on_note = on_note
-        self.results, self.notes, self.timers = [], [], []
-
-    def committed(self, result):
-        self.results.append(result)
-        if self.steps:
-            self.later(self.steps.pop(0))
-
-    def note(self, text):
-        self.notes.append(text)
-        self.on_note(text)
-
-    def later(self, step, seconds=0.3):
-        timer = threading.Timer(seconds, step)
-        self.timers.append(timer)
-        timer.start()
-
-    def about(self, words):
-        return [note for note in self.notes if words in note]
-
-
-def keep_watching(small, told=None, *, sink=None, recipe=None, **options):
-    """Watch the inputs of ``small`` in this process, until nothing has happened for a while."""
-    name, _, location = (sink or small.sink).partition(":")
-    whole = Recipe(
-        sources=(Endpoint("slurm", str(small.inputs)),),
-        sinks=(Endpoint(name, location),),
-        settings=SETTINGS,
-        workers=1,
-        **(recipe or {}),
-    )
-    told = told or Told()
-    try:
-        return watch(whole, manager(), WatchOptions(**{**QUICK, **options}), told)
-    finally:
-        for timer in told.timers:
-            timer.join()
-
-
-def put(small, name, text):
-    """A file that is there at once, or takes the place of another."""
-    (small.folder / name).write_text(text)
-    (small.folder / name).rename(small.inputs / f"{name}.txt")
 
 
 @pytest.fixture
@@ -147,7 +91,10 @@ def test_its_own_output_neither_wakes_it_nor_is_read(small, sink, poll):
 
     assert code == ExitCode.DONE
     assert [result.account.written for result in told.results] == [3, 1]
-    assert len(told.about("written by this watch")) == place.endswith(".jsonl")
+    again = Told()
+    keep_watching(small, again, sink=f"{name}:{small.folder / place}", poll=poll)
+    assert again.results == []
+    assert len(again.about("written by this watch")) == place.endswith(".jsonl")
 
 
 def test_rejects_are_told_by_the_exit_code(small):
@@ -284,10 +231,6 @@ def clock(monkeypatch):
     return Clock(monkeypatch)
 
 
-def of(folder, settle_s=2.0):
-    return Inputs([str(folder)], Ours([], [str(folder)]), settle_s=settle_s)
-
-
 class Growing:
     """A file that grows by the test's clock; other paths are as they are."""
 
@@ -310,7 +253,7 @@ class Growing:
 
 def test_a_file_that_is_being_written_is_left_until_it_rests(tmp_path, clock, monkeypatch):
     log = Growing(tmp_path / "log", clock, monkeypatch)
-    watched, path = of(tmp_path), str(log.path)
+    watched, path = inputs_of(tmp_path), str(log.path)
     for _ in range(3):
         log.grow()
         assert watched.look()
@@ -331,7 +274,7 @@ def test_a_file_that_is_being_written_is_left_until_it_rests(tmp_path, clock, mo
 
 def test_a_file_that_never_rests_is_read_when_patience_ends(tmp_path, clock, monkeypatch):
     log = Growing(tmp_path / "log", clock, monkeypatch)
-    watched = of(tmp_path)
+    watched = inputs_of(tmp_path)
     left = []
     for _ in range(8):
         log.grow()
@@ -342,7 +285,7 @@ def test_a_file_that_never_rests_is_read_when_patience_ends(tmp_path, clock, mon
 
 
 def test_a_file_that_arrives_while_a_round_is_planned_waits_for_the_next(tmp_path):
-    watched = of(tmp_path, settle_s=60)
+    watched = inputs_of(tmp_path, settle_s=60)
     watched.look()
     late = tmp_path / "late"
     late.write_text("x")
@@ -360,7 +303,7 @@ def test_files_behind_links_are_seen_and_a_loop_of_links_ends(tmp_path):
     elsewhere.mkdir()
     (there / "loop").symlink_to(there)
     (there / "link").symlink_to(elsewhere)
-    watched = of(there, settle_s=0)
+    watched = inputs_of(there, settle_s=0)
     watched.look()
     watched.take(())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -106,13 +106,15 @@ class RunOptions(NamedTuple):
     run: dict[str, Any]
 
 
-def takes_run_options(*, without: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+def takes_run_options(
+    *, without: Sequence[str] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Fill a command's first parameter, ``options: RunOptions``, from the command line.
 
     The options of a run are those that :class:`harvest.pipeline.recipe.Recipe` declares, in its
-    order.  without: one of them that means nothing to the command.
+    order.  without: those of them that mean nothing to the command.
     """
-    fields = [field for field in run_options().values() if field.name != without]
+    fields = [field for field in run_options().values() if field.name not in without]
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         def call(**values: Any) -> int:

@@ -11,17 +11,20 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import attrs
 
 from harvest.api.sink import Sink
+from harvest.pipeline.selection import Selection
 
 __all__ = ["Inputs", "Ours", "Stamp", "within"]
 
 Stamp = tuple[int, ...]
 """Size, modification and change time, inode; one number for an error; nothing if it is gone."""
 
+_GONE: Stamp = ()
 _DIRECTORY: Stamp = (-1,)
 _OF_FILE = 4
 
@@ -52,11 +55,15 @@ def _both(roots: Sequence[str]) -> set[str]:
 
 
 @attrs.frozen
-class _Seen:
-    """How a look found a file, and since when it is so (by the monotonic clock)."""
+class _Waiting:
+    """How the last look found a file that is not as the last round found it.
+
+    since: when it was first seen so; pending: when it first differed (by the monotonic clock).
+    """
 
     stamp: Stamp
     since: float
+    pending: float
 
 
 class Inputs:
@@ -64,93 +71,194 @@ class Inputs:
 
     roots: absolute paths of files or directories, there or not; ours: what is left out;
     settle_s: how long a file must not have changed to count as resting.
+    selection: what is looked at of them, if not all; asked again for each look at all.
     """
 
-    def __init__(self, roots: Sequence[str], ours: Ours, *, settle_s: float):
+    def __init__(
+        self,
+        roots: Sequence[str],
+        ours: Ours,
+        *,
+        settle_s: float,
+        selection: Callable[[], Selection | None] = lambda: None,
+    ):
         self.roots = tuple(dict.fromkeys(roots))
         self.ours = ours
         self.settle_s = settle_s
+        self._select = selection
+        self._selection = selection()
         self._others: frozenset[str] = frozenset()
-        self._seen: dict[str, _Seen] = {}
+        # how the last round found the files that there were
         self._taken: dict[str, Stamp] = {}
-        # since when a file differs from what was taken
-        self._waiting: dict[str, float] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._failed: set[str] = set()
 
     def look(self) -> bool:
         """See how every file is now; whether any is not as the look before saw it."""
+        self._selection = self._select()
         found = dict(self._survey())
-        changed = found.keys() != self._seen.keys()
-        seen = {}
-        for path, stamp in found.items():
-            before = self._seen.get(path)
-            if before is not None and before.stamp == stamp:
-                seen[path] = before
-            else:
-                changed = True
-                seen[path] = _first_look(stamp, new=before is None)
-        self._seen = seen
-        now = time.monotonic()
-        self._waiting = {path: self._waiting.get(path, now) for path in self.pending()}
-        return changed
+        changed = self._see(found)
+        return self._see(self._missing_in(found)) or changed
+
+    def look_at(self, paths: Iterable[str]) -> bool:
+        """See how these are now, and those that wait; whether any is not as seen before.
+
+        Of a directory, all that is below it is seen.
+        """
+        found = {
+            path: _stamp(path)[0]
+            for path, waiting in self._waiting.items()
+            if len(waiting.stamp) == _OF_FILE
+        }
+        for path in self._others:
+            found |= self._one(path)
+        for path in filter(self._is_below, paths):
+            below = dict(self._tree(path, set()))
+            if self._stamp_of(path) == _DIRECTORY:
+                below |= self._missing_in(below, path)
+            found |= below
+        return self._see(found)
 
     def pending(self) -> Iterator[str]:
         """Files that are not as the last round found them."""
-        for path, seen in self._seen.items():
-            if self._taken.get(path) != seen.stamp:
-                yield path
-        for path in self._taken.keys() - self._seen.keys():
-            yield path
+        return iter(self._waiting)
+
+    def are_gone(self) -> bool:
+        """Whether some of them are there no more."""
+        return any(waiting.stamp == _GONE for waiting in self._waiting.values())
+
+    def to_read(self) -> set[str] | None:
+        """The files of the next round; None where only a listing of all shows them.
+
+        So it is where a directory cannot be listed, and where a file lies outside the roots or
+        behind a linked directory: it may be an input by another path, or belong to one.
+        """
+        files = set(self._failed)
+        for path, waiting in self._waiting.items():
+            if len(waiting.stamp) == _OF_FILE:
+                files.add(path)
+            elif waiting.stamp not in (_GONE, _DIRECTORY):
+                return None
+        folders = {os.path.dirname(path) for path in files if path not in self.roots}  # noqa: PTH120
+        return files if all(map(self._is_direct, folders)) else None
+
+    def _is_direct(self, folder: str) -> bool:
+        """Whether a root is reached from a directory without a link on the way."""
+        while folder not in self.roots:
+            above = os.path.dirname(folder)  # noqa: PTH120
+            if above == folder or os.path.islink(folder):  # noqa: PTH114
+                return False
+            folder = above
+        return True
 
     def due_at(self, patience_s: float) -> float | None:
         """When some file that is pending may be read, by the monotonic clock; None if none is.
 
         It may when it rests, or when it was pending for ``patience_s``.
         """
-        times = [
-            min(self._rests_at(path), since + patience_s) for path, since in self._waiting.items()
-        ]
+        times = (
+            min(waiting.since + self.settle_s, waiting.pending + patience_s)
+            for waiting in self._waiting.values()
+        )
         return min(times, default=None)
 
-    def leave(self, named: Iterable[str], patience_s: float) -> set[str]:
+    def leave(self, named: Iterable[str], patience_s: float, *, whole: bool = True) -> set[str]:
         """The files that are to be left to a later round.
 
-        named: what the sources are going to read.  What no look has found, since it came later or
-        lies elsewhere, is seen here and looked at from now on.
+        named: what the sources are going to read; whole: and all they know.  What no look has
+        found, since it came later or lies elsewhere, is seen here and looked at from now on.
         """
-        now = time.monotonic()
-        self._others = frozenset(
+        others = frozenset(
             path
             for path in named
-            if (path in self._others or path not in self._seen) and path not in self.ours
+            if (path in self._others or not self._is_known(path)) and path not in self.ours
         )
-        for path in self._others:
-            for entry, stamp in self._one(path):
-                if entry not in self._seen:
-                    self._seen[entry] = _first_look(stamp, new=True)
-                    self._waiting[entry] = now
+        self._others = others if whole else others | self._others
+        for path in others:
+            self._see({p: stamp for p, stamp in self._one(path) if not self._is_known(p)})
+        now = time.monotonic()
         return {
             path
-            for path, since in self._waiting.items()
-            if self._rests_at(path) > now and now - since < patience_s
+            for path, waiting in self._waiting.items()
+            if waiting.since + self.settle_s > now and now - waiting.pending < patience_s
         }
 
     def take(self, left: Iterable[str]) -> None:
         """What the last look saw has been read, but for these files."""
         left = frozenset(left)
-        taken = {path: seen.stamp for path, seen in self._seen.items() if path not in left}
-        self._taken = {**{p: s for p, s in self._taken.items() if p in left}, **taken}
-        self._waiting = {path: t for path, t in self._waiting.items() if path in left}
+        for path in [path for path in self._waiting if path not in left]:
+            stamp = self._waiting.pop(path).stamp
+            if stamp == _GONE:
+                self._taken.pop(path, None)
+            else:
+                self._taken[path] = stamp
+
+    def read_too(self, failed: Iterable[str], *, instead_of: set[str]) -> None:
+        """These files could not be read, and are read again in the next round, whenever it is.
+
+        instead_of: all that the round was about.
+        """
+        self._failed = (self._failed - instead_of).union(failed)
 
     def read_again(self, paths: Iterable[str]) -> None:
         """These files are to be read again, however they are."""
         now = time.monotonic()
         for path in paths:
-            self._taken.pop(path, None)
-            self._waiting.setdefault(path, now)
+            stamp = self._taken.pop(path, _GONE)
+            if stamp != _GONE:
+                self._waiting.setdefault(path, _Waiting(stamp, -float("inf"), now))
 
-    def _rests_at(self, path: str) -> float:
-        seen = self._seen.get(path)
-        return -1.0 if seen is None else seen.since + self.settle_s  # what is gone rests
+    def _see(self, found: Mapping[str, Stamp]) -> bool:
+        """Take note of how files are now; whether any is not as seen before."""
+        now = time.monotonic()
+        changed = False
+        for path, stamp in found.items():
+            waiting = self._waiting.get(path)
+            taken = self._taken.get(path, _GONE)
+            before = taken if waiting is None else waiting.stamp
+            if stamp == before:
+                continue
+            changed = True
+            if stamp == taken:
+                del self._waiting[path]
+                continue
+            since = _first_seen(stamp, now, new=before == _GONE)
+            pending = now if waiting is None else waiting.pending
+            self._waiting[path] = _Waiting(stamp, since, pending)
+        return changed
+
+    def _missing_in(self, found: Mapping[str, Stamp], directory: str = "/") -> dict[str, Stamp]:
+        """The known files of a directory that are not found, as gone."""
+        known = chain(self._taken, self._waiting)
+        return {path: _GONE for path in known if path not in found and within(path, directory)}
+
+    def _stamp_of(self, path: str) -> Stamp:
+        waiting = self._waiting.get(path)
+        return self._taken.get(path, _GONE) if waiting is None else waiting.stamp
+
+    def _is_known(self, path: str) -> bool:
+        return path in self._taken or path in self._waiting
+
+    def is_in_root(self, path: str) -> bool:
+        """Whether it is a root or lies below one, as roots are spelled."""
+        return any(within(path, root) for root in self.roots)
+
+    def _enters(self, directory: str) -> bool:
+        if self._selection is None or directory in self.roots:
+            return True
+        return self._selection.enters(directory)
+
+    def _is_below(self, path: str) -> bool:
+        """Whether a look at everything would see it."""
+        if path in self.ours:
+            return False
+        for root in self.roots:
+            if within(path, root):
+                above = [path]
+                while len(above[-1]) > len(root):
+                    above.append(os.path.dirname(above[-1]))  # noqa: PTH120
+                return all(map(self._enters, above[1:]))
+        return False
 
     def _survey(self) -> Iterator[tuple[str, Stamp]]:
         visited: set[tuple[int, int]] = set()
@@ -171,6 +279,8 @@ class Inputs:
                 yield path, stamp
                 continue
             if (status.st_dev, status.st_ino) in visited:
+                continue
+            if not self._enters(path):
                 continue
             visited.add((status.st_dev, status.st_ino))
             try:
@@ -209,12 +319,11 @@ def _stamp(path: str) -> tuple[Stamp, os.stat_result | None]:
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino), found
 
 
-def _first_look(stamp: Stamp, *, new: bool) -> _Seen:
-    """A state that this look found first; nobody writes into a directory or what is not there."""
-    now = time.monotonic()
+def _first_seen(stamp: Stamp, now: float, *, new: bool) -> float:
+    """Since when a file is as this look found it; nobody writes to a directory or what is gone."""
     if len(stamp) < _OF_FILE:
-        return _Seen(stamp, -float("inf"))
+        return -float("inf")
     if not new:
-        return _Seen(stamp, now)
+        return now
     _, modified, changed, _ = stamp
-    return _Seen(stamp, now - max(0.0, time.time() - max(modified, changed) / 1e9))
+    return now - max(0.0, time.time() - max(modified, changed) / 1e9)

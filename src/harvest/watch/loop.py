@@ -36,6 +36,7 @@ class WatchOptions:
     every_s: seconds from one round to the next at least; between looks, where nothing notifies.
     settle_s: how long a file must not have changed to be read.
     poll: look every so often, even where the file system would notify.
+    look_every_s: where it does, seconds between looks at all files, lest a notification is lost.
     rounds: stop after so many that committed something; None: do not.
     until_idle_s: stop when nothing has changed for so long; None: do not.
     wait_s: how long a round waits for another run on a dataset to end.
@@ -44,6 +45,7 @@ class WatchOptions:
     every_s: float = 30.0
     settle_s: float = 2.0
     poll: bool = False
+    look_every_s: float = 600.0
     rounds: int | None = None
     until_idle_s: float | None = None
     wait_s: float = 0.0
@@ -74,10 +76,11 @@ def watch(
     with, if it did.  Raises UsageError for what no later round can do better, KeyboardInterrupt
     when a round was interrupted.
     """
-    if recipe.limit is not None:
-        raise UsageError(
-            "a limit makes no sense here", remedy="leave it out: a watch reads all there is"
-        )
+    for option in ("limit", "changed"):
+        if getattr(recipe, option) is not None:
+            raise UsageError(
+                f"{option!r} makes no sense here", remedy="leave it out: a watch reads all there is"
+            )
     named, choices = name_sources(recipe, plugins)
     prepare_sources(named, plugins)
     sinks = prepare_sinks(recipe, plugins)
@@ -90,7 +93,12 @@ def watch(
                 where=place,
                 remedy="write to a directory within it or beside it",
             )
-    inputs = Inputs(roots, Ours(sinks, roots), settle_s=options.settle_s)
+    inputs = Inputs(
+        roots,
+        Ours(sinks, roots),
+        settle_s=options.settle_s,
+        selection=recipe.selection,
+    )
     watching = _Watch(recipe, plugins, options, inputs, reporter)
     for choice in choices:
         watching.note(choice)
@@ -121,7 +129,12 @@ class _Watch:
         self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
         self.bell = Bell()
         self.listening = Listening(
-            inputs, self.bell, every_s=options.every_s, poll=options.poll, note=self.note
+            inputs,
+            self.bell,
+            every_s=options.every_s,
+            look_every_s=options.look_every_s,
+            poll=options.poll,
+            note=self.note,
         )
         self.rounds = 0
         self.rejects = False
@@ -131,6 +144,11 @@ class _Watch:
         self.failures: dict[str, str] = {}
         # a round is due though no file has changed
         self.again = True
+        # a location without a name may get files of another source
+        self.named = all(e.name or e.plugin or e.made for e in recipe.sources)
+        # the next round lists all; later ones what is pending
+        self.whole = True
+        self.looked = -float("inf")
         self.last_round = self.last_change = -float("inf")
         # the latest ones, so that memory stays the same
         self.noted: OrderedDict[str, None] = OrderedDict()
@@ -163,22 +181,36 @@ class _Watch:
         while True:
             self.listening.begin()
             now = time.monotonic()
-            if self.inputs.look():
+            ends = interrupt.requested() or self._is_idle(now)
+            if self._look(now, at_all=ends):
                 self.last_change = now
             if interrupt.requested():
                 return True
             due = self._due()
             if due is not None and due <= now:
                 return False
+            if self._is_idle(now):
+                return True
             wake = now + self.listening.interval_s if due is None else due
             if self.options.until_idle_s is not None:
-                end = self.last_change + self.options.until_idle_s
-                if end <= now:
-                    return True
-                wake = min(wake, end)
+                wake = min(wake, self.last_change + self.options.until_idle_s)
             if self.bell.wait(wake - now) and not interrupt.requested():
                 # what is pending is looked at when it is due, whatever else changes until then
                 self._wait_quietly(_GRACE_S if due is None else wake - time.monotonic())
+
+    def _is_idle(self, now: float) -> bool:
+        """Whether nothing has changed for so long that the watch ends."""
+        idle_s = self.options.until_idle_s
+        return idle_s is not None and self.last_change + idle_s <= now
+
+    def _look(self, now: float, *, at_all: bool) -> bool:
+        """See which inputs changed: of those that were notified, or of all; whether any did."""
+        heard = self.listening.heard()
+        at_all = at_all or now >= self.looked + self.options.look_every_s
+        if heard is not None and not at_all:
+            return self.inputs.look_at(heard)
+        self.looked = now
+        return self.inputs.look()
 
     def _wait_quietly(self, seconds: float) -> None:
         """Wait, whatever the file system notifies; a signal ends it."""
@@ -212,6 +244,7 @@ class _Watch:
                 uses,
                 sinks,
                 self.inputs,
+                whole=self.whole or not self.named,
                 patience_s=patience_s,
                 wait_s=self.options.wait_s,
             )
@@ -247,8 +280,11 @@ class _Watch:
         for source in self.failures.keys() - made.failures.keys():
             self.reporter.note(f"{source}: it can be read again")
         self.failures = dict(made.failures)
+        self.whole = bool(made.failures)
         self.failed = ExitCode.FAILED if made.failures else None
         self.again = made.asked or bool(made.failures)
+        for remark in made.remarks:
+            self.note(remark)
         for origin in made.own:
             self.note(f"{origin}: written by this watch, and not read")
         if made.result is None:

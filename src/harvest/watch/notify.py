@@ -24,7 +24,11 @@ from .inputs import Inputs
 __all__ = ["Bell", "Listening", "Notifications", "network_file_system", "notifying"]
 
 LOOK_EVERY_S = 60.0
-"""Seconds between looks where the file system notifies: a queue of the kernel may overflow."""
+"""Seconds between looks where the file system notifies, at what waits and what lies elsewhere."""
+
+_QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
+_QUEUED = 16_384
+"""Notifications that the kernel keeps for who listens, see inotify(7); more are lost."""
 
 _STEP_MS = 250
 _SIGN_OF_LIFE_MS = 1_000
@@ -71,6 +75,9 @@ class Notifications:
     it fails; ``failure`` then says how.
     """
 
+    # The library passes on neither that the kernel's queue overflowed nor which events it lost.
+    # So many at once that it may have been are taken for that.
+
     def __init__(
         self, directories: Sequence[str], wanted: Callable[[str], bool], ring: Callable[[], None]
     ):
@@ -78,6 +85,9 @@ class Notifications:
         self._directories = directories
         self._is_input = wanted
         self._ring = ring
+        self._lock = threading.Lock()
+        self._heard: set[str] | None = None
+        self._too_many = _queue_length() // 2
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -86,6 +96,20 @@ class Notifications:
         """Listen no more."""
         self._stop.set()
         self._thread.join()
+
+    def heard(self) -> set[str] | None:
+        """The paths that changed since this was asked last; None where it may be any."""
+        with self._lock:
+            heard, self._heard = self._heard, set()
+        return heard
+
+    def _hear(self, paths: set[str] | None) -> None:
+        with self._lock:
+            if paths is None or len(paths) >= self._too_many:
+                self._heard = None
+            elif self._heard is not None:
+                self._heard |= paths
+        self._ring()
 
     def _listen(self) -> None:
         import watchfiles  # optional
@@ -105,8 +129,8 @@ class Notifications:
                 raise_interrupt=False,
             ):
                 if changes or not listening:
+                    self._hear({path for _, path in changes} if listening else None)
                     listening = True
-                    self._ring()
         except (OSError, RuntimeError) as error:  # too many directories; a defect within
             self.failure = str(error)
         else:
@@ -114,6 +138,13 @@ class Notifications:
                 self.failure = "the notifications ended"
         if self.failure is not None:
             self._ring()
+
+
+def _queue_length() -> int:
+    try:
+        return int(_QUEUE.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # not Linux
+        return _QUEUED
 
 
 def notifying() -> bool:
@@ -133,12 +164,14 @@ class Listening:
         bell: Bell,
         *,
         every_s: float,
+        look_every_s: float,
         poll: bool,
         note: Callable[[str], None],
     ):
         self._inputs = inputs
         self._bell = bell
         self._every_s = every_s
+        self._look_every_s = look_every_s
         self._note = note
         self._instead = "as asked" if poll else None
         self._to: Notifications | None = None
@@ -147,7 +180,16 @@ class Listening:
     @property
     def interval_s(self) -> float:
         """Seconds to the next look, if nothing rings."""
-        return self._every_s if self._to is None else max(LOOK_EVERY_S, self._every_s)
+        if self._to is None:
+            return self._every_s
+        return min(max(LOOK_EVERY_S, self._every_s), self._look_every_s)
+
+    def heard(self) -> set[str] | None:
+        """The paths that changed since this was asked last; None where it may be any."""
+        heard = None if self._to is None else self._to.heard()
+        if heard is None or not all(map(self._inputs.is_in_root, heard)):
+            return None
+        return heard
 
     def begin(self) -> None:
         """Listen to the directories that are there now; say so, or why that cannot be."""
@@ -163,7 +205,7 @@ class Listening:
         roots = ", ".join(map(printable_line, self._inputs.roots))
         if instead is None:
             self._to = Notifications(self._inputs.roots, self._is_input, self._bell.ring)
-            self._note(f"watching {roots}")
+            self._note(f"watching {roots}, and looking at all of it every {self._look_every_s:g} s")
         else:
             self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
 

@@ -7,7 +7,7 @@ listed all the same and thus neither replaced nor dropped.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
@@ -19,8 +19,9 @@ from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.runner import carry_out
+from harvest.pipeline.selection import Named, Selection, partitions_of
 from harvest.plugins.registry import PluginManager
-from harvest.storage.part import part_key
+from harvest.storage.part import Part, part_key
 from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs
@@ -33,12 +34,14 @@ class Round:
     """What came of a round.
 
     result: of its run; None when there was nothing to make one of.
+    remarks: what was looked at, if that is less than all and not what is pending.
     failures: sources that could not list their input, with why; by the source's words.
     asked: whether some source has input whose changes no file shows.
     own: outputs of this watch that a source lists as its input.
     """
 
     result: RunResult | None
+    remarks: Sequence[str]
     failures: Mapping[str, str]
     asked: bool
     own: Sequence[str]
@@ -51,15 +54,21 @@ def make_round(
     sinks: Sequence[Sink],
     inputs: Inputs,
     *,
+    whole: bool,
     patience_s: float,
     wait_s: float,
 ) -> Round:
     """Plan, read and commit what rests; raises HarvestError as a run does, then nothing is taken.
 
+    whole: list all there is; else what is pending, if that can be said by files.
     patience_s: how long a file may keep a partition waiting that it belongs to.
     """
-    listed, failures = _list(uses)
-    left = inputs.leave((p for _, partition in listed for p in partition.inputs), patience_s)
+    selection = None if whole else _pending(recipe, inputs)
+    whole = selection is None
+    selection = selection or recipe.selection()
+    listed, failures = _list(uses, selection)
+    named = (path for _, partition in listed for path in partition.inputs)
+    left = inputs.leave(named, patience_s, whole=whole)
     own = sorted({partition.origin for _, partition in listed if _is_own(partition, inputs)})
     only = _keys_to_read(listed, left, inputs)
     result = None
@@ -71,21 +80,21 @@ def make_round(
                 uses=uses,
                 listed=listed,
                 sinks=sinks,
+                partial=selection is not None,
                 only=only,
                 wait_s=wait_s,
             )
         )
     inputs.take(left)
     if result is not None:
-        changed = {part.key for part in result.parts if part.changed}
-        inputs.read_again(
-            path
-            for planned in result.plan.partitions
-            if planned.key in changed
-            for path in planned.partition.inputs
+        inputs.read_again(_inputs_of(result, lambda part: part.changed))
+        inputs.read_too(
+            _inputs_of(result, lambda part: part.failed),
+            instead_of={p for planned in result.plan.partitions for p in planned.partition.inputs},
         )
     return Round(
         result=result,
+        remarks=selection.remarks() if whole and selection else (),
         failures=failures,
         asked=any(not partition.inputs for _, partition in listed),
         own=own,
@@ -100,13 +109,33 @@ def error_text(error: Exception) -> str:
     return str(error)
 
 
-def _list(uses: Iterable[SourceUse]) -> tuple[Listed, dict[str, str]]:
+def _pending(recipe: Recipe, inputs: Inputs) -> Selection | None:
+    """The files that this round is about; None where all are to be listed."""
+    if recipe.deleted == "drop" and inputs.are_gone():
+        return None
+    pending = inputs.to_read()
+    return None if pending is None else Named(pending)
+
+
+def _inputs_of(result: RunResult, wanted: Callable[[Part], bool]) -> set[str]:
+    """The inputs of some parts that a round read."""
+    keys = {part.key for part in result.parts if wanted(part)}
+    return {
+        path
+        for planned in result.plan.partitions
+        if planned.key in keys
+        for path in planned.partition.inputs
+    }
+
+
+def _list(uses: Iterable[SourceUse], selection: Selection | None) -> tuple[Listed, dict[str, str]]:
     """The partitions of all sources that can list theirs, and why the others cannot."""
     listed: Listed = []
     failures: dict[str, str] = {}
     for use in uses:
         try:
-            listed += [(use, partition) for partition in use.source.plan()]
+            found = partitions_of(use.source, selection)
+            listed += [(use, partition) for partition in found]
         except (SourceError, OSError) as error:
             place = printable(use.source.redact(use.source.location))
             failures[f"{use.source.name}:{place}"] = error_text(error)

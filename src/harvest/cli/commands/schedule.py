@@ -28,7 +28,7 @@ Form = Annotated[
 Name = Annotated[str, typer.Option(metavar="NAME", help="What the units or the job are called.")]
 
 
-@takes_run_options(without="limit")
+@takes_run_options(without=("limit",))
 def schedule(
     options: RunOptions,
     every: Every = "1d",

@@ -27,6 +27,15 @@ Poll = Annotated[
         "Network file systems are always polled.",
     ),
 ]
+LookEvery = Annotated[
+    float,
+    typer.Option(
+        min=1,
+        metavar="SECONDS",
+        help="Where the file system reports changes, look at all files once in so long too, lest "
+        "a report is lost.",
+    ),
+]
 Rounds = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Stop after N rounds that committed something."),
@@ -40,12 +49,13 @@ JsonOfRounds = Annotated[
 ]
 
 
-@takes_run_options(without="limit")
+@takes_run_options(without=("limit", "changed"))
 def watch(
     options: RunOptions,
     every: Every = 30.0,
     settle: Settle = 2.0,
     poll: Poll = False,
+    look_every: LookEvery = 600.0,
     runs: Rounds = None,
     until_idle: UntilIdle = None,
     json: JsonOfRounds = False,
@@ -61,5 +71,12 @@ def watch(
     from harvest.cli.actions.watch import keep_watching  # late: help needs none of it
 
     return keep_watching(
-        options, every=every, settle=settle, poll=poll, rounds=runs, idle=until_idle, json=json
+        options,
+        every=every,
+        settle=settle,
+        poll=poll,
+        look_every=look_every,
+        rounds=runs,
+        idle=until_idle,
+        json=json,
     )
