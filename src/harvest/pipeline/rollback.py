@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import attrs
 
 from harvest import fault
-from harvest.api.sink import Sink
+from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
+from harvest.storage.difference import keys_apart, rows_apart
 from harvest.storage.history import (
     Content,
     content_of,
-    contents,
     forget,
     put_back,
     read_state,
@@ -33,6 +34,9 @@ from harvest.storage.target import new_run_id, writing
 from .record import describe_rollback
 
 __all__ = ["keep_runs", "roll_back"]
+
+_BATCH: Final = 2_048
+"""Parts that are compared at once."""
 
 
 def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
@@ -58,7 +62,7 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
                 sink,
                 now,
                 staged=staged,
-                replaced=now.parts.keys() - then.parts.keys(),
+                replaced=keys_apart(now.parts, then.parts),
                 run=run,
                 record=record,
                 schemas=then.schemas,
@@ -99,47 +103,55 @@ def _missing_state(sink: Sink, now: Manifest, to: str) -> DatasetError:
 
 def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Staged]]:
     """The parts of ``then`` that ``now`` has otherwise or not at all, put together in staging."""
-    here = _places(sink, now)
-    for key in _different(now, then):
-        part = then.parts[key]
-        directory = sink.state / STAGING / "rollback" / key
+    parts = _different(now, then)
+    pieces: dict[Content, tuple[Path, int | None]] = {}
+    if any(file.offset is not None for part in parts.values() for file in part.files):
+        for file in now.parts.files():
+            pieces[content_of(file)] = (sink.root / file.path, file.offset)
+    for key, part in parts.items():
+        directory = sink.state / STAGING / "rollback"
+        if any(file.offset is not None for file in part.files):
+            directory /= key  # pieces of one file have the same name
         for file in part.files:
-            put_back(sink.state, file, directory / file.path, here.get(content_of(file)))
-            fault.point("rollback.file")
+            here = (sink.root / file.path, None)
+            if file.offset is not None:
+                here = pieces.get(content_of(file))
+            _put_back(sink.state, file, directory / file.path, here)
         rejects = part.rejects
         if rejects is not None:
-            at = here.get(content_of(rejects))
-            put_back(sink.state, rejects, directory / REJECTS, at)
-            rejects = attrs.evolve(rejects, path=REJECTS)
+            name = key + REJECTS
+            here = (sink.state / rejects.path, None)
+            _put_back(sink.state, rejects, directory / name, here)
+            rejects = attrs.evolve(rejects, path=name)
         files = tuple(attrs.evolve(file, offset=None) for file in part.files)
         yield key, Staged(attrs.evolve(part, files=files, rejects=rejects), directory)
 
 
-def _different(now: Manifest, then: Manifest) -> set[str]:
-    """Keys of parts that are to be staged; those that share a file are staged together."""
-    keys = {
-        key
-        for key, part in then.parts.items()
-        if key not in now.parts or _essence(now.parts[key]) != _essence(part)
-    }
-    sharing: dict[str, set[str]] = {}
-    for key, part in then.parts.items():
-        for file in part.files:
-            if file.first_row is not None:
-                sharing.setdefault(file.path, set()).add(key)
-    for together in sharing.values():
-        if keys & together:
-            keys |= together
-    return keys
+def _put_back(
+    state: Path, file: PartFile, target: Path, here: tuple[Path, int | None] | None
+) -> None:
+    """As ``put_back``, unless a part that shares the file has done so."""
+    if not target.exists():
+        put_back(state, file, target, here)
+        fault.point("rollback.file")
+
+
+def _different(now: Manifest, then: Manifest) -> dict[str, Part]:
+    """The parts that are to be staged; those that share a file are staged together."""
+    rows = rows_apart(then.parts, now.parts).to_pylist()
+    found: dict[str, Part] = {}
+    for start in range(0, len(rows), _BATCH):
+        some = {part.key: part for part in then.parts.at(rows[start : start + _BATCH])}
+        held = {key: _essence(part) for key, part in now.parts.pick(some).items()}
+        found |= {key: part for key, part in some.items() if held.get(key) != _essence(part)}
+    more = found
+    while more:
+        shared = {f.path for part in more.values() for f in part.files if f.first_row is not None}
+        more = then.parts.pick(set(then.parts.users_of(shared)) - found.keys())
+        found |= more
+    return found
 
 
 def _essence(part: Part) -> Part:
     """A part without where its pieces stand in a consolidated file."""
     return attrs.evolve(part, files=tuple(attrs.evolve(f, offset=None) for f in part.files))
-
-
-def _places(sink: Sink, manifest: Manifest) -> dict[Content, tuple[Path, int | None]]:
-    return {
-        content: ((sink.state if in_state else sink.root) / file.path, file.offset)
-        for content, (in_state, file) in contents(manifest).items()
-    }

@@ -21,6 +21,7 @@ from harvest.api.sink import PartFile
 
 from .files import is_digest, is_inside, is_name
 from .part import Part, stem_of
+from .tables import used
 
 __all__ = [
     "ACCOUNT",
@@ -31,9 +32,11 @@ __all__ = [
     "STATE",
     "astray_in",
     "file_of",
+    "file_texts",
     "from_columns",
     "key_bytes",
     "origins",
+    "reject_of",
     "to_columns",
 ]
 
@@ -158,7 +161,7 @@ def _part(row: dict[str, Any]) -> Part:
             "fingerprint": fingerprint,
             "facts": (row["facts"] or b"").hex(),
             "files": tuple(file_of(**piece) for piece in row["files"]),
-            "rejects": None if rejects is None else attrs.evolve(file_of(rejects), file_rows=None),
+            "rejects": None if rejects is None else reject_of(rejects),
             "notes": tuple(row["notes"]),
         }
     )
@@ -255,6 +258,17 @@ def file_of(file: str, rows: int | None = None, first_row: int | None = None) ->
         first_row=first_row,
         file_rows=file_rows,
     )
+
+
+def reject_of(file: str) -> PartFile:
+    """A file of rejects from its text."""
+    return attrs.evolve(file_of(file), file_rows=None)
+
+
+def file_texts(files: pa.Table) -> pa.Array:
+    """The texts of the files that hold rows of a section of files; in each of its chunks once."""
+    found = [used(chunk.flatten().field("file")) for chunk in files.column("files").chunks]
+    return pa.concat_arrays([pa.array([], pa.string()), *found])
 
 
 # --- names that lead out of the dataset -----------------------------------------------------------

@@ -18,6 +18,7 @@ from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError
 from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
 
+from .difference import files_apart, rejects_apart
 from .files import link_on_the_way
 from .manifest import HISTORY, NAME, Manifest, segments_of
 from .segment import COPIES, SEGMENTS, copy_segment
@@ -26,7 +27,6 @@ __all__ = [
     "KEPT",
     "Content",
     "content_of",
-    "contents",
     "forget",
     "keep",
     "kept_bytes",
@@ -47,22 +47,12 @@ def content_of(file: PartFile) -> Content:
     return (file.path if file.offset is None else "", file.sha256)
 
 
-def contents(manifest: Manifest) -> dict[Content, tuple[bool, PartFile]]:
-    """All that a state consists of, its rejects too; each with whether the state directory has it.
-
-    A file that several parts share is there once.
-    """
-    held = {content_of(file): (False, file) for file in manifest.parts.files()}
-    return held | {content_of(file): (True, file) for file in manifest.parts.rejects()}
-
-
 def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
     """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
-    here = contents(new)
     directory = sink.state / KEPT
-    for content, (in_state, file) in contents(old).items():
+    for in_state, file in lacking(old, new).values():
         target = directory / file.sha256
-        if content in here or target.exists():
+        if target.exists():
             continue
         directory.mkdir(exist_ok=True)
         fault.point("kept.file")
@@ -123,9 +113,17 @@ def forget(state: Path, manifest: Manifest) -> None:
 
 
 def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFile]]:
-    """What a kept state consists of and another has not."""
-    others = contents(here)
-    return {content: held for content, held in contents(kept).items() if content not in others}
+    """What a kept state consists of and another has not, its rejects too.
+
+    Each with whether the state directory has it.  A file that several parts share is there once.
+    """
+    files = files_apart(kept.parts, here.parts)
+    found = {content_of(file): (False, file) for file in files}
+    if any(file.offset is not None for file in files):
+        for file in here.parts.files():  # a piece may have moved
+            found.pop(content_of(file), None)
+    rejects = rejects_apart(kept.parts, here.parts)
+    return found | {content_of(file): (True, file) for file in rejects}
 
 
 def _forget_segments(state: Path) -> None:

@@ -6,7 +6,7 @@ questions about all parts (which are held, rows of record types, files) are answ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,9 +23,11 @@ from .columns import (
     NAMES,
     SCHEMAS,
     file_of,
+    file_texts,
     from_columns,
     key_bytes,
     origins,
+    reject_of,
 )
 from .part import Part
 from .segment import Segment
@@ -36,6 +38,7 @@ from .tables import (
     is_one_of,
     parents,
     runs_outside,
+    stretches,
     sums,
     take_rows,
     used,
@@ -124,9 +127,7 @@ class Parts(Mapping[str, Part]):
         """A section of all parts; segment by segment."""
         if section not in self._tables:
             pieces = [
-                segment.section(section).slice(start, stop - start)
-                for segment, runs in zip(self.segments, self._runs, strict=True)
-                for start, stop in runs
+                stretches(segment.section(section), runs) for segment, runs in self.counting()
             ]
             self._tables[section] = pa.concat_tables([SCHEMAS[section].empty_table(), *pieces])
         return self._tables[section]
@@ -143,6 +144,10 @@ class Parts(Mapping[str, Part]):
                 later += [*keys.chunks, *segment.section("removed").column("key").chunks]
             self._live_runs = found[::-1]
         return self._live_runs
+
+    def counting(self) -> Iterator[tuple[Segment, list[Run]]]:
+        """The segments, each with the stretches of its rows that count."""
+        return zip(self.segments, self._runs, strict=True)
 
     def rows_of(self, keys: pa.Array) -> pa.Array:
         """The rows of keys in ``table``, null for those that are not there."""
@@ -252,16 +257,12 @@ class Parts(Mapping[str, Part]):
 
     def files(self) -> list[PartFile]:
         """Each file that holds rows once; in which rows it has, that of some part."""
-        return [
-            file_of(text)
-            for chunk in self.table(FILES).column("files").chunks
-            for text in used(chunk.flatten().field("file"))
-        ]
+        return [file_of(text) for text in file_texts(self.table(FILES)).unique().to_pylist()]
 
     def rejects(self) -> list[PartFile]:
         """The files of rejects."""
         texts = self.table(FILES).column("rejects").drop_null().to_pylist()
-        return [attrs.evolve(file_of(text), file_rows=None) for text in texts]
+        return [reject_of(text) for text in texts]
 
     def shared_rows(self) -> dict[tuple[str, int], int]:
         """Of each shared file, by path and rows in all, how many are those of parts."""
@@ -277,15 +278,29 @@ class Parts(Mapping[str, Part]):
 
     def users_of(self, paths: Collection[str]) -> list[str]:
         """Keys of the parts that have rows in these files, in the dataset's order."""
+        return self.users_where(lambda file: file.path in paths)
+
+    def users_where(self, wanted: Callable[[PartFile], bool]) -> list[str]:
+        """Keys of the parts with rows in files that are wanted, in the dataset's order."""
         rows: list[int] = []
         first = 0
         for chunk in self.table(FILES).column("files").chunks:
             pieces = chunk.flatten().field("file")
-            wanted = [text for text in used(pieces) if file_of(text).path in paths]
-            if wanted:
-                at = pc.indices_nonzero(is_one_of(pieces, wanted))
+            texts = [text for text in used(pieces).to_pylist() if wanted(file_of(text))]
+            if texts:
+                at = pc.indices_nonzero(is_one_of(pieces, texts))
                 rows += [first + row for row in parents(chunk).take(at).to_pylist()]
             first += len(chunk)
+        return self._keys_at(rows)
+
+    def with_rejects_in(self, paths: Collection[str]) -> list[str]:
+        """Keys of the parts whose rejects are in these files, in the dataset's order."""
+        texts = self.table(FILES).column("rejects")
+        found = pc.indices_nonzero(pc.is_valid(texts))
+        pairs = zip(found.to_pylist(), texts.take(found).to_pylist(), strict=True)
+        return self._keys_at([row for row, text in pairs if file_of(text).path in paths])
+
+    def _keys_at(self, rows: Collection[int]) -> list[str]:
         keys = self.table(KEYS).take(as_rows(self._sorted(rows))).column("key").to_pylist()
         return [key.hex() for key in keys]
 
@@ -298,17 +313,12 @@ class Parts(Mapping[str, Part]):
         first = 0
         for chunk in self.table(FILES).column("files").chunks:
             pieces = chunk.flatten()
-            texts = pieces.field("file")
-            kinds = {text: file_of(text).record_type for text in used(texts)}
-            if "events" in kinds.values():
-                return list(self._files_one_by_one(name))
-            wanted = [text for text, kind in kinds.items() if kind == name]
-            if wanted:
-                at = pc.indices_nonzero(is_one_of(texts, wanted))
-                here = pieces.take(at)
-                rows = pc.add(parents(chunk).take(at).cast(pa.int64()), first)
-                for text, use in uses(here.field("file"), here.field("rows"), rows):
-                    found[text] = use.joined(found.get(text))
+            for text, use in uses(pieces.field("file"), pieces.field("rows"), parents(chunk)):
+                kind = file_of(text).record_type
+                if kind == "events":
+                    return list(self._files_one_by_one(name))
+                if kind == name:
+                    found[text] = Use(use.rows, first + use.row).joined(found.get(text))
             first += len(chunk)
         files = [(file_of(text), use) for text, use in found.items() if use.rows]
         if any(file.file_rows not in (None, use.rows) for file, use in files):

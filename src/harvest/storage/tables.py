@@ -19,6 +19,7 @@ __all__ = [
     "is_one_of",
     "parents",
     "runs_outside",
+    "stretches",
     "sums",
     "take_rows",
     "used",
@@ -53,18 +54,21 @@ def runs_outside(keys: pa.ChunkedArray, later: Sequence[pa.Array]) -> list[Run]:
     return [(a, b) for a, b in zip(begin, [*dead, end], strict=True) if a < b]
 
 
+def stretches(table: pa.Table, runs: Sequence[Run]) -> pa.Table:
+    """Stretches of a table's rows."""
+    if len(runs) > _SLICES:
+        rows = [row for start, stop in runs for row in range(start, stop)]
+        return table.combine_chunks().take(as_rows(rows))
+    slices = [table.slice(start, stop - start) for start, stop in runs]
+    return pa.concat_tables([table.schema.empty_table(), *slices])
+
+
 def take_rows(table: pa.Table, rows: pa.Array) -> pa.Table:
     """Rows of a table; those that follow one another as slices."""
     values = rows.to_pylist()
     cuts = [at for at in range(1, len(values)) if values[at] != values[at - 1] + 1]
-    if len(cuts) > _SLICES:
-        return table.combine_chunks().take(rows)
-    pieces = [
-        table.slice(values[a], b - a)
-        for a, b in zip([0, *cuts], [*cuts, len(values)], strict=True)
-        if a < b
-    ]
-    return pa.concat_tables([table.schema.empty_table(), *pieces])
+    begin = zip([0, *cuts], [*cuts, len(values)], strict=True)
+    return stretches(table, [(values[a], values[a] + b - a) for a, b in begin if a < b])
 
 
 def as_rows(rows: Sequence[int]) -> pa.Array:
@@ -77,10 +81,9 @@ def parents(lists: pa.ListArray) -> pa.Array:
     return pc.list_parent_indices(lists)
 
 
-def used(words: pa.DictionaryArray) -> list[str]:
+def used(words: pa.DictionaryArray) -> pa.Array:
     """The values of a dictionary that occur."""
-    found: list[str] = words.dictionary.take(words.indices.drop_null().unique()).to_pylist()
-    return found
+    return words.dictionary.take(words.indices.drop_null().unique())
 
 
 def is_one_of(words: pa.DictionaryArray, wanted: Sequence[str]) -> pa.Array:
@@ -121,9 +124,9 @@ def compact(table: pa.Table) -> pa.Table:
 def _without_unused(values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_dictionary(kind):
-        used = values.indices.drop_null().unique()
-        codes = pc.index_in(values.indices, value_set=used)
-        return pa.DictionaryArray.from_arrays(codes, values.dictionary.take(used))
+        kept = values.indices.drop_null().unique()
+        codes = pc.index_in(values.indices, value_set=kept)
+        return pa.DictionaryArray.from_arrays(codes, values.dictionary.take(kept))
     if pa.types.is_list(kind):
         ends = pc.subtract(values.offsets, values.offsets[0])
         return pa.ListArray.from_arrays(ends, _without_unused(values.flatten()))
