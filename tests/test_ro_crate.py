@@ -127,7 +127,7 @@ def test_a_damaged_dataset_is_no_crate(dataset, tmp_path):
     (file,) = (copied / "slurm.job").iterdir()
     file.write_bytes(file.read_bytes()[:-1])
 
-    with pytest.raises(DatasetError, match="the dataset is damaged"):
+    with pytest.raises(DatasetError, match="verifying finds a problem"):
         write_crate(harvest.open(copied), tmp_path / "crate", CrateInfo(license="MIT"))
 
 

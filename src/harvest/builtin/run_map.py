@@ -9,12 +9,14 @@ The steps of a run's life follow from the place (see ``run_map_kinds``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from harvest.model.vocabulary import LAYERS, LEVELS
 from harvest.report import Column, Notes, Report, Table
+from harvest.storage.accounts import accounts_of
 
 from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
 from .run_map_plot import map_plot
@@ -31,17 +33,18 @@ def run_map(dataset: Dataset) -> Report:
     kinds = kinds_of(dataset, bringers)
     held = [kind for kind in kinds if kind.rows]
     missing = [kind for kind in kinds if not kind.rows]
-    read = {part.source for part in dataset.parts}
+    accounts = accounts_of(dataset.manifest.parts)
+    read = set(accounts["source"].unique())
     return Report(
         "The metadata map",
-        intro=_intro(dataset, held, missing),
+        intro=_intro(accounts, held, missing),
         sections=[
             map_plot(_cells(kinds), STEPS),
             _places(kinds),
             _steps(kinds),
             _held_types(held),
             _missing(missing, read),
-            _sources(dataset),
+            _sources(accounts),
             _notes(kinds, broken),
         ],
     )
@@ -63,15 +66,15 @@ def _cells(kinds: Sequence[Kind]) -> dict[tuple[str, str | int], tuple[int, int,
     return cells
 
 
-def _intro(dataset: Dataset, held: Sequence[Kind], missing: Sequence[Kind]) -> list[str]:
+def _intro(accounts: pl.DataFrame, held: Sequence[Kind], missing: Sequence[Kind]) -> list[str]:
     places = {kind.place for kind in held if kind.known}
     covered = {step for kind in held for step in kind.steps}
     absent = [f"{number} ({name})" for number, name in STEPS.items() if number not in covered]
-    origins = {part.origin for part in dataset.parts if part.written}
+    origins = accounts.filter(pl.col("written") > 0)["origin"].n_unique()
     rows = sum(kind.rows for kind in held)
     first = (
         f"{rows:,} {_plural(rows, 'record')} of {len(held)} {_plural(len(held), 'type')} from "
-        f"{len(origins):,} {_plural(len(origins), 'input')}, in {len(places)} of "
+        f"{origins:,} {_plural(origins, 'input')}, in {len(places)} of "
         f"{len(LAYERS) * len(LEVELS)} places of the map. "
     )
     if absent:
@@ -242,21 +245,18 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
     )
 
 
-def _sources(dataset: Dataset) -> Table:
-    by_source: dict[str, list[Any]] = {}
-    for part in dataset.parts:
-        by_source.setdefault(part.source, []).append(part)
+def _sources(accounts: pl.DataFrame) -> Table:
     rows = [
         {
             "source": source,
-            "place": _common([part.origin for part in parts]),
-            "partitions": len(parts),
-            "records": sum(part.written for part in parts),
-            "rejected": sum(part.rejected for part in parts),
-            "failed": sum(part.failed for part in parts),
-            "plugin": ", ".join(sorted({part.plugin for part in parts})),
+            "place": _common(mine["origin"]),
+            "partitions": mine.height,
+            "records": mine["written"].sum(),
+            "rejected": mine["rejected"].sum(),
+            "failed": mine["failed"].sum(),
+            "plugin": ", ".join(mine["plugin"].unique().sort()),
         }
-        for source, parts in by_source.items()
+        for (source,), mine in sorted(accounts.partition_by("source", as_dict=True).items())
     ]
     return Table(
         "sources",
@@ -319,17 +319,16 @@ def _frame(
     return pl.DataFrame(list(rows), schema=schema)
 
 
-def _common(origins: Sequence[str]) -> str:
+def _common(origins: pl.Series) -> str:
     """The directory in which all origins lie, or the origin where there is one."""
-    distinct = sorted(set(origins))
-    if len(distinct) == 1:
-        return distinct[0]
-    shared = []
-    for parts in zip(*(origin.split("/") for origin in distinct), strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "/".join(shared) or f"{len(distinct):,} places"
+    # what the first and the last of them have in common, those between them have too
+    ends = origins + "/"
+    first, last = (str(end).removesuffix("/") for end in (ends.min(), ends.max()))
+    if first == last:
+        return first
+    pairs = zip(first.split("/"), last.split("/"), strict=False)
+    shared = [a for a, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    return "/".join(shared) or f"{origins.n_unique():,} places"
 
 
 def _span(steps: Sequence[int]) -> str | None:

@@ -23,6 +23,7 @@ import polars as pl
 from harvest.errors import PluginError
 from harvest.model import RecordType, record_type
 from harvest.model.vocabulary import LAYERS, LEVELS
+from harvest.storage.accounts import accounts_of, rows_by_type
 
 if TYPE_CHECKING:
     from harvest.dataset import Dataset
@@ -119,22 +120,17 @@ def kinds_of(dataset: Dataset, bringers: Mapping[str, Sequence[str]]) -> list[Ki
     """All record types that installed sources declare or the dataset holds, by place."""
     known = dataset.plugins.record_types()
     counts = dataset.record_types
-    origins: dict[str, set[str]] = {}
-    used: dict[str, set[str]] = {}
-    for part in dataset.parts:
-        for name, count in part.rows.items():
-            if count:
-                origins.setdefault(name, set()).add(part.origin)
-                used.setdefault(name, set()).add(part.source)
+    accounts = accounts_of(dataset.manifest.parts)
+    held = {row.pop("of"): row for row in rows_by_type(accounts).to_dicts()}
     spans = _spans(dataset, [name for name in known if counts.get(name)])
     kinds = [
         Kind(
             name,
             known.get(name),
             counts.get(name, 0),
-            len(origins.get(name, ())),
+            held[name]["origins"] if name in held else 0,
             tuple(bringers.get(name, ())),
-            tuple(sorted(used.get(name, ()))),
+            tuple(held[name]["sources"]) if name in held else (),
             *spans.get(name, (None, None)),
         )
         for name in {*known, *counts}

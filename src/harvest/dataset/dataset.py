@@ -18,6 +18,7 @@ from harvest.plugins.building import build, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.report import Report
 from harvest.report.build import build_report
+from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.files import link_on_the_way
 from harvest.storage.manifest import Manifest
 from harvest.storage.rejects import read_rejects
@@ -137,9 +138,11 @@ class Dataset:
 
     def _plugin_for(self, name: str) -> str:
         """What brings a record type of this dataset; empty where it has no rows of it."""
-        writers = {part.plugin.rpartition(" ")[0] for part in self.manifest if part.rows.get(name)}
-        if not writers:
+        held = rows_by_type(accounts_of(self.manifest.parts)).to_dicts()
+        plugins = next((row["plugins"] for row in held if row["of"] == name), ())
+        if not plugins:
             return ""
+        writers = {plugin.rpartition(" ")[0] for plugin in plugins}
         remedy = " or ".join(map(self.plugins.how_to_have, sorted(writers)))
         return f"{remedy}, which wrote its rows{self.plugins.unless_disabled()}"
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.errors import DatasetError
 from harvest.pipeline.reread import read_record
+from harvest.storage.accounts import accounts_of
 from harvest.storage.manifest import Manifest
 
 __all__ = ["IN_FORCE", "KEPT", "read_runs", "settings_used"]
@@ -41,9 +44,10 @@ def settings_used(
 
     config: class of the source's settings, which knows the value of one that was not given.
     """
-    runs = {part.run for part in manifest if part.source == source and part.written}
+    accounts = accounts_of(manifest.parts)
+    held = accounts.filter(pl.col("source") == source, pl.col("written") > 0)
     values: list[Any] = []
-    for run in sorted(runs, key=manifest.runs.index):
+    for run in sorted(held["run"].unique(), key=manifest.runs.index):
         given = read_record(sink, run)["settings"].get(source, {})
         mine = {
             key: value

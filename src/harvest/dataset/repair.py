@@ -12,13 +12,14 @@ from harvest.errors import DatasetError
 from harvest.pipeline.reread import Again, read_again
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager
+from harvest.storage.history import mend_copies
 from harvest.storage.lock import locked
 from harvest.storage.manifest import HISTORY, NAME, Manifest, segments_of
 from harvest.storage.segment import COPIES, SEGMENTS, restore_segment
 from harvest.storage.target import refuse_links, writing
 
 from .dataset import Dataset, open, states_of  # noqa: A004
-from .verify import inspect
+from .verify import concerned, inspect
 
 __all__ = ["Repair", "problem_of_manifest", "repair", "replay"]
 
@@ -60,12 +61,17 @@ def repair(
     dataset = open(path, plugins=plugins)
     problems = inspect(dataset)
     found += [problem.text for problem in problems]
-    keys = {key for problem in problems for key in problem.parts}
+    parts = dataset.manifest.parts
+    keys = concerned(parts, problems)
     again = Again(result=None, gone=())
+    if problems:
+        # the lock removes what a run that was cut short has left
+        with writing(dataset.sink, wait_s=wait_s) as target:
+            mend_copies(dataset.sink.state, target.manifest)
     if keys:
         again = read_again(
             dataset.sink,
-            [part for part in dataset.manifest if part.key in keys],
+            parts.pick(keys).values(),
             plugins,
             action="repair",
             settings=settings,
@@ -73,9 +79,6 @@ def repair(
             keep_state=False,
             wait_s=wait_s,
         )
-    elif problems:
-        with writing(dataset.sink, wait_s=wait_s):
-            pass  # removes what a run that was cut short has left
     return Repair(
         found=found,
         left=open(path, plugins=plugins).verify() if problems else [],
@@ -148,7 +151,7 @@ def replay(
     """Read again the partitions that have rejects: of a source, of a reason that holds a text."""
     parts = [
         part
-        for part in dataset.manifest
+        for part in dataset.manifest.parts.with_rejects()
         if part.rejected
         and source in (None, part.source)
         and (reason is None or any(reason in r["reason"] for r in dataset.rejects_of(part)))

@@ -22,7 +22,10 @@ import attrs
 import orjson
 
 from harvest.errors import DatasetError, HarvestError, UsageError
+from harvest.storage.accounts import accounts_of
 from harvest.toolkit.files import checksum
+
+from .verify import inspect
 
 if TYPE_CHECKING:
     from harvest.dataset.dataset import Dataset
@@ -71,12 +74,13 @@ def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
         raise UsageError("this exists already", where=str(target), remedy="name a new directory")
     if not target.absolute().parent.is_dir():
         raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
-    problems = dataset.verify()
+    problems = inspect(dataset)
     if problems:
+        lasting = all(problem.lasting for problem in problems)
         raise DatasetError(
-            f"the dataset is damaged: {problems[0]}",
+            f"verifying finds a problem: {problems[0].text}",
             where=str(dataset.sink.location),
-            remedy="run `harvest verify DATASET --repair` first",
+            remedy=None if lasting else "run `harvest verify DATASET --repair` first",
         )
     crate = _library().ROCrate(version=CRATE_VERSION)
     crate.metadata.extra_terms.update(SHA256)
@@ -108,7 +112,7 @@ def _library() -> Any:
 
 def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
     rows = sum(dataset.record_types.values())
-    sources = sorted({part.source for part in dataset.parts})
+    sources = accounts_of(dataset.manifest.parts)["source"].unique().sort().to_list()
     crate.name = info.title or f"Metadata harvested by {', '.join(sources)}"
     crate.description = info.description or (
         f"{rows:,} records of {len(dataset.record_types)} types, harvested by the sources "
@@ -204,7 +208,7 @@ def _add_people(crate: Any, info: CrateInfo) -> list[Any]:
 
 def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any]) -> None:
     """An action for each run that wrote rows of the dataset."""
-    wrote = {part.run for part in dataset.parts}
+    wrote = set(accounts_of(dataset.manifest.parts)["run"].unique())
     for record in dataset.runs():
         if record["problem"] is not None or record["run"] not in wrote:
             continue

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from harvest.builtin.run_map_kinds import kinds_of
 from harvest.plugins.building import names_for
+from harvest.storage.accounts import accounts_of
 from harvest.toolkit import html
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
@@ -19,13 +20,14 @@ def summary(dataset: Dataset) -> dict[str, Any]:
     """Its size and runs, its record types with rows and times, its views and reports."""
     kinds = [kind for kind in kinds_of(dataset, {}) if kind.rows]
     runs = [run for run in dataset.runs() if run["problem"] is None]
-    files = {file.path: file.size_bytes for part in dataset.parts for file in part.files}
+    parts = dataset.manifest.parts
+    sizes = {(file.path, file.offset): file.size_bytes for file in parts.files()}
     return {
         "dataset": str(dataset.sink.location),
         "rows": sum(kind.rows for kind in kinds),
-        "inputs": len({part.origin for part in dataset.parts}),
-        "size_bytes": sum(files.values()),
-        "rejects": sum(part.rejected for part in dataset.parts),
+        "inputs": accounts_of(parts)["origin"].n_unique(),
+        "size_bytes": sum(sizes.values()),
+        "rejects": parts.total("rejected"),
         "runs": [{"run": run["run"], "ended": _minute(run["ended"])} for run in runs],
         "record_types": [
             {

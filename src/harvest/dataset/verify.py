@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 import polars as pl
@@ -14,25 +13,32 @@ from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.reread import read_record
 from harvest.storage.files import link_on_the_way
-from harvest.storage.history import KEPT, lacking, read_state
-from harvest.storage.part import Part
+from harvest.storage.history import KEPT, damaged_copies, lacking, read_state, restorable
+from harvest.storage.parts import Parts
 from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Problem", "inspect", "verify"]
+__all__ = ["Problem", "concerned", "inspect", "verify"]
+
+Place: TypeAlias = tuple[str, int | None]
+"""Path and offset of a file or piece."""
 
 
 @attrs.frozen
 class Problem:
     """Something that is wrong with a dataset.
 
-    text: a sentence that names the file; parts: keys of those whose rows are concerned.
+    text: a sentence that names the file.
+    files: those that are not as they were written; in_state: whether they are files of rejects.
+    lasting: whether ``harvest verify --repair`` leaves it as it is.
     """
 
     text: str
-    parts: tuple[str, ...] = ()
+    files: frozenset[Place] = frozenset()
+    in_state: bool = False
+    lasting: bool = False
 
 
 def verify(dataset: Dataset) -> list[str]:
@@ -45,29 +51,39 @@ def verify(dataset: Dataset) -> list[str]:
 
 def inspect(dataset: Dataset) -> list[Problem]:
     """What is wrong with a dataset; empty when all is well."""
+    parts = dataset.manifest.parts
     problems = list(_byte_problems(dataset))
-    bad = {key for problem in problems for key in problem.parts}
-    problems += _row_problems(dataset, [part for part in dataset.manifest if part.key not in bad])
+    problems += _row_problems(dataset, parts.changed({}, concerned(parts, problems)))
     problems += _stray_files(dataset)
-    problems += _history_problems(dataset)
+    problems += _state_problems(dataset)
     return problems
+
+
+def concerned(parts: Parts, problems: Iterable[Problem]) -> list[str]:
+    """Keys of the parts whose rows or rejects are in files that are not as they were written."""
+    files: set[Place] = set()
+    rejects: set[str] = set()
+    for problem in problems:
+        if problem.in_state:
+            rejects |= {path for path, _ in problem.files}
+        else:
+            files |= problem.files
+    keys = parts.users_where(lambda file: (file.path, file.offset) in files) if files else []
+    keys += parts.with_rejects_in(rejects) if rejects else []
+    return list(dict.fromkeys(keys))
 
 
 def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
     """Files whose bytes are not those that were written."""
-    owners: dict[tuple[Path, str, PartFile], list[str]] = {}
-    for part in dataset.manifest:
-        for file in part.files:
-            # a file may hold rows of several parts and several record types
-            whole = attrs.evolve(file, rows=0, record_type="", first_row=None)
-            owners.setdefault((dataset.sink.root, file.path, whole), []).append(part.key)
-        if part.rejects is not None:
-            rejects = part.rejects
-            owners.setdefault((dataset.sink.state, rejects.path, rejects), []).append(part.key)
-    for (base, path, file), keys in owners.items():
-        problem = _check_bytes(base, path, file)
-        if problem:
-            yield Problem(problem, tuple(dict.fromkeys(keys)))
+    parts, sink = dataset.manifest.parts, dataset.sink
+    # a file may hold rows of several parts and several record types
+    files = {(file.path, file.offset, file.sha256): file for file in parts.files()}
+    for base, held in ((sink.root, files.values()), (sink.state, parts.rejects())):
+        for file in held:
+            problem = _check_bytes(base, file.path, file)
+            if problem:
+                place = (file.path, file.offset)
+                yield Problem(problem, frozenset({place}), in_state=base == sink.state)
 
 
 def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
@@ -94,50 +110,54 @@ def _check_range(path: Path, offset: int, file: PartFile) -> str | None:
     return None
 
 
-def _row_problems(dataset: Dataset, sound: list[Part]) -> Iterator[Problem]:
+def _row_problems(dataset: Dataset, sound: Parts) -> Iterator[Problem]:
     """Record types whose files cannot be read as declared, or give another number of rows."""
-    expected: Counter[str] = Counter()
-    for part in sound:
-        expected.update(part.rows)
-    for name, rows in sorted(expected.items()):
-        text = _count(dataset, name, sound, rows)
+    for name, rows in sound.record_types().items():
+        if not rows:
+            continue
+        files = sound.files_of(name)
+        try:
+            text = _count(dataset, name, files, rows)
+        except UnknownTypeError as error:
+            yield Problem(f"rows of {name} are not checked: {error}", lasting=True)
+            continue
         if text is not None:
             # one by one, to name those that are to blame
-            bad = [
-                part
-                for part in sound
-                if part.rows.get(name) and _count(dataset, name, [part], part.rows[name])
-            ]
-            names = ", ".join(sorted({f.path for p in bad for f in _files(p, name)})[:3])
-            yield Problem(f"{names or name}: {text}", tuple(part.key for part in bad))
+            bad = [f for f in files if _count(dataset, name, [f], _rows_in(f, name, sound))]
+            names = ", ".join(sorted({file.path for file in bad})[:3])
+            places = frozenset((file.path, file.offset) for file in bad)
+            yield Problem(f"{names or name}: {text}", places)
 
 
-def _count(dataset: Dataset, name: str, parts: list[Part], rows: int) -> str | None:
-    """What is wrong with the rows of a record type in these parts."""
-    files = [file for part in parts if part.rows.get(name) for file in _files(part, name)]
+def _rows_in(file: PartFile, name: str, parts: Parts) -> int:
+    """How many rows of a record type a file holds."""
+    if file.record_type == name:
+        return file.rows
+    place = (file.path, file.offset)
+    users = parts.pick(parts.users_where(lambda other: (other.path, other.offset) == place))
+    return sum(part.rows.get(name, 0) for part in users.values())
+
+
+def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) -> str | None:
+    """What is wrong with the rows of a record type in these files; raises UnknownTypeError."""
     try:
         kind = dataset.record_type(name)
         frame = dataset.sink.scan(files, kind)
         found = frame.select(pl.len()).collect().item()
         # the files' ends state the row counts; the columns must be read to be known
         frame.head(1).collect()
-    except UnknownTypeError as error:
-        return str(error)
+    except UnknownTypeError:
+        raise
     except (pl.exceptions.PolarsError, DatasetError, OSError) as error:
         return f"rows of {name} cannot be read as declared: {error}"
     return None if found == rows else f"has {found} rows of {name}, the manifest says {rows}"
 
 
-def _files(part: Part, name: str) -> list[PartFile]:
-    return [file for file in part.files if file.record_type in (name, "events")]
-
-
 def _stray_files(dataset: Dataset) -> Iterator[Problem]:
     """Files whose rows readers of the directories would take for the dataset's."""
     root = dataset.sink.root
-    named = {
-        root / file.path for part in dataset.manifest for file in part.files if file.offset is None
-    }
+    files = dataset.manifest.parts.files()
+    named = {root / file.path for file in files if file.offset is None}
     kinds = {(path.parent, path.suffix) for path in named}
     for folder, suffix in sorted(kinds):
         if not folder.is_dir() or folder == root:
@@ -150,22 +170,28 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
                 )
 
 
-def _history_problems(dataset: Dataset) -> Iterator[Problem]:
-    """Records of runs and kept states that are missing or damaged."""
+def _state_problems(dataset: Dataset) -> Iterator[Problem]:
+    """Records of runs, kept states and copies of the state that are missing or damaged."""
     manifest, state = dataset.manifest, dataset.sink.state
     for run in manifest.runs:
         try:
             read_record(dataset.sink, run)
         except DatasetError as error:
-            yield Problem(f"{error.where}: {error.message}")
+            yield Problem(f"{error.where}: {error.message}", lasting=True)
+    for path in damaged_copies(state, manifest):
+        what = "damaged" if path.exists() else "missing"
+        yield Problem(f"{path}: {what}; it is a copy, from which the manifest is restored")
     for run in manifest.kept:
         try:
             kept = lacking(read_state(state, run).check(), manifest)
         except DatasetError as error:
-            yield Problem(f"{error.where}: {error.message}")
+            lost = not restorable(state, run)
+            yield Problem(f"{error.where}: {error.message}", lasting=lost)
             continue
         for digest in sorted({file.sha256 for _, file in kept.values()}):
             path = state / KEPT / digest
             if path.is_symlink() or not path.is_file() or checksum(path) != digest:
                 what = "damaged" if path.is_file() else "missing"
-                yield Problem(f"{path}: {what}; the state of run {run} cannot be restored")
+                yield Problem(
+                    f"{path}: {what}; the state of run {run} cannot be restored", lasting=True
+                )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -144,9 +143,7 @@ class Plan:
     def staying(self, number: int, manifest: Manifest) -> set[str]:
         """Record types of which a sink's dataset keeps rows that are not written anew."""
         gone = self.gone(number) | {p.key for p in self.partitions if p.is_for(number)}
-        rows = Counter(manifest.record_types())
-        for part in manifest.parts.pick(gone).values():
-            rows.subtract(part.rows)
+        rows = manifest.parts.changed({}, gone).record_types()
         return {name for name, count in rows.items() if count}
 
 

@@ -113,15 +113,13 @@ def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Sta
         if any(file.offset is not None for file in part.files):
             directory /= key  # pieces of one file have the same name
         for file in part.files:
-            here = (sink.root / file.path, None)
-            if file.offset is not None:
-                here = pieces.get(content_of(file))
+            whole = (sink.root / file.path, None)
+            here = whole if file.offset is None else pieces.get(content_of(file))
             _put_back(sink.state, file, directory / file.path, here)
         rejects = part.rejects
         if rejects is not None:
             name = key + REJECTS
-            here = (sink.state / rejects.path, None)
-            _put_back(sink.state, rejects, directory / name, here)
+            _put_back(sink.state, rejects, directory / name, (sink.state / rejects.path, None))
             rejects = attrs.evolve(rejects, path=name)
         files = tuple(attrs.evolve(file, offset=None) for file in part.files)
         yield key, Staged(attrs.evolve(part, files=files, rejects=rejects), directory)

@@ -10,6 +10,7 @@ still has is shared and costs nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,19 +22,22 @@ from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, w
 from .difference import files_apart, rejects_apart
 from .files import link_on_the_way
 from .manifest import HISTORY, NAME, Manifest, segments_of
-from .segment import COPIES, SEGMENTS, copy_segment
+from .segment import COPIES, SEGMENTS, copy_segment, is_whole, restore_segment
 
 __all__ = [
     "KEPT",
     "Content",
     "content_of",
+    "damaged_copies",
     "forget",
     "keep",
     "kept_bytes",
     "lacking",
+    "mend_copies",
     "put_back",
     "read_state",
     "remember",
+    "restorable",
 ]
 
 KEPT = "kept"
@@ -142,6 +146,43 @@ def _forget_segments(state: Path) -> None:
                 path.unlink()
         for left in directory.glob(".*.tmp"):
             left.unlink()
+
+
+def damaged_copies(state: Path, manifest: Manifest) -> Iterator[Path]:
+    """Copies, of the manifest and of segments that some state lists, that are lost or damaged."""
+    path = state / HISTORY / f"{manifest.run}.json"
+    try:
+        if manifest.run and Manifest.read(path) is None:
+            yield path
+    except DatasetError:
+        yield path
+    for name in _listed(state, manifest):
+        if not is_whole(state / COPIES / name):
+            yield state / COPIES / name
+
+
+def mend_copies(state: Path, manifest: Manifest) -> None:
+    """Write segments and their copies anew, each from the other where that is whole."""
+    for name in _listed(state, manifest):
+        segment, copy = state / SEGMENTS / name, state / COPIES / name
+        restore_segment(copy, segment)
+        restore_segment(segment, copy)
+    remember(state, manifest)
+
+
+def restorable(state: Path, run: str) -> bool:
+    """Whether of each segment of a kept state it or its copy is whole."""
+    names = segments_of(state / HISTORY / f"{run}.json") or set()
+    found = [is_whole(state / SEGMENTS / name) or is_whole(state / COPIES / name) for name in names]
+    return bool(found) and all(found)
+
+
+def _listed(state: Path, manifest: Manifest) -> list[str]:
+    """The segments of the manifest in force and of kept states."""
+    names = {segment.entry.file for segment in manifest.parts.segments if segment.entry}
+    for run in manifest.kept:
+        names |= segments_of(state / HISTORY / f"{run}.json") or set()
+    return sorted(names)
 
 
 def read_state(state: Path, run: str) -> Manifest:

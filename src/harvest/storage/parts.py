@@ -154,41 +154,27 @@ class Parts(Mapping[str, Part]):
         return pc.index_in(keys, value_set=self.table(KEYS).column("key"))
 
     @property
-    def _order(self) -> pa.Array | None:
-        """The rows of ``table`` in the dataset's order; None where they are in order."""
-        if self._rows_in_order is None and sum(map(bool, self._runs)) > 1:
-            self._rows_in_order = pc.sort_indices(
-                self._sortable(self.table(NAMES)),
-                sort_keys=[(name, "ascending") for name in ("source", "origin", "partition")],
-            )
-        return self._rows_in_order
-
-    def _sortable(self, names: pa.Table) -> pa.Table:
-        plain = {name: names.column(name).cast(pa.string()) for name in ("source", "folder")}
-        name = names.column("name")
-        return pa.table(
-            {
-                "source": plain["source"],
-                "origin": pc.binary_join_element_wise(plain["folder"], name, ""),
-                "partition": pc.coalesce(names.column("partition"), name),
-            }
-        )
+    def _is_ordered(self) -> bool:
+        """Whether the rows of ``table`` are in the dataset's order: those of one segment are."""
+        return sum(map(bool, self._runs)) <= 1
 
     def _in_order(self, section: str) -> pa.Table:
-        if self._order is None:
+        """A section of all parts, in the dataset's order."""
+        if self._is_ordered:
             return self.table(section)
+        if self._rows_in_order is None:
+            self._rows_in_order = _sort(self.table(NAMES))
         if section not in self._ordered:
-            self._ordered[section] = take_rows(self.table(section), self._order)
+            self._ordered[section] = take_rows(self.table(section), self._rows_in_order)
         return self._ordered[section]
 
     def _sorted(self, rows: Collection[int]) -> list[int]:
         """Some rows of ``table``, in the dataset's order."""
-        rows = sorted(set(rows))
-        if self._order is None:
-            return rows
-        names = self._sortable(self.table(NAMES).take(as_rows(rows))).to_pydict()
-        order = list(zip(names["source"], names["origin"], names["partition"], rows, strict=True))
-        return [row for *_, row in sorted(order)]
+        numbers = as_rows(sorted(set(rows)))
+        if not self._is_ordered:
+            numbers = numbers.take(_sort(self.table(NAMES).take(numbers)))
+        found: list[int] = numbers.to_pylist()
+        return found
 
     # --- some of them ---
 
@@ -362,3 +348,17 @@ class Parts(Mapping[str, Part]):
         gone = [s.section("removed") for s in self.segments] if not whole else []
         tables["removed"] = pa.concat_tables([SCHEMAS[KEYS].empty_table(), *gone])
         return Segment({name: compact(table) for name, table in tables.items()})
+
+
+def _sort(names: pa.Table) -> pa.Array:
+    """The order in which the dataset has the parts of these names."""
+    plain = {name: names.column(name).cast(pa.string()) for name in ("source", "folder")}
+    name = names.column("name")
+    table = pa.table(
+        {
+            "source": plain["source"],
+            "origin": pc.binary_join_element_wise(plain["folder"], name, ""),
+            "partition": pc.coalesce(names.column("partition"), name),
+        }
+    )
+    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names])

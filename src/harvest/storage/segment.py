@@ -25,7 +25,16 @@ from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 from .columns import KEYS, SCHEMAS, astray_in, to_columns
 from .part import Part
 
-__all__ = ["COPIES", "SEGMENTS", "Entry", "Segment", "copy_segment", "damage", "restore_segment"]
+__all__ = [
+    "COPIES",
+    "SEGMENTS",
+    "Entry",
+    "Segment",
+    "copy_segment",
+    "damage",
+    "is_whole",
+    "restore_segment",
+]
 
 SEGMENTS: Final = "segments"
 """Directory of the segments that manifests list."""
@@ -181,17 +190,19 @@ def damage(path: Path, what: str) -> DatasetError:
 
 def copy_segment(source: Path, target: Path) -> None:
     """Copy a segment's file, durably, unless it is damaged."""
-    if source.is_file() and not source.is_symlink() and is_whole(source):
+    if is_whole(source):
         target.parent.mkdir(exist_ok=True)
         write_atomically(target, source.read_bytes())
 
 
 def restore_segment(copy: Path, place: Path) -> None:
-    """Put a copy of a segment in its place where that is damaged or missing."""
-    if place.is_symlink() or not place.is_file() or not is_whole(place):
+    """Put a segment's copy in its place where that is damaged or missing."""
+    if not is_whole(place):
         copy_segment(copy, place)
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a segment's file has the content that its name says."""
+    """Whether a segment's file is there and has the content that its name says."""
+    if path.is_symlink() or not path.is_file():
+        return False
     return checksum(path)[:32] == path.name.removesuffix(SUFFIX)

@@ -10,6 +10,7 @@ from harvest.cli.settings import plugin_settings, refuse_without
 from harvest.cli.tables import print_json, print_lines
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import Repair, problem_of_manifest, repair
+from harvest.dataset.verify import Problem, inspect
 from harvest.errors import ConfigError
 from harvest.pipeline.recipe import DELETED
 from harvest.toolkit.amounts import count_in_words
@@ -24,14 +25,16 @@ def check(dataset: Path, options: Mapping[str, Any], *, json: bool) -> int:
     """
     refuse_without("--repair", options)
     problem = problem_of_manifest(dataset)
-    problems = [problem] if problem else open_dataset(dataset).verify()
+    problems = [Problem(problem)] if problem else inspect(open_dataset(dataset))
+    texts = [problem.text for problem in problems]
     if json:
-        print_json({"dataset": str(dataset), "problems": problems})
+        print_json({"dataset": str(dataset), "problems": texts})
         return 1 if problems else 0
-    print_lines(problems)
+    print_lines(texts)
     if problems:
-        count = count_in_words(len(problems), "problem")
-        print(f"{count}; harvest verify --repair mends what can be mended")
+        lasting = all(problem.lasting for problem in problems)
+        what = "mends none of this" if lasting else "mends what can be mended"
+        print(f"{count_in_words(len(problems), 'problem')}; harvest verify --repair {what}")
         return 1
     _print_all_well(dataset)
     return 0
@@ -83,6 +86,6 @@ def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
 
 def _print_all_well(dataset: Path) -> None:
     opened = open_dataset(dataset)
-    files = len({(f.path, f.offset) for part in opened.manifest for f in part.files})
+    files = len({(file.path, file.offset) for file in opened.manifest.parts.files()})
     rows = sum(opened.record_types.values())
     print(f"all well: {files:,} files, {rows:,} rows")
