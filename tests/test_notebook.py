@@ -11,11 +11,13 @@ from pathlib import Path
 import pexpect
 import polars as pl
 import pytest
+from datasets import FORMS, Small, dump
 from html_shown import Shown
 
 import harvest
 from harvest import Finding, Rule, UsageError
 from harvest.api.rule import Threshold
+from harvest.dataset.summary import summary
 from harvest.findings import Verdict
 from harvest.pipeline import progress
 from harvest.report import Column, Notes, Plot, Report, Table
@@ -48,6 +50,14 @@ def dataset(result, lines, demo_plugins):
 
 
 # --- results and datasets
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_the_size_of_a_dataset_is_that_of_its_files(form: str, tmp_path: Path) -> None:
+    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3), c=dump(4))
+    small.harvest()
+
+    assert summary(small.open())["size_bytes"] == sum(len(data) for data in small.seen().values())
 
 
 def test_a_result_shows_the_account_of_the_run(result, lines):

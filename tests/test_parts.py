@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,9 @@ from strength import examples
 
 from harvest.api.sink import PartFile, PartFiles
 from harvest.storage import parts as module
+from harvest.storage import tables
+from harvest.storage.accounts import accounts_of, rows_by_type
+from harvest.storage.difference import files_apart, keys_apart, rejects_apart, runs_apart
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part
 from harvest.storage.parts import Parts
@@ -79,11 +83,15 @@ PARTS = st.builds(
 CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
 
 
-@pytest.fixture(autouse=True)
-def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments of so few parts are not merged, so that there are several."""
+@pytest.fixture(autouse=True, params=[1_000, 1])
+def small_segments(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
+    """Segments of so few parts are not merged, so that there are several.
+
+    Their rows are taken as slices, or together where there are more than so many slices.
+    """
     monkeypatch.setattr(module, "FEW_PARTS", 0)
     monkeypatch.setattr(module, "GROWTH", 1)
+    monkeypatch.setattr(tables, "_SLICES", request.param)
 
 
 def check_same(parts: Parts, expected: dict[str, Part]) -> None:
@@ -117,9 +125,33 @@ def check_same(parts: Parts, expected: dict[str, Part]) -> None:
     assert stored.shared_rows() == plain.shared_rows()
     for wanted in ({"x.y/a"}, {"x.y/shared-1", "x.z/c"}):
         assert set(stored.users_of(wanted)) == set(plain.users_of(wanted))
+    assert set(parts.with_rejects_in(["rejects/a.parquet"])) == {
+        key
+        for key, part in ordered.items()
+        if part.rejects and part.rejects.path == "rejects/a.parquet"
+    }
+    check_accounts(parts, [*ordered.values()])
 
 
-@settings(max_examples=examples(100), deadline=None)
+def check_accounts(parts: Parts, expected: list[Part]) -> None:
+    """The accounts as a frame are those of the parts, one by one."""
+    accounts = accounts_of(parts)
+    columns = ["source", "origin", "plugin", "run", "rejected", "failed", "written"]
+    assert Counter(accounts.select(columns).rows()) == Counter(
+        tuple(getattr(part, name) for name in columns) for part in expected
+    )
+    assert {row.pop("of"): row for row in rows_by_type(accounts).to_dicts()} == {
+        name: {
+            "sources": sorted({part.source for part in having}),
+            "plugins": sorted({part.plugin for part in having}),
+            "origins": len({part.origin for part in having}),
+        }
+        for name in ["x.y", "x.z", "why not"]
+        if (having := [part for part in expected if part.rows.get(name)])
+    }
+
+
+@settings(max_examples=examples(50), deadline=None)
 @given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
 def test_columns_hold_what_a_dictionary_holds(
     changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any
@@ -138,3 +170,78 @@ def test_columns_hold_what_a_dictionary_holds(
     # then they say what the dictionary says
     check_same(parts, expected)
     check_same(Parts([parts.merged(whole=True)]), expected)
+
+
+# --- what one state has beside another ------------------------------------------------------------
+
+
+def whole(file: PartFile) -> PartFile:
+    """A file without which rows of it are meant."""
+    return attrs.evolve(file, rows=0, first_row=None)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
+def test_what_a_state_has_beside_another_is_what_dictionaries_say(
+    changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any
+) -> None:
+    # given the states that changes lead through, some written to files
+    directory = tmp_path_factory.mktemp("state")
+    states = [(Parts(), dict[str, Part]())]
+    for (put, gone), write in zip(changes, stored, strict=False):
+        parts, held = states[-1]
+        changed = {part.key: part for part in put}
+        parts = parts.changed(changed, gone)
+        held = {key: part for key, part in held.items() if key not in gone} | changed
+        states.append((parts.stored(directory) if write else parts, held))
+
+    # then what each has beside each other is as for dictionaries
+    for here, mine in states:
+        for there, others in states:
+            assert set(keys_apart(here, there)) == mine.keys() - others.keys()
+            rows = [row for run in runs_apart(here, there) for row in range(*run)]
+            assert {part.key for part in here.at(rows)} >= {
+                key for key, part in mine.items() if others.get(key) != part
+            }
+            files = {whole(f) for part in mine.values() for f in part.files}
+            files -= {whole(f) for part in others.values() for f in part.files}
+            assert {whole(file) for file in files_apart(here, there)} == files
+            rejects = {part.rejects for part in mine.values()} - {None}
+            rejects -= {part.rejects for part in others.values()}
+            assert set(rejects_apart(here, there)) == rejects
+
+
+def stretches_of(numbers: set[int]) -> list[tuple[int, int]]:
+    begin = sorted(n for n in numbers if n - 1 not in numbers)
+    return [(n, next(end for end in range(n, 99) if end not in numbers)) for n in begin]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(mine=st.sets(st.integers(0, 30)), others=st.sets(st.integers(0, 30)))
+def test_stretches_beside_others_are_those_of_the_numbers_beside_theirs(
+    mine: set[int], others: set[int]
+) -> None:
+    found = tables.runs_beside(stretches_of(mine), stretches_of(others))
+
+    rows = sorted(mine)  # what is found is numbered among them
+    assert [rows[row] for run in found for row in range(*run)] == sorted(mine - others)
+
+
+def test_many_scattered_changes_leave_tables_in_one_piece() -> None:
+    # given a state in which every other part was read again
+    again = range(0, 6_000, 2)
+    parts = Parts().changed({one.key: one for one in map(simple, range(6_000))})
+    parts = parts.changed({one.key: one for one in map(simple, again)})
+
+    # then its columns are not cut into thousands of pieces
+    assert parts.table("files").column("files").num_chunks <= 4
+    assert len(parts) == 6_000
+
+
+def simple(number: int) -> Part:
+    key = digest(str(number))[:16]
+    return Part(
+        key=key, stem=f"part-{key}", source="s", partition=str(number), origin=f"/in/{number}",
+        fingerprint="f", plugin="p 1", config="c", files=(), rows={}, read=0, filtered={},
+        folded={}, rejected=0, rejects=None, notes=(), run="r",
+    )  # fmt: skip

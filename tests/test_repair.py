@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 from harvest.cli.app import app
 from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
+from harvest.pipeline.rollback import roll_back
+from harvest.plugins.registry import PluginManager
 from harvest.toolkit.files import checksum
 
 pytestmark = pytest.mark.each_once
@@ -170,6 +172,86 @@ def test_a_damaged_segment_stops_what_needs_it_and_is_restored_from_its_copy(
     assert done.restored
     assert (small.state / "manifest.json").read_bytes() == whole
     assert small.open().verify() == []
+
+
+def copies(small: Small) -> dict[str, Path]:
+    """The second copies that a dataset has of its state."""
+    runs = small.manifest().runs
+    earlier = small.state / "history" / f"{runs[0]}.json"
+    (kept,) = (entry["file"] for entry in orjson.loads(earlier.read_bytes())["segments"])
+    (last,) = (entry["file"] for entry in list_of(small)["segments"])
+    return {
+        "of a segment in force": small.state / "copies" / last,
+        "of a segment of a kept state": small.state / "copies" / kept,
+        "of the manifest": small.state / "history" / f"{runs[-1]}.json",
+    }
+
+
+def list_of(small: Small) -> Any:
+    return orjson.loads((small.state / "manifest.json").read_bytes())
+
+
+@pytest.mark.parametrize("what", ["a flipped bit", "removed"])
+@pytest.mark.parametrize(
+    "copy", ["of a segment in force", "of a segment of a kept state", "of the manifest"]
+)
+def test_a_damaged_copy_is_named_and_written_anew(copy: str, what: str, tmp_path: Path) -> None:
+    # given a dataset of two runs, of which a second copy is not as it was written
+    small = Small(tmp_path).write(a=dump(1))
+    small.harvest()
+    small.write(a=dump(2), b=dump(3))
+    small.harvest()
+    path = copies(small)[copy]
+    whole, seen = path.read_bytes(), small.seen()
+    DAMAGES[what](path)
+
+    # then it is named, and written anew from what is in force
+    (problem,) = small.open().verify()
+    assert problem.startswith(f"{path}: {'missing' if what == 'removed' else 'damaged'}")
+    done = repair(small.location)
+    assert done.left == []
+    assert done.result is None
+    assert path.read_bytes() == whole
+    assert small.seen() == seen
+
+
+def test_a_damaged_segment_of_a_kept_state_is_restored_from_its_copy(tmp_path: Path) -> None:
+    # given that the state before can no longer be gone back to
+    small = Small(tmp_path).write(a=dump(1))
+    small.harvest()
+    first, before = small.manifest().run, small.seen()
+    small.write(a=dump(2), b=dump(3))
+    small.harvest()
+    path = small.state / "segments" / copies(small)["of a segment of a kept state"].name
+    flip(path)
+
+    # when the dataset is repaired, then it can
+    (problem,) = small.open().verify()
+    assert problem == f"{path}: the manifest is damaged (checksum)"
+    assert repair(small.location).left == []
+    roll_back(small.open().sink, first)
+    assert small.seen() == before
+
+
+def test_verifying_says_what_repairing_cannot_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a dataset whose source's plugin is absent
+    small = Small(tmp_path).write(a=dump(1), b=dump(2))
+    small.harvest()
+    without = PluginManager(disabled="slurm")
+    monkeypatch.setattr("harvest.dataset.dataset.manager", lambda: without)
+
+    # when it is verified, and repaired
+    done = CliRunner().invoke(app, ["verify", str(small.location)], standalone_mode=False)
+    again = repair(small.location, plugins=without)
+
+    # then the type that cannot be checked is named with what to install, and nothing is promised
+    problem, last = done.stdout.splitlines()
+    assert problem.startswith("rows of slurm.job are not checked: no installed plugin declares")
+    assert "install hpc-harvest-slurm" in problem
+    assert last == "1 problem; harvest verify --repair mends none of this"
+    assert (again.left, again.result) == ([problem], None)
 
 
 def test_a_manifest_without_a_whole_copy_is_said_to_be_lost(small: Small) -> None:

@@ -17,7 +17,7 @@ from harvest import fault
 from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
-from harvest.storage.difference import keys_apart, rows_apart
+from harvest.storage.difference import keys_apart, runs_apart
 from harvest.storage.history import (
     Content,
     content_of,
@@ -136,7 +136,7 @@ def _put_back(
 
 def _different(now: Manifest, then: Manifest) -> dict[str, Part]:
     """The parts that are to be staged; those that share a file are staged together."""
-    rows = rows_apart(then.parts, now.parts).to_pylist()
+    rows = [row for run in runs_apart(then.parts, now.parts) for row in range(*run)]
     found: dict[str, Part] = {}
     for start in range(0, len(rows), _BATCH):
         some = {part.key: part for part in then.parts.at(rows[start : start + _BATCH])}

@@ -6,6 +6,8 @@ comparison looks at the others alone: it costs what changed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,29 +16,27 @@ from harvest.api.sink import PartFile
 from .columns import FILES, KEYS, file_of, file_texts, reject_of
 from .parts import Parts
 from .segment import Segment
-from .tables import as_rows, stretches
+from .tables import runs_beside, stretches
 
-__all__ = ["files_apart", "keys_apart", "rejects_apart", "rows_apart"]
+if TYPE_CHECKING:
+    Run = tuple[int, int]
+
+__all__ = ["files_apart", "keys_apart", "rejects_apart", "runs_apart"]
 
 
-def rows_apart(here: Parts, there: Parts) -> pa.Array:
-    """The rows of ``here.table`` that are not rows of the same segment there.
+def runs_apart(here: Parts, there: Parts) -> list[Run]:
+    """The stretches of ``here.table`` that do not count in the same segment there.
 
     What lies in other segments may still be alike.
     """
     others = {_name(segment): runs for segment, runs in there.counting()}
-    apart: list[pa.Array] = [as_rows([])]
+    apart: list[Run] = []
     first = 0
     for segment, runs in here.counting():
         theirs = others.get(_name(segment), [])
-        keys = segment.section(KEYS)
-        mine = stretches(keys, runs).column("key")
-        if runs != theirs:
-            shared = stretches(keys, theirs).column("key")
-            rows = pc.indices_nonzero(pc.invert(pc.is_in(mine, value_set=shared)))
-            apart.append(pc.add(rows.cast(pa.int64()), first))
-        first += len(mine)
-    return pa.concat_arrays(apart)
+        apart += [(first + a, first + b) for a, b in runs_beside(runs, theirs)]
+        first += sum(stop - start for start, stop in runs)
+    return apart
 
 
 def _name(segment: Segment) -> str | int:
@@ -46,33 +46,30 @@ def _name(segment: Segment) -> str | int:
 
 def keys_apart(here: Parts, there: Parts) -> list[str]:
     """The keys that are here and not there."""
-    keys = here.table(KEYS).column("key").take(rows_apart(here, there))
-    gone = keys.filter(pc.invert(pc.is_in(keys, value_set=there.table(KEYS).column("key"))))
-    return [key.hex() for key in gone.to_pylist()]
+    keys = stretches(here.table(KEYS), runs_apart(here, there)).column("key")
+    return [key.hex() for key in _outside(keys, there.table(KEYS).column("key"))]
 
 
 def files_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files that hold rows here and not there, each once."""
-    rows = rows_apart(here, there)
-    if not len(rows):
+    runs = runs_apart(here, there)
+    if not runs:
         return []
-    texts = file_texts(here.table(FILES).take(rows))
+    texts = file_texts(stretches(here.table(FILES), runs))
     others = file_texts(there.table(FILES))
     return [file_of(text) for text in _outside(texts, others)]
 
 
 def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files of rejects that are here and not there."""
-    rows = rows_apart(here, there)
-    if not len(rows):
+    runs = runs_apart(here, there)
+    if not runs:
         return []
-    texts = here.table(FILES).column("rejects").take(rows).drop_null()
+    texts = stretches(here.table(FILES), runs).column("rejects").drop_null()
     return [reject_of(text) for text in _outside(texts, there.table(FILES).column("rejects"))]
 
 
-def _outside(texts: pa.Array, others: pa.Array) -> list[str]:
-    """Those of the texts that are none of the others, each once."""
-    found: list[str] = (
-        texts.filter(pc.invert(pc.is_in(texts, value_set=others))).unique().to_pylist()
-    )
-    return found
+def _outside(values: pa.ChunkedArray, others: pa.ChunkedArray) -> list[Any]:
+    """Those of the values that are none of the others, each once."""
+    found = values.filter(pc.invert(pc.is_in(values, value_set=others)))
+    return list(found.unique().to_pylist())

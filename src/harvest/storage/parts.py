@@ -33,7 +33,6 @@ from .part import Part
 from .segment import Segment
 from .tables import (
     Use,
-    as_rows,
     compact,
     is_one_of,
     parents,
@@ -70,7 +69,7 @@ class Parts(Mapping[str, Part]):
         self.segments = tuple(segments)
         self._tables: dict[str, pa.Table] = {}
         self._ordered: dict[str, pa.Table] = {}
-        self._rows_in_order: pa.Array | None = None
+        self._rows_in_order: list[int] | None = None
         self._where: dict[bytes, int] = {}
         self._live_runs: list[list[Run]] | None = None
         self._rows_by_type: dict[str, int] | None = None
@@ -163,18 +162,17 @@ class Parts(Mapping[str, Part]):
         if self._is_ordered:
             return self.table(section)
         if self._rows_in_order is None:
-            self._rows_in_order = _sort(self.table(NAMES))
+            self._rows_in_order = _sort(self.table(NAMES)).to_pylist()
         if section not in self._ordered:
             self._ordered[section] = take_rows(self.table(section), self._rows_in_order)
         return self._ordered[section]
 
     def _sorted(self, rows: Collection[int]) -> list[int]:
         """Some rows of ``table``, in the dataset's order."""
-        numbers = as_rows(sorted(set(rows)))
-        if not self._is_ordered:
-            numbers = numbers.take(_sort(self.table(NAMES).take(numbers)))
-        found: list[int] = numbers.to_pylist()
-        return found
+        rows = sorted(set(rows))
+        if self._is_ordered:
+            return rows
+        return [rows[at] for at in _sort(take_rows(self.table(NAMES), rows)).to_pylist()]
 
     # --- some of them ---
 
@@ -184,19 +182,18 @@ class Parts(Mapping[str, Part]):
 
     def _rows_picked(self, keys: Iterable[str]) -> list[int]:
         wanted = pa.array([key_bytes(key) for key in keys], pa.binary(8))
-        return self._sorted(self.rows_of(wanted).drop_null().to_pylist())
+        held = self.table(KEYS).column("key")
+        return self._sorted(pc.indices_nonzero(pc.is_in(held, value_set=wanted)).to_pylist())
 
     def at(self, rows: Sequence[int]) -> Iterator[Part]:
         """The parts of rows of ``table``."""
-        for start in range(0, len(rows), _BATCH):
-            some = as_rows(rows[start : start + _BATCH])
-            yield from from_columns({name: self.table(name).take(some) for name in SCHEMAS})
+        return self._decode({name: take_rows(self.table(name), rows) for name in SCHEMAS})
 
     def pick_files(self, keys: Iterable[str]) -> dict[str, tuple[PartFile, ...]]:
         """The files of the parts of these keys that there are, in the dataset's order."""
-        rows = as_rows(self._rows_picked(keys))
-        found = self.table(KEYS).take(rows).column("key").to_pylist()
-        files = self.table(FILES).take(rows).column("files").to_pylist()
+        rows = self._rows_picked(keys)
+        found = take_rows(self.table(KEYS), rows).column("key").to_pylist()
+        files = take_rows(self.table(FILES), rows).column("files").to_pylist()
         return {
             key.hex(): tuple(file_of(**piece) for piece in pieces)
             for key, pieces in zip(found, files, strict=True)
@@ -287,7 +284,7 @@ class Parts(Mapping[str, Part]):
         return self._keys_at([row for row, text in pairs if file_of(text).path in paths])
 
     def _keys_at(self, rows: Collection[int]) -> list[str]:
-        keys = self.table(KEYS).take(as_rows(self._sorted(rows))).column("key").to_pylist()
+        keys = take_rows(self.table(KEYS), self._sorted(rows)).column("key").to_pylist()
         return [key.hex() for key in keys]
 
     def files_of(self, name: str) -> list[PartFile]:

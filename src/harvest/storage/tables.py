@@ -18,6 +18,7 @@ __all__ = [
     "compact",
     "is_one_of",
     "parents",
+    "runs_beside",
     "runs_outside",
     "stretches",
     "sums",
@@ -63,12 +64,27 @@ def stretches(table: pa.Table, runs: Sequence[Run]) -> pa.Table:
     return pa.concat_tables([table.schema.empty_table(), *slices])
 
 
-def take_rows(table: pa.Table, rows: pa.Array) -> pa.Table:
-    """Rows of a table; those that follow one another as slices."""
-    values = rows.to_pylist()
-    cuts = [at for at in range(1, len(values)) if values[at] != values[at - 1] + 1]
-    begin = zip([0, *cuts], [*cuts, len(values)], strict=True)
-    return stretches(table, [(values[a], values[a] + b - a) for a, b in begin if a < b])
+def runs_beside(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
+    """What stretches have beside others, both in order; as places among the rows of the first."""
+    found = []
+    first = at = 0
+    for start, stop in runs:
+        shift, first = first - start, first + stop - start
+        while start < stop:
+            while at < len(others) and others[at][1] <= start:
+                at += 1
+            begin, end = others[at] if at < len(others) else (stop, stop)
+            if start < begin:
+                found.append((start + shift, min(stop, begin) + shift))
+            start = min(stop, end) if begin < stop else stop
+    return found
+
+
+def take_rows(table: pa.Table, rows: Sequence[int]) -> pa.Table:
+    """Rows of a table; those that follow one another as slices, which copies nothing."""
+    cuts = [at for at in range(1, len(rows)) if rows[at] != rows[at - 1] + 1]
+    begin = zip([0, *cuts], [*cuts, len(rows)], strict=True)
+    return stretches(table, [(rows[a], rows[a] + b - a) for a, b in begin if a < b])
 
 
 def as_rows(rows: Sequence[int]) -> pa.Array:
