@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest import SourceError
+from harvest import Partition, SourceError, file_partition
 from harvest.toolkit.files import (
     checksum,
     checksum_range,
@@ -19,6 +19,7 @@ from harvest.toolkit.files import (
     list_files,
     replacing,
     walk_files,
+    walk_names,
     write_atomically,
 )
 
@@ -52,6 +53,12 @@ def test_directories_come_in_the_order_of_their_names(tree: Path) -> None:
     assert folders == [".", ".hidden", "sub", "sub/deep", "sub-x"]
     names = [path.name for path in list_files(tree)]
     assert names == ["a.txt", "b.txt", "circle", "linked", "nowhere"]
+
+
+def test_names_are_those_of_the_files(tree: Path) -> None:
+    named = [(folder, name) for folder, names in walk_names(tree) for name in names]
+    files = [path for _, found in walk_files(tree) for path in found]
+    assert named == [(str(path.parent), path.name) for path in files]
 
 
 def test_depth_and_hidden_directories_are_the_callers_choice(tree: Path) -> None:
@@ -138,3 +145,13 @@ def test_a_range_is_copied_and_has_the_checksum_of_its_bytes(tmp_path: Path, sta
     expected = hashlib.sha256(data[start : start + size]).hexdigest()
     assert checksum_range(path, start, size, copy) == checksum_range(path, start, size) == expected
     assert copy.getvalue() == data[start : start + size]
+
+
+def test_a_partition_of_a_file_may_be_given_as_a_string(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(b"123")
+    expected = Partition(
+        id="a", origin=str(tmp_path / "a"), inputs=(str(tmp_path / "a"),), size_bytes=3
+    )
+    for path in ("a", Path("a"), str(tmp_path / "a"), tmp_path / "a"):
+        assert file_partition(path, id="a") == expected

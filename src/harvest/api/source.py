@@ -18,7 +18,7 @@ import attrs
 
 from harvest.errors import SourceError
 from harvest.model import Record
-from harvest.toolkit.files import input_path, list_files
+from harvest.toolkit.files import input_path, walk_names
 
 from .context import ReadContext
 from .from_file import reduced
@@ -126,12 +126,16 @@ class Source(abc.ABC):
         Raises SourceError when there is nothing to read.
         """
         path = input_path(self.location)
-        files = list_files(path) if path.is_dir() else [path]
-        if not files:
+        if not path.is_dir():
+            yield file_partition(path, id=path.name)
+            return
+        folder, names = next(walk_names(path))
+        if not names:
             raise SourceError(
                 "the directory holds no file", where=str(path), remedy="check the location"
             )
-        yield from file_partitions(self.location, files)
+        for name in names:
+            yield file_partition(os.path.join(folder, name), id=name)  # noqa: PTH118
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """The partitions of some files of the location, just as ``plan`` gives them.
@@ -174,9 +178,11 @@ def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]
             yield file_partition(file, id=file.name)
 
 
-def file_partition(path: Path, *, id: str, **more: Any) -> Partition:  # noqa: A002
+def file_partition(path: Path | str, *, id: str, **more: Any) -> Partition:  # noqa: A002
     """The partition that is one whole file; reading one that is not there makes it a reject."""
-    origin = str(path if path.is_absolute() else path.absolute())
+    origin = os.fspath(path)
+    if not origin.startswith("/"):
+        origin = str(Path(origin).absolute())
     try:
         size = os.stat(origin).st_size  # noqa: PTH116 - of a million paths
     except OSError as error:

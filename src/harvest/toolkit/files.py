@@ -31,6 +31,7 @@ __all__ = [
     "list_files",
     "replacing",
     "walk_files",
+    "walk_names",
     "write_atomically",
 ]
 
@@ -63,7 +64,22 @@ def walk_files(
     hidden: bool = True,
     enter: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[Path, list[Path]]]:
-    """A directory and all those below it, each with its files; all in the order of names.
+    """As ``walk_names``, with paths."""
+    for name, names in walk_names(directory, depth=depth, hidden=hidden, enter=enter):
+        folder = Path(name)
+        yield folder, [folder / name for name in names]
+
+
+def walk_names(
+    directory: Path | str,
+    *,
+    depth: int | None = None,
+    hidden: bool = True,
+    enter: Callable[[str], bool] | None = None,
+) -> Iterator[tuple[str, list[str]]]:
+    """A directory and all those below it, each with the names of its files; in the order of names.
+
+    For directories of very many files, of which a path each would cost more than to list them.
 
     depth: levels below ``directory`` that are entered; None for all.
     hidden: whether to enter directories whose names begin with a dot.
@@ -73,20 +89,25 @@ def walk_files(
     it; a link to a directory is not followed.  Pipes, sockets and devices are not files.  Raises
     OSError where a directory cannot be listed, for its files would be missing from the dataset.
     """
-    pending = [(directory, 0)]
+    pending = [(os.fspath(directory), 0)]
     while pending:
         folder, level = pending.pop()
-        with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=lambda entry: entry.name)
-        yield folder, [Path(entry.path) for entry in entries if _is_file(entry)]
+        files: list[str] = []
+        folders: list[str] = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif _is_file(entry):
+                    files.append(entry.name)
+        yield folder, sorted(files)
         if depth is None or level < depth:
-            pending += [
-                (Path(entry.path), level + 1)
-                for entry in reversed(entries)
-                if entry.is_dir(follow_symlinks=False)
-                and (hidden or not entry.name.startswith("."))
-                and (enter is None or enter(entry.path))
+            below = [
+                os.path.join(folder, name)  # noqa: PTH118
+                for name in sorted(folders, reverse=True)
+                if hidden or not name.startswith(".")
             ]
+            pending += [(path, level + 1) for path in below if enter is None or enter(path)]
 
 
 def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:

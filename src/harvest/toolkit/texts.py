@@ -25,6 +25,8 @@ def printable(text: str) -> str:
 
     A lone surrogate stands for a byte of a name, ``\\xNN``, or else for itself, ``\\uNNNN``.
     """
+    if text.isascii():
+        return text
     known = _NO_BYTE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return known.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 

@@ -17,7 +17,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import input_path, walk_files
+from harvest.toolkit.files import input_path, walk_names
 from harvest.toolkit.settings import positive, setting
 
 from . import records
@@ -75,7 +75,14 @@ class DarshanSource(Source):
             yield file_partition(path, id=path.name)
             return
         found = False
-        for log in _logs(path, (file for _, files in walk_files(path) for file in files)):
+        for log in _logs(
+            path,
+            (
+                f"{folder.rstrip('/')}/{name}"
+                for folder, names in walk_names(path)
+                for name in names
+            ),
+        ):
             found = True
             yield log
         if not found:
@@ -90,7 +97,7 @@ class DarshanSource(Source):
         path = input_path(self.location)
         if not path.is_dir():
             return [file_partition(path, id=path.name) for file in files if file == path]
-        return _logs(path, files)
+        return _logs(path, map(str, files))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """The rows of one log; what cannot be read becomes a reject."""
@@ -124,17 +131,17 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _logs(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
+def _logs(folder: Path, files: Iterable[str]) -> Iterator[Partition]:
     """Those of the files below a directory that look like a log."""
     above = f"{str(folder).rstrip('/')}/"
     for path in files:
-        if path.name.endswith(SUFFIXES) or _is_log(path):
-            yield file_partition(path, id=str(path).removeprefix(above))
+        if path.endswith(SUFFIXES) or _is_log(path):
+            yield file_partition(path, id=path.removeprefix(above))
 
 
-def _is_log(path: Path) -> bool:
+def _is_log(path: str) -> bool:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123
             return has_magic(file.read(16))
     except OSError:
         # a file of another kind that may not be read is not ours to complain about

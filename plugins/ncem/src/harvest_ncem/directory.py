@@ -8,11 +8,12 @@ at (raw files are large, and may lie on tape).
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harvest import Partition
-from harvest.toolkit.files import walk_files
+from harvest.toolkit.files import walk_names
 
 from .headers import recognise
 from .names import LOOK_BYTES, Kind, parse_name
@@ -27,12 +28,14 @@ OTHER = "not a receiver status, data, log or HDF5 file, nor a table of them"
 
 def partitions(root: Path) -> Iterator[Partition]:
     """The partitions of a directory and all below it, in a fixed order."""
-    for folder, files in walk_files(root):
-        relative = "" if folder == root else f"{folder.relative_to(root).as_posix()}/"
-        yield from _folder(folder, relative, [file.name for file in files])
+    above = f"{str(root).rstrip('/')}/"
+    for folder, names in walk_names(root):
+        inside = f"{folder.rstrip('/')}/"
+        yield from _folder(folder, inside, inside.removeprefix(above), names)
 
 
-def _folder(folder: Path, relative: str, names: Sequence[str]) -> Iterator[Partition]:
+def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> Iterator[Partition]:
+    """The partitions of one directory; inside, relative: begin the paths and ids of its files."""
     groups: dict[tuple[bool, int], list[str]] = {}
     tables: list[str] = []
     other: list[str] = []
@@ -41,17 +44,17 @@ def _folder(folder: Path, relative: str, names: Sequence[str]) -> Iterator[Parti
         if found is not None:
             key = (_is_read(found.kind), found.scan_number // SCANS_PER_GROUP)
             groups.setdefault(key, []).append(name)
-        elif name.lower().endswith(".csv") and recognise(folder / name) is not None:
+        elif name.lower().endswith(".csv") and recognise(Path(inside + name)) is not None:
             tables.append(name)
         else:
             other.append(name)
     for name in tables:
-        path = str(folder / name)
+        path = Path(inside + name)
         yield Partition(
             id=f"{relative}{name}",
-            origin=path,
-            inputs=(path,),
-            size_bytes=(folder / name).stat().st_size,
+            origin=str(path),
+            inputs=(str(path),),
+            size_bytes=path.stat().st_size,
             options={"what": "table"},
         )
     for (read, group), members in sorted(groups.items(), key=lambda g: (not g[0][0], g[0][1])):
@@ -59,17 +62,17 @@ def _folder(folder: Path, relative: str, names: Sequence[str]) -> Iterator[Parti
         word = "status" if read else "files"
         yield Partition(
             id=f"{relative}{word}-{first:010d}",
-            origin=str(folder),
-            inputs=tuple(str(folder / name) for name in members),
+            origin=folder,
+            inputs=tuple(inside + name for name in members),
             size_bytes=LOOK_BYTES * len(members),
-            options={"what": word, "folder": str(folder), "names": tuple(members)},
-            fingerprint=None if read else _stamp(folder, members),
+            options={"what": word, "folder": folder, "names": tuple(members)},
+            fingerprint=None if read else _stamp(inside, members),
         )
     if other:
         yield Partition(
             id=f"{relative}other",
-            origin=str(folder),
-            inputs=(str(folder),),
+            origin=folder,
+            inputs=(folder,),
             options={"what": "other", "count": len(other)},
             fingerprint=_digest(other),
         )
@@ -79,12 +82,15 @@ def _is_read(kind: Kind) -> bool:
     return kind == "status"
 
 
-def _stamp(folder: Path, names: Iterable[str]) -> str:
-    """A fingerprint of files by name, size and times, without opening them."""
+def _stamp(inside: str, names: Iterable[str]) -> str:
+    """A fingerprint of files by name, size and times, without opening them.
+
+    inside: the directory they are in, with a slash.
+    """
     words = []
     for name in names:
         try:
-            found = (folder / name).stat()
+            found = os.stat(inside + name)  # noqa: PTH116 - of very many
         except OSError as error:  # a reject when the partition is read
             words.append(f"{name}\0{error.errno}")
         else:
