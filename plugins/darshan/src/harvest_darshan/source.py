@@ -75,14 +75,9 @@ class DarshanSource(Source):
             yield file_partition(path, id=path.name)
             return
         found = False
-        for log in _logs(
-            path,
-            (
-                f"{folder.rstrip('/')}/{name}"
-                for folder, names in walk_names(path)
-                for name in names
-            ),
-        ):
+        listed = ((folder.rstrip("/"), names) for folder, names in walk_names(path))
+        files = (f"{folder}/{name}" for folder, names in listed for name in names)
+        for log in _logs(path, files):
             found = True
             yield log
         if not found:
