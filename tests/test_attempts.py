@@ -124,7 +124,7 @@ def test_what_is_to_be_read_again_is_cleared_before(task, tmp_path):
     harvest_partitions([task])
     (tmp_path / "a.txt").write_text("other\n")
     for sink, part in task.targets:
-        clear_places(sink.state, {part.stem})
+        clear_places(sink.state, {part.key})
 
     (again,) = harvest_partitions([task])
 

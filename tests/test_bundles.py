@@ -237,13 +237,13 @@ def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):
     harvest_partitions(tasks)
     state = state_of(tasks)
-    stem = tasks[0].targets[0][1].stem
+    key = tasks[0].targets[0][1].key
     (bundle,) = filter(is_bundle, finished(state))
 
-    clear_places(state, {stem}, keep={bundle})  # the work on others in it is used
+    clear_places(state, {key}, keep={bundle})  # the work on others in it is used
     assert bundle.is_dir()
 
-    clear_places(state, {stem})
+    clear_places(state, {key})
     assert not staged_parts(state)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harvest.pipeline.plan import Plan
+from harvest.pipeline.plan import Plan, order_of
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.storage.part import plain
@@ -30,11 +30,15 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
 
     scripts: the batch scripts that would be submitted.
     """
+    actions = [
+        *(("read" if p.read_for else "commit", p.use, p.partition) for p in plan.partitions),
+        *(("skip", use, partition) for use, partition in plan.skipped()),
+    ]
+    actions.sort(key=lambda each: order_of(*each[1:]))
     rows = []
-    for planned in plan.partitions:
-        action = "read" if planned.read_for else "commit" if planned.staged_for else "skip"
-        source, origin, _ = planned.order
-        rows.append((action, source, planned.partition.size_bytes, origin))
+    for action, use, partition in actions:
+        source, origin, _ = order_of(use, partition)
+        rows.append((action, source, partition.size_bytes, origin))
     if json:
         keys = ("action", "source", "size_bytes", "origin")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])

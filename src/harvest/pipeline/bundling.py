@@ -21,7 +21,7 @@ from harvest.storage.staging import Staged, staged_before
 
 from .meter import Meter
 from .reading import Reading
-from .task import Progress, Task, source_errors
+from .task import Progress, Task, identify, source_errors
 
 __all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]
 
@@ -110,6 +110,7 @@ def harvest_partitions(
     of them alone has more than allowed; PluginError when the source breaks its contract; OSError
     when a sink cannot write.
     """
+    tasks = list(map(identify, tasks))
     sinks = [sink for sink, _ in tasks[0].targets]
     stems = zip(*([part.stem for _, part in task.targets] for task in tasks), strict=True)
     there = [staged_before(sink.state, mine) for sink, mine in zip(sinks, stems, strict=True)]

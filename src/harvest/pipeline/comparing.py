@@ -5,67 +5,74 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.storage.columns import KEYS, NAMES, STATE, key_bytes
+from harvest.storage.columns import KEYS, NAMES, STATE
 from harvest.storage.manifest import Manifest
 from harvest.storage.parts import Parts
 from harvest.storage.staging import Staged
 from harvest.toolkit.files import checksum
 
-__all__ = ["Earlier", "Held", "Unlisted"]
-
-
-def _as_keys(keys: Sequence[str]) -> pa.Array:
-    return pa.array([key_bytes(key) for key in keys], pa.binary(8))
+__all__ = ["Earlier", "Held", "State", "Unlisted"]
+State: TypeAlias = "Literal[True] | str | None"
+"""Of what a dataset has: True where it is unchanged, or the fingerprint that decides."""
 
 
 class Held:
-    """What a dataset holds, to be compared with what is listed.
+    """What a dataset holds of the partitions that are listed.
 
-    force: nothing of it counts.
+    keys: of all of these; force: nothing of it counts.
     """
 
-    def __init__(self, manifest: Manifest, force: bool):
-        self._parts = Parts() if force else manifest.parts
+    def __init__(self, manifest: Manifest, keys: pa.Array, force: bool):
+        parts = Parts() if force else manifest.parts
+        self._rows = parts.rows_of(keys)
+        self._state = parts.table(STATE)
 
-    def compared(
-        self, keys: Sequence[str], facts: Sequence[bytes | None], read: Sequence[tuple[str, str]]
-    ) -> tuple[list[bool], list[str | None]]:
-        """For partitions: which are unchanged by these facts; and the fingerprints of the others.
+    def unchanged(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Array:
+        """Which of some listed partitions, by number, are held as these facts have them.
 
-        read: plugin and settings.  The fingerprint is None where the part is not held, was read in
-        another way or is not settled.
+        plugin, config: how they are read now.
         """
-        rows = self._parts.rows_of(_as_keys(keys))
-        state = self._parts.table(STATE).take(rows)
-        before, digest = state.column("facts"), state.column("fingerprint")
-        same = pc.equal(before, pa.array(facts, pa.binary(16))).to_pylist()
-        plugins, configs = _plain(state, "plugin"), _plain(state, "config")
-        unsettled = pc.or_(state.column("failed"), state.column("changed")).to_pylist()
+        state = self._at(listed, "facts", *_READ)
+        same = pc.and_(_fits(state, plugin, config), _equal(state, "facts", facts))
+        return pc.fill_null(same, fill_value=False)
+
+    def states(self, listed: pa.Array, same: pa.Array, plugin: str, config: str) -> list[State]:
+        """The states of some; None for what is not held, not settled or was read otherwise.
+
+        same: which are unchanged by their facts.
+        """
+        state = self._at(listed, "fingerprint", "fingerprint_text", *_READ)
+        fits = _fits(state, plugin, config).to_pylist()
         texts = state.column("fingerprint_text").to_pylist()
-        usable = [
-            unfit is False and how == (plugin, config)
-            for unfit, how, plugin, config in zip(unsettled, read, plugins, configs, strict=True)
+        digests = state.column("fingerprint").to_pylist()
+        return [
+            True if equal else None if not fit else text if digest is None else digest.hex()
+            for equal, fit, text, digest in zip(same.to_pylist(), fits, texts, digests, strict=True)
         ]
-        unchanged = [fits and bool(equal) for fits, equal in zip(usable, same, strict=True)]
-        prints = [
-            None if not fits else text if raw is None else raw.hex()
-            for fits, text, raw in zip(usable, texts, digest.to_pylist(), strict=True)
-        ]
-        return unchanged, prints
+
+    def _at(self, listed: pa.Array, *columns: str) -> pa.Table:
+        return self._state.select(columns).take(self._rows.take(listed))
 
 
-def _plain(table: pa.Table, name: str) -> list[str | None]:
-    """The values of a dictionary-encoded column."""
-    found: list[str | None] = []
-    for chunk in table.column(name).chunks:
-        words = [*chunk.dictionary.to_pylist(), None]
-        found += [words[code] for code in chunk.indices.fill_null(len(words) - 1).to_pylist()]
-    return found
+_READ: Final = ("plugin", "config", "failed", "changed")
+
+
+def _fits(state: pa.Table, plugin: str, config: str) -> pa.Array:
+    """Which were read in this way, and are settled; null for what is not held."""
+    unsettled = pc.or_(state.column("failed"), state.column("changed"))
+    alike = pc.and_(_equal(state, "plugin", plugin), _equal(state, "config", config))
+    return pc.and_(alike, pc.invert(unsettled))
+
+
+def _equal(state: pa.Table, name: str, value: Any) -> pa.Array:
+    column = state.column(name)
+    plain = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+    return pc.equal(plain, value)
 
 
 class Earlier:
@@ -76,8 +83,13 @@ class Earlier:
 
     def __init__(self, staged: Mapping[str, Staged], frozen: Mapping[str, Any]):
         self._staged = staged
+        self._keys = {each.part.key for each in staged.values()}
         self._frozen = frozen
         self._is_there = lru_cache(maxsize=8)(_is_there)  # parts of a bundle name the same file
+
+    def has(self, key: str) -> bool:
+        """Whether a part of this key is staged, in whatever state."""
+        return key in self._keys
 
     def usable(self, stem: str) -> Staged | None:
         """A staged part that is what reading would give, with every file of it as it was."""
@@ -98,9 +110,9 @@ def _is_there(path: Path, size_bytes: int, sha256: str) -> bool:
 class Unlisted:
     """Parts that a dataset holds and that are not listed now; without those of live sources."""
 
-    def __init__(self, manifest: Manifest, keys: Sequence[str]):
+    def __init__(self, manifest: Manifest, keys: pa.Array):
         self._parts = manifest.parts
-        rows = self._parts.rows_outside(_as_keys(keys))
+        rows = self._parts.rows_outside(keys)
         live = self._parts.table(STATE).column("live").take(rows)
         self._rows = rows.filter(pc.invert(live))
 

@@ -49,6 +49,7 @@ class Reading:
     def __init__(self, task: Task, meter: Meter):
         self.task = task
         self.meter = meter
+        self.before = fingerprint(task.partition.inputs)
 
     def run(self) -> list[Staged | Small]:
         """Read it; for each sink, what is staged of it or the few rows that are to be."""
@@ -68,7 +69,6 @@ class Reading:
         rows: dict[str, int] = {}
         limited = failed = False
         left = task.limit
-        before = fingerprint(task.partition.inputs)
         fault.point("partition.begun")
         try:
             if task.unreadable is not None:
@@ -88,7 +88,7 @@ class Reading:
         except (SourceError, PluginError) as error:
             reason = error.message
             if isinstance(error, PluginError):
-                if self._is_unchanged(before):
+                if self._is_unchanged():
                     raise
                 reason = "the input changed while it was read"
             if task.on_error == "fail":
@@ -97,18 +97,18 @@ class Reading:
             ctx = stage.restart(self.meter.bytes)
             ctx.reject(b"", reason)
         fault.point("partition.read")
-        changed = not self._is_unchanged(before)
+        changed = not self._is_unchanged()
         if changed:
             ctx.note("the input changed while it was read; the next run reads it again")
         return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
 
-    def _is_unchanged(self, before: str) -> bool:
+    def _is_unchanged(self) -> bool:
         """Whether the inputs are still as they were when reading began, and when it was planned."""
-        partition = self.task.partition
-        planned = self.task.targets[0][1].fingerprint
-        if partition.inputs and partition.fingerprint is None and planned != before:
+        partition, part = self.task.partition, self.task.targets[0][1]
+        compared = bool(partition.inputs) and partition.fingerprint is None
+        if part.changed or (compared and part.fingerprint != self.before):
             return False
-        return fingerprint(partition.inputs) == before
+        return fingerprint(partition.inputs) == self.before
 
 
 @attrs.frozen

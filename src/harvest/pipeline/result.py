@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 import attrs
 
 from harvest.errors import ExitCode
-from harvest.storage.part import Part
+from harvest.storage.part import Part, part_key
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .account import Account, account_of
+from .plan import Plan, Planned, order_of
 
 if TYPE_CHECKING:
     from harvest.storage.manifest import Manifest
-
-    from .plan import Plan, Planned
 
 __all__ = ["RunResult", "Unchanged"]
 
@@ -29,30 +29,50 @@ _NOTES_SHOWN = 20
 class Unchanged(Sequence[Part]):
     """The parts that a run left as they were, in the dataset's order; made when asked for.
 
-    planned: of which there is a part in some dataset already.
+    others: of which there is a part in some dataset, though the plan does not say unchanged.
     """
 
-    def __init__(self, planned: Sequence[Planned] = (), manifests: Sequence[Manifest] = ()):
-        self._planned = planned
+    def __init__(
+        self,
+        plan: Plan | None = None,
+        others: Sequence[Planned] = (),
+        manifests: Sequence[Manifest] = (),
+    ):
+        self._plan = plan
+        self._others = others
         self._manifests = manifests
 
     def __len__(self) -> int:
-        return len(self._planned)
+        return (len(self._plan.unchanged) if self._plan else 0) + len(self._others)
 
     @overload
     def __getitem__(self, at: int) -> Part: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
     def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
-        found = self._planned[at]
-        return tuple(map(self._part, found)) if isinstance(found, Sequence) else self._part(found)
+        found = self._places[at]
+        return tuple(map(self._part, found)) if isinstance(found, list) else self._part(found)
 
-    def _part(self, planned: Planned) -> Part:
-        return self._manifests[planned.held_by[0]].parts[planned.key]
+    def _part(self, place: tuple[tuple[str, str, str], str, int]) -> Part:
+        _, key, number = place
+        return self._manifests[number].parts[key]
+
+    @cached_property
+    def _places(self) -> list[tuple[tuple[str, str, str], str, int]]:
+        """For each, where it stands in the dataset, its key and the number of its manifest."""
+        skipped = self._plan.skipped() if self._plan else ()
+        return sorted(
+            [
+                *((p.order, p.key, p.held_by[0]) for p in self._others),
+                *((order_of(*each), part_key(each[0].source.name, each[1]), 0) for each in skipped),
+            ]
+        )
 
     def sources(self) -> Iterator[str]:
-        """For each, the name of its source."""
-        return (planned.use.source.name for planned in self._planned)
+        """For each, the name of its source; in any order."""
+        if self._plan:
+            yield from (use.source.name for use, _ in self._plan.skipped())
+        yield from (planned.use.source.name for planned in self._others)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -137,7 +157,7 @@ class RunResult:
         where = printable_line(", ".join(self.datasets)) or "the dataset"
         if self.dry:
             todo = len(self.plan.to_read)
-            return f"{todo} of {len(self.plan.partitions)} partitions would be read for {where}"
+            return f"{todo} of {self.plan.count} partitions would be read for {where}"
         if self.run is None:
             return f"nothing new for {where}"
         rejected = self.account.rejected

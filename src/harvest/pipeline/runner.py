@@ -136,12 +136,12 @@ class _Execution:
         for number in range(len(self.sinks)):
             interrupt.check()
             self._commit(number, parts)
-        skipped = [p for p in self.plan.partitions if p.held_by and p.key not in parts]
+        left = [p for p in self.plan.partitions if p.held_by and p.key not in parts]
         return RunResult(
             run=self.run if self.committed else None,
             plan=self.plan,
             parts=tuple(parts.values()),
-            skipped=Unchanged(skipped, self.manifests),
+            skipped=Unchanged(self.plan, left, self.manifests),
             dropped=self._dropped_parts(),
             datasets=_locations(self.sinks),
         )
@@ -206,7 +206,7 @@ class _Execution:
         for number, sink in enumerate(self.sinks):
             clear_places(
                 sink.state,
-                (p.stem for p in todo if number in p.read_for),
+                (p.key for p in todo if number in p.read_for),
                 keep={staged.directory for staged in self.staged[number].values()},
             )
         numbers = {p.key: p.read_for for p in todo}
@@ -262,7 +262,7 @@ class _Execution:
         """Stop before the commit when the run is not what the user can have wanted."""
         self._check_rejects(sum(part.rejected for part in parts.values()))
         failed = [part for part in parts.values() if part.failed]
-        if failed and len(failed) == len(self.plan.partitions) and not self.prepared.partial:
+        if failed and len(failed) == self.plan.count and not self.prepared.partial:
             first = failed[0]
             reason = self._reason(first)
             others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""

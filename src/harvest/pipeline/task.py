@@ -11,10 +11,11 @@ import attrs
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
 from harvest.errors import HarvestError, PluginError, SourceError
-from harvest.storage.part import Part
+from harvest.storage.fingerprint import facts, fingerprint
+from harvest.storage.part import Part, part_stem
 from harvest.toolkit.texts import printable
 
-__all__ = ["Progress", "SourceRejected", "Task", "source_errors"]
+__all__ = ["Progress", "SourceRejected", "Task", "identify", "source_errors"]
 
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
@@ -23,7 +24,8 @@ _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 class Task:
     """One partition to read, and the sinks that need it.
 
-    targets: each sink with its part description, in which counts and files are still empty.
+    targets: each sink with its part description, in which counts and files are still empty, and
+        the fingerprint and the stem may be (``identify``).
     limit: rows at most, None for all.
     unreadable: why the partition cannot be read, where its preparation has shown that.
     """
@@ -40,6 +42,38 @@ class Task:
     def sinks(self) -> tuple[Sink, ...]:
         """The sinks that need it."""
         return tuple(sink for sink, _ in self.targets)
+
+    @property
+    def identified(self) -> bool:
+        """Whether its parts have the fingerprint of their input, and are named by it."""
+        return bool(self.targets[0][1].stem)
+
+
+def identify(task: Task) -> Task:
+    """A task whose parts have the fingerprint of their input: taken now where planning did without.
+
+    A change since it was planned counts as one while it is read.
+    """
+    if task.identified:
+        return task
+    partition = task.partition
+    now = fingerprint(partition.inputs)
+    changed = (facts(partition.inputs) or b"").hex() != task.targets[0][1].facts
+    return attrs.evolve(
+        task,
+        targets=tuple(
+            (
+                sink,
+                attrs.evolve(
+                    part,
+                    fingerprint=now,
+                    stem=part_stem(part.key, partition, now, part.plugin, part.config),
+                    changed=changed,
+                ),
+            )
+            for sink, part in task.targets
+        ),
+    )
 
 
 @attrs.frozen

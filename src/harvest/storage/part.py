@@ -22,6 +22,7 @@ __all__ = [
     "Part",
     "astray",
     "converter",
+    "key_of",
     "part_key",
     "part_stem",
     "plain",
@@ -123,6 +124,12 @@ def stem_of(key: str, id: str, *state: str) -> str:  # noqa: A002
     tail = id.rsplit("/", 1)[-1]
     slug = _NOT_IN_NAMES.sub("_", tail)[:40]
     return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
+
+
+def key_of(stem: str) -> str | None:
+    """The key of the part that has a stem."""
+    words = stem.rsplit("-", 2)
+    return words[1] if len(words) > 2 else None
 
 
 def _digest(*words: str) -> str:

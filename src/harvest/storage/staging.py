@@ -23,7 +23,7 @@ import attrs
 
 from harvest import fault
 
-from .part import Part, read_part, read_parts
+from .part import Part, key_of, read_part, read_parts
 
 __all__ = [
     "ATTEMPTS",
@@ -118,20 +118,20 @@ def parts_in(directory: Path) -> tuple[Part, ...]:
     return () if part is None else (part,)
 
 
-def clear_places(state: Path, stems: Iterable[str], keep: Collection[Path] = ()) -> None:
+def clear_places(state: Path, keys: Iterable[str], keep: Collection[Path] = ()) -> None:
     """Remove what is staged of partitions that are to be read again; before any is attempted.
 
-    keep: bundles that hold others of which the work is used.
+    keys: of their parts.  keep: bundles that hold others of which the work is used.
     """
     if not any((state / STAGING).iterdir()):
-        return  # as nearly always; a million stems need not be made
-    stems = set(stems)
+        return  # as nearly always; a million keys need not be collected
+    keys = set(keys)
     for directory in filter(is_bundle, finished(state)):
-        if directory not in keep and any(part.stem in stems for part in parts_in(directory)):
+        if directory not in keep and any(part.key in keys for part in parts_in(directory)):
             remove_tree(directory)
     with os.scandir(state / STAGING) as entries:
         for entry in entries:
-            if entry.name in stems:
+            if key_of(entry.name) in keys:
                 remove_tree(Path(entry.path))
 
 

@@ -26,7 +26,7 @@ from harvest.engines.units import in_units
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
 from harvest.pipeline.bundling import cost_bytes
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.task import Task
+from harvest.pipeline.task import Task, identify
 from harvest.storage.manifest import Manifest
 from harvest.storage.staging import Staged
 from harvest.toolkit.texts import printable
@@ -239,7 +239,8 @@ def _remove(directory: Path) -> None:
 
 
 def _tasks(work: Work) -> Iterator[Task]:
-    return (task for bundle in work.bundles for task in bundle)
+    """The tasks with the names of their parts, by which what is staged of them is found."""
+    return (identify(task) for bundle in work.bundles for task in bundle)
 
 
 def _lasting(tasks: Iterable[Task]) -> Iterator[Task]:

@@ -1,0 +1,235 @@
+"""What a plan finds out about inputs, and when: it opens those that must be compared, no others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import pytest
+
+import harvest
+from harvest.pipeline.plan import Plan
+from harvest.pipeline.prepare import Observer
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.result import RunResult
+from harvest.pipeline.runner import execute
+from harvest.pipeline.task import TaskResult
+from harvest.plugins.registry import manager
+from harvest.storage.manifest import Manifest
+from harvest.storage.part import Part
+
+HEADER = "JobID|JobName|User|State|ExitCode|Elapsed|Start\n"
+LINE = "{n}|job {n}|ann|COMPLETED|0:0|00:00:05|2024-04-19T10:00:00\n"
+
+COUNT_OPENED = """
+import json, pathlib, sys
+import harvest
+from harvest.storage import fingerprint
+
+fingerprint.SETTLED_NS = 0  # or the inputs would be too young for their times to be relied on
+place = pathlib.Path(sys.argv[1])
+inputs, opened = place / "in", set()
+
+def note(event, args):
+    if event == "open" and str(args[0]).startswith(str(inputs)):
+        opened.add(pathlib.Path(args[0]).name)
+
+def run(**how):
+    opened.clear()
+    settings = {"slurm": {"timezone": "UTC"}}
+    harvest.run(f"slurm:{inputs}", f"parquet:{place / 'out'}", settings=settings, workers=1, **how)
+    return sorted(opened)
+
+sys.addaudithook(note)
+found = {"planned": run(dry_run=True), "read": run(), "unchanged": run()}
+with (inputs / "1.csv").open("a") as file:
+    file.write("2|more|ann|COMPLETED|0:0|00:00:05|2024-04-19T10:00:00\\n")
+found["changed"] = run(dry_run=True)
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """A directory of ten small files, each with one job."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(10):
+        (folder / f"{n}.csv").write_text(HEADER + LINE.format(n=n))
+    return folder
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times of files are relied on at once, as if they were older than they are."""
+    monkeypatch.setattr("harvest.storage.fingerprint.SETTLED_NS", 0)
+
+
+def run(inputs: Path, out: Path, observer: Observer | None = None) -> RunResult:
+    recipe = Recipe(
+        sources=(Endpoint("slurm", str(inputs)),),
+        sinks=(Endpoint("parquet", str(out)),),
+        settings={"slurm": {"timezone": "UTC"}},
+        workers=1,
+    )
+    return execute(recipe, manager(), observer=observer)
+
+
+def parts(out: Path) -> list[Part]:
+    manifest = Manifest.load(out / "_harvest")
+    assert manifest is not None
+    return list(manifest)
+
+
+def jobs(out: Path) -> list[int]:
+    """Numbers of the jobs whose rows a dataset holds."""
+    names = harvest.open(out)["slurm.job"].collect().get_column("name")
+    return sorted(int(name.removeprefix("job ")) for name in names)
+
+
+def test_a_plan_opens_only_inputs_that_are_to_be_compared(inputs: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT_OPENED, str(tmp_path)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    every = [path.name for path in sorted(inputs.iterdir())]
+    assert json.loads(done.stdout) == {
+        "planned": [],
+        "read": every,
+        "unchanged": [],
+        "changed": ["1.csv"],
+    }
+
+
+def test_a_dataset_is_the_same_whenever_fingerprints_are_taken(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(inputs, tmp_path / "by-plan")
+    monkeypatch.setattr("harvest.storage.fingerprint.SETTLED_NS", 0)
+    run(inputs, tmp_path / "by-reading")
+
+    by_plan, by_reading = parts(tmp_path / "by-plan"), parts(tmp_path / "by-reading")
+
+    assert not any(part.facts for part in by_plan)  # too young: the plan took the fingerprints
+    assert all(part.facts for part in by_reading)
+    blank = {"facts": "", "run": "", "files": ()}
+    assert [attrs.evolve(p, **blank) for p in by_plan] == [
+        attrs.evolve(p, **blank) for p in by_reading
+    ]
+    assert {f.path for p in by_plan for f in p.files} == {
+        f.path for p in by_reading for f in p.files
+    }
+
+
+class _Change(Observer):
+    """Changes an input when the plan is made and nothing is read yet."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def planned(self, plan: Plan, size_bytes: int) -> None:
+        with self.path.open("a") as file:
+            file.write(LINE.format(n=77))
+
+
+@pytest.mark.usefixtures("settled")
+def test_an_input_that_changes_between_plan_and_reading_is_read_again(
+    inputs: Path, tmp_path: Path
+) -> None:
+    """The partition was cut by the plan; what is beyond its end would never be read."""
+    first = run(inputs, tmp_path / "out", _Change(inputs / "3.csv"))
+    assert [Path(part.origin).name for part in first.parts if part.changed] == ["3.csv"]
+
+    second = run(inputs, tmp_path / "out")
+
+    assert [Path(part.origin).name for part in second.parts] == ["3.csv"]
+    assert not second.parts[0].changed
+    assert jobs(tmp_path / "out") == sorted([*range(10), 77])
+
+
+class _Stop(Observer):
+    """Ends the run when the first bundle of partitions is staged."""
+
+    def finished(self, result: TaskResult) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("settled")
+def test_what_was_staged_before_a_run_was_cut_short_is_not_read_again(
+    inputs: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(inputs, tmp_path / "out", _Stop())
+
+    result = run(inputs, tmp_path / "out")
+
+    assert len(result.parts) == 10
+    assert len(result.plan.to_read) == 2  # eight are read together
+    assert jobs(tmp_path / "out") == list(range(10))
+
+
+@pytest.mark.usefixtures("settled")
+def test_of_what_was_staged_only_that_counts_whose_input_is_as_it_was(
+    inputs: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(inputs, tmp_path / "out", _Stop())
+    (inputs / "0.csv").write_text(HEADER + LINE.format(n=50))
+
+    result = run(inputs, tmp_path / "out")
+
+    read = {Path(planned.partition.origin).name for planned in result.plan.to_read}
+    assert "0.csv" in read
+    assert jobs(tmp_path / "out") == sorted([*range(1, 10), 50])
+
+
+@pytest.mark.usefixtures("settled")
+def test_skipped_are_the_parts_that_stay_in_the_order_of_the_dataset(
+    inputs: Path, tmp_path: Path
+) -> None:
+    run(inputs, tmp_path / "out")
+    (inputs / "4.csv").write_text(HEADER + LINE.format(n=40))
+    shutil.copy(inputs / "5.csv", inputs / "a.csv")
+    before = parts(tmp_path / "out")
+
+    result = run(inputs, tmp_path / "out")
+
+    staying = [part for part in before if Path(part.origin).name != "4.csv"]
+    assert list(result.skipped) == staying
+    assert result.skipped[-1] == staying[-1]
+    assert result.skipped[2:4] == tuple(staying[2:4])
+    assert [Path(part.origin).name for part in result.parts] == ["4.csv", "a.csv"]
+    assert result.plan.count == 11
+    assert result.account.sources["slurm"].skipped == 9
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_second_dataset_gets_what_the_first_one_has(inputs: Path, tmp_path: Path) -> None:
+    """Of some partitions the first is unchanged by their times, of one by its content alone."""
+    settings = {"slurm": {"timezone": "UTC"}}
+    first, second = tmp_path / "out", tmp_path / "jsonl"
+    run(inputs, first)
+    text = (inputs / "6.csv").read_bytes()
+    stat = (inputs / "6.csv").stat()
+    (inputs / "6.csv").write_bytes(text)
+    os.utime(inputs / "6.csv", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    result = harvest.run(
+        f"slurm:{inputs}", [f"parquet:{first}", f"jsonl:{second}"], settings=settings, workers=1
+    )
+
+    assert [(p.read_for, p.held_by) for p in result.plan.partitions] == [((1,), (0,))] * 10
+    assert jobs(second) == jobs(first) == list(range(10))
+    again = harvest.run(
+        f"slurm:{inputs}", [f"parquet:{first}", f"jsonl:{second}"], settings=settings, workers=1
+    )
+    assert again.plan.partitions == ()
+    assert len(again.skipped) == 10
