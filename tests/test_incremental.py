@@ -53,9 +53,13 @@ def text(source: str, content: list[tuple[int, bool]]) -> str:
 class Changes(RuleBasedStateMachine):
     """Inputs that change, and a dataset of each form that follows them."""
 
-    @initialize(policy=st.sampled_from(["keep", "drop"]))
-    def begin(self, policy: str) -> None:
+    @initialize(policy=st.sampled_from(["keep", "drop"]), settled=st.booleans())
+    def begin(self, policy: str, settled: bool) -> None:
+        """settled: the times of inputs are relied on, though these have just been written."""
         self.folder = Path(tempfile.mkdtemp())
+        self.patch = pytest.MonkeyPatch()
+        if settled:
+            self.patch.setattr("harvest.storage.fingerprint.SETTLED_NS", 0)
         self.policy = policy
         self.fresh = 0
         # rows and rejects by origin, of all that the dataset should hold
@@ -67,6 +71,7 @@ class Changes(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
+            self.patch.undo()
             shutil.rmtree(self.folder)
 
     def path(self, name: tuple[str, str]) -> Path:
