@@ -18,7 +18,6 @@ from harvest.pipeline.prepare import Observer
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.runner import execute
-from harvest.pipeline.task import TaskResult
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -158,21 +157,22 @@ def test_an_input_that_changes_between_plan_and_reading_is_read_again(
 class _Stop(Observer):
     """Ends the run when the first bundle of partitions is staged."""
 
-    def finished(self, result: TaskResult) -> None:
+    def finished(self, part: Part) -> None:
         raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("settled")
 def test_what_was_staged_before_a_run_was_cut_short_is_not_read_again(
-    inputs: Path, tmp_path: Path
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("harvest.pipeline.bundling.BUNDLE_PARTITIONS", 8)  # of ten
     with pytest.raises(KeyboardInterrupt):
         run(inputs, tmp_path / "out", _Stop())
 
     result = run(inputs, tmp_path / "out")
 
     assert len(result.parts) == 10
-    assert len(result.plan.to_read) == 2  # eight are read together
+    assert len(result.plan.to_read) == 2
     assert jobs(tmp_path / "out") == list(range(10))
 
 

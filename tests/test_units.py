@@ -114,7 +114,7 @@ def planned(number: int, use: SourceUse) -> Planned:
     path = f"/scratch/logs/2026/{number:06}.log"
     return Planned(
         use=use, partition=Partition(id=path, origin=path, inputs=(path,), size_bytes=2_000),
-        key=f"{number:016x}", fingerprint=f"{number:064x}", facts=f"{number:032x}", config="c",
+        key=f"{number:016x}", fingerprint=f"{number:064x}", facts=number.to_bytes(16, "big"), config="c",
         run="20260101T000000-000000", read_for=(0,), staged_for={}, held_by=(),
     )  # fmt: skip
 
@@ -125,7 +125,10 @@ def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
     sinks = [manager().sink("parquet")(str(tmp_path / "out"))]
     run = PreparedRun(recipe=Recipe(), plugins=manager(), uses=[use], listed=[], sinks=sinks)
     todo = tuple(planned(number, use) for number in range(2_000))
-    plan = Plan(partitions=todo, replaced=(frozenset(),), dropped=(frozenset(),), frozen=({},))
+    plan = Plan(
+        partitions=todo, listed=[], unchanged=(), frozen=({},),
+        replaced=(frozenset(),), dropped=(frozenset(),),
+    )  # fmt: skip
     tracemalloc.start()
 
     # when they are all given out

@@ -58,9 +58,9 @@ def _versions(
     return lambda version: {**both, **(first if version == 1 else second)}
 
 
-def _transitions(worker: int, rows: int, *more: str) -> bytes:
+def _transitions(worker: int, rows: int, *more: str, name: str = "task") -> bytes:
     lines = [
-        f"{n},task-{worker}-{n},released,waiting,tcp://10.0.0.{worker}:1,{1713553301 + n}.25\n"
+        f"{n},{name}-{worker}-{n},released,waiting,tcp://10.0.0.{worker}:1,{1713553301 + n}.25\n"
         for n in range(rows)
     ]
     return "".join((TRANSITIONS, *lines, *more)).encode()
@@ -80,7 +80,10 @@ def _mofka() -> Callable[[int], dict[str, bytes]]:
             "client.csv": (example / "client.csv").read_bytes(),
         },
         {
-            "worker_transition_1.csv": _transitions(1, 90, "9,damaged\n", "10,cut"),
+            # too large to be read together with others, so that two workers have something to do
+            "worker_transition_1.csv": _transitions(
+                1, 90, "9,damaged\n", "10,cut", name="long" * 3_000
+            ),
             "worker_transition_2.csv": _transitions(2, 40, "9,damaged\n"),
             "worker_transition_3.csv": _transitions(3, 60),
         },
