@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
+import plenty
 import pytest
 from clusters import Harvest, eventually, rows_files
 from harvest_paced import MUCH, PacedConfig, PacedSource
@@ -371,6 +373,37 @@ def test_an_interrupted_run_stops_its_workers(anywhere, folder, tmp_path):
     assert local_rows(anywhere, folder)
     anywhere.run("run", "-s", f"paced:{folder}", "-k", f"jsonl:{out}", code=3)
     assert rows_files(out) == rows_files(tmp_path / "local")
+
+
+@pytest.mark.slow
+def test_neither_client_nor_workers_hold_the_rows(tmp_path):
+    # given 800 MB of rows in four partitions, none of them large on disk
+    batches, size_mb = 200, 200
+    (tmp_path / "in").mkdir()
+    for number in range(4):
+        (tmp_path / "in" / f"f{number}").write_text(str(batches))
+
+    # when four workers harvest them, and the client sums them up
+    program = Path(plenty.__file__).with_name("plenty_on_dask.py")
+    done = subprocess.run(
+        [sys.executable, program, tmp_path / "in", tmp_path / "out"],
+        check=True, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+
+    # then all are there, and Dask's own log is not
+    assert done.stderr == ""
+    rows = 4 * batches * plenty.ROWS
+    assert found["rows"] == rows
+    assert found["summed"] == [rows // 10] * 10
+    # and no process had as many of them as there are in one partition
+    assert found["harvested_mb"] < found["before_mb"] + size_mb / 2
+    assert found["summed_mb"] < found["before_mb"] + size_mb
+    dask_mb = 100  # what a worker is before it has read anything
+    assert found["worker_mb"] < found["before_mb"] + dask_mb + size_mb * 3 / 4
+    # and the client saw them come
+    assert found["reports"] > 10
+    assert rows / 2 < found["reported"] <= rows
 
 
 def certificates(folder: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import logging
 import multiprocessing
 import signal
 import subprocess
@@ -113,6 +114,8 @@ def main(descriptor: int) -> None:
     scheduler, security, config, options = connection.recv()
     dask, distributed = map(importlib.import_module, ("dask", "distributed"))
     dask.config.set(config)
+    # that a worker ended is nothing to report, and why it failed is raised where it was started
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if security is not None:
         options["security"] = distributed.Security(require_encryption=True, **security)
 
