@@ -53,8 +53,9 @@ class SlurmConfig(Options):
     tasks_per_job: int | None = attrs.field(
         default=None,
         metadata={
-            "doc": "Partitions that one array task reads; by default so many that it has 64 MiB "
-            "of input, and that there are at most 1,000 array tasks."
+            "doc": "Partitions that one array task reads; by default so many that they are 64 MiB "
+            "of input, each counted with 64 KiB more than it has, and that there are at most "
+            "1,000 array tasks."
         },
     )
     directory: str | None = attrs.field(
