@@ -18,10 +18,11 @@ from crash import Place
 from strength import pairs
 
 import harvest
+from harvest.engines.dask.engine import read_unit
 from harvest.pipeline import bundling as work
-from harvest.pipeline import reading
+from harvest.pipeline import meter, reading
 from harvest.pipeline.bundling import bundles, harvest_partitions
-from harvest.pipeline.task import Task
+from harvest.pipeline.task import Progress, Task
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, part_key, part_stem
@@ -232,6 +233,23 @@ def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
     assert [part.written for part in parts] == [2, 1, 0, 1, 0]
     assert parts[:2] == [staged.part for (staged,) in first[:2]]
     check_described(tasks)
+
+
+def test_progress_of_many_small_partitions_is_reported_together(tasks, monkeypatch):
+    monkeypatch.setattr(meter, "_REPORT_EVERY_S", 3600)
+    reports: list[Progress] = []
+
+    read_unit(harvest_partitions, [tuple(tasks[:3]), tuple(tasks[3:])], reports.append)
+
+    (report,) = reports
+    assert report.rows == 4
+
+
+def test_a_unit_of_bundles_gives_what_each_of_them_gives(tasks):
+    staged = read_unit(harvest_partitions, [tuple(tasks[:3]), tuple(tasks[3:])], None)
+
+    assert [each.part.partition for (each,) in staged] == [*LINES, "e.txt"]
+    assert len(list(finished(state_of(tasks)))) == 2
 
 
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):

@@ -27,10 +27,11 @@ from harvest.pipeline.bundling import cost_bytes
 from harvest.pipeline.meter import Meter
 from harvest.pipeline.task import Progress, Task
 from harvest.storage.staging import Staged
+from harvest.toolkit.texts import printable
 
 from .cluster import DaskConfig, connect, library
 
-__all__ = ["DaskEngine"]
+__all__ = ["DaskEngine", "read_unit", "units"]
 
 LOOK_EVERY_S = 1.0
 """How often the number of workers is asked for."""
@@ -63,7 +64,7 @@ class DaskEngine(Engine):
         """
         wanted = self.workers and min(self.workers, len(work.bundles))
         absolute = Absolute()  # workers have other working directories
-        read = partial(_read_unit, work.read)
+        read = partial(read_unit, work.read)
         with (
             connect(self.config, wanted, work.cost_bytes) as client,
             terms_for(work) as terms,
@@ -74,14 +75,14 @@ class DaskEngine(Engine):
 
 
 def units(
-    bundles: Iterable[tuple[Task, ...]], cost_bytes: int, threads: Callable[[], int]
+    bundles: Iterable[tuple[Task, ...]], total: int, threads: Callable[[], int]
 ) -> Iterator[list[tuple[Task, ...]]]:
     """Bundles as they are given out.
 
-    cost_bytes: of all; threads: how many the cluster has when it is asked.
+    total: what all of them cost; threads: how many the cluster has when it is asked.
     """
-    most = max(UNIT_BYTES, -(-cost_bytes // UNITS))
-    left = cost_bytes
+    most = max(UNIT_BYTES, -(-total // UNITS))
+    left = total
 
     def goal() -> int:
         return min(most, left // (SHARES * max(1, threads())))
@@ -96,14 +97,17 @@ def _cost(bundle: tuple[Task, ...]) -> int:
 
 
 def _origin(unit: list[tuple[Task, ...]]) -> str:
-    return unit[0][0].partition.origin
+    origin = printable(unit[0][0].partition.origin)
+    others = sum(map(len, unit)) - 1
+    return f"{origin}, or one of the {others} behind it" if others else origin
 
 
-def _read_unit(
+def read_unit(
     read: Callable[..., tuple[tuple[Staged, ...], ...]],
     unit: list[tuple[Task, ...]],
     report: Callable[[Progress], None] | None,
-) -> tuple[tuple[Staged, ...], ...]:  # runs in a worker
+) -> tuple[tuple[Staged, ...], ...]:
+    """What ``read`` gives for the bundles of a unit, in a worker."""
     meter = Meter(report)
     staged = tuple(each for bundle in unit for each in read(bundle, meter.add))
     meter.flush()
