@@ -114,30 +114,52 @@ def planned(number: int, use: SourceUse) -> Planned:
     path = f"/scratch/logs/2026/{number:06}.log"
     return Planned(
         use=use, partition=Partition(id=path, origin=path, inputs=(path,), size_bytes=2_000),
-        key=f"{number:016x}", fingerprint=f"{number:064x}", facts=number.to_bytes(16, "big"), config="c",
+        key=f"{number:016x}", fingerprint=f"{number:064x}", facts=bytes(16), config="c",
         run="20260101T000000-000000", read_for=(0,), staged_for={}, held_by=(),
     )  # fmt: skip
 
 
-def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
-    # given a plan of many tiny inputs
-    use = SourceUse(source=PacedSource(str(tmp_path)), settings={}, version="harvest-paced 1.0")
-    sinks = [manager().sink("parquet")(str(tmp_path / "out"))]
+def plan_of(folder: Path, count: int) -> tuple[PreparedRun, Plan]:
+    """A run that has so many tiny inputs to read."""
+    use = SourceUse(source=PacedSource(str(folder)), settings={}, version="harvest-paced 1.0")
+    sinks = [manager().sink("parquet")(str(folder / "out"))]
     run = PreparedRun(recipe=Recipe(), plugins=manager(), uses=[use], listed=[], sinks=sinks)
-    todo = tuple(planned(number, use) for number in range(2_000))
+    todo = tuple(planned(number, use) for number in range(count))
     plan = Plan(
         partitions=todo, listed=[], unchanged=(), frozen=({},),
         replaced=(frozenset(),), dropped=(frozenset(),),
     )  # fmt: skip
-    tracemalloc.start()
+    return run, plan
+
+
+def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
+    # given many tiny inputs
+    run, plan = plan_of(tmp_path, 2_000)
 
     # when they are all given out
-    work = run.work(plan, todo)
+    tracemalloc.start()
+    work = run.work(plan, plan.to_read)
     given_out = units(work.prepared(), work.cost_bytes, lambda: 4)
     partitions = sum(len(each) for unit in given_out for each in unit)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     # then there are never more than those of some units, of about a kilobyte each
-    assert partitions == work.partitions == len(todo)
-    assert peak < 256 * 2_048 + 100 * len(todo)
+    assert partitions == 2_000
+    assert peak < 256 * 2_048 + 100 * 2_000
+
+
+def test_work_is_described_whether_or_not_its_tasks_are_made(tmp_path: Path):
+    run, plan = plan_of(tmp_path, 70)
+
+    work = run.work(plan, plan.to_read)
+
+    assert [len(each) for each in work.bundles] == [32, 32, 6]
+    assert work.bundles[1:] == [work.bundles[1], work.bundles[2]]
+    assert [task.partition.id for task in work.tasks] == [
+        f"/scratch/logs/2026/{number:06}.log" for number in range(70)
+    ]
+    assert (work.partitions, work.size_bytes) == (70, 70 * 2_000)
+    assert work.cost_bytes == 70 * (2_000 + 65_536)
+    assert [source.name for source in work.sources] == ["paced"]
+    assert [sink.name for sink in work.sinks] == ["parquet"]
