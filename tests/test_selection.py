@@ -6,6 +6,7 @@ import os
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+import orjson
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -14,9 +15,14 @@ from strength import examples
 
 import harvest
 from harvest.errors import ConfigError, ExitCode, UsageError
-from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.last import last_day
+from harvest.pipeline.prepare import prepare_sources
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.rollback import roll_back
 from harvest.pipeline.selection import Named, Since, day_of, read_names
 from harvest.plugins.registry import PluginManager
+from harvest.storage.manifest import Manifest
+from harvest_parquet.sink import ParquetSink
 
 TREE = '''
 from pathlib import Path
@@ -82,6 +88,10 @@ class Archive:
         return harvest.run(
             f"{self.plugin}:{self.logs}", sink, workers=1, plugins=self.plugins, **options
         )
+
+    def uses(self, location=None):
+        recipe = Recipe(sources=(Endpoint(None, str(location or self.logs), str(self.plugin)),))
+        return prepare_sources(recipe, self.plugins)
 
     def list(self, *names, end="\n"):
         """A list of changed files."""
@@ -171,6 +181,52 @@ def test_a_day_that_is_left_out_is_not_even_listed(archive, monkeypatch):
 
     seen = {path for path in scanned if path.startswith(str(archive.logs))}
     assert seen == {str(archive.logs / name) for name in ("", "2026", "2026/11", "2026/11/3")}
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        pytest.param([], 1, id="a run of all"),
+        pytest.param([{}, {}], 3, id="the last of them"),
+        pytest.param([{"limit": 1}, {"changed": "changed"}, {"since": "9d"}], 1, id="of some"),
+        pytest.param([{"since": "last"}, {"since": "last-3d"}], 3, id="of all since the last"),
+        pytest.param([{}, "back to 1"], 1, id="a state that was gone back to"),
+        pytest.param([{}, "back to 1", {}], 4, id="a run after that"),
+    ],
+)
+def test_the_last_run_is_that_which_looked_at_all(tmp_path, monkeypatch, later, expected):
+    monkeypatch.chdir(tmp_path)
+    archive = Archive(tmp_path).write(a="0")
+    (tmp_path / "changed").write_text("logs/a")
+    sink = ParquetSink(str(archive.out))
+    for number, options in enumerate([{"keep_runs": 9}, *later], start=1):
+        archive.write(a=str(number))
+        if isinstance(options, str):
+            run = roll_back(sink, Manifest.load(sink.state).runs[0])
+        else:
+            run = archive.run(**options).run
+        record = sink.state / "runs" / f"{run}.json"
+        started = {"started": datetime(2026, 5, number, 12).astimezone().isoformat()}
+        record.write_bytes(orjson.dumps(orjson.loads(record.read_bytes()) | started))
+    (use,) = archive.uses()
+
+    assert last_day([use], [sink]) == date(2026, 5, expected)
+
+    (tmp_path / "elsewhere").mkdir()
+    assert last_day([*archive.uses(tmp_path / "elsewhere"), use], [sink]) is None
+
+
+def test_since_the_last_run_starts_with_its_day_and_says_when_there_was_none(archive):
+    today = datetime.now().astimezone().date()
+    archive.put(f"{today - timedelta(2):%Y%m%d}/b", "before")
+    first = archive.run(since="last")
+    assert "all is looked at" in first.choices[-1]
+    assert len(first.parts) == 5
+    archive.put(f"{today - timedelta(2):%Y%m%d}/b", "before, changed")
+    archive.put(f"{today + timedelta(1):%Y%m%d}/b", "after")
+
+    assert names_read(archive.run(since="last")) == [f"{today + timedelta(1):%Y%m%d}/b"]
+    assert names_read(archive.run(since="last-7d")) == [f"{today - timedelta(2):%Y%m%d}/b"]
 
 
 # --- what a list names ----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ import tomli_w
 
 from harvest.errors import ConfigError, UsageError, suggestion
 
-from .selection import Selection, Since, day_of, read_names
+from .selection import Selection, Since, day_of, is_since_last, read_names
 
 __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 
@@ -142,10 +143,10 @@ class Recipe:
         "freeze (what is new goes to 'extra') or reject (refuse the run).",
         *("evolve", "freeze", "reject"),
     )
-
     since: str | None = _text(
         "Leave out directories that are named for a day (YYYY/M/D, YYYY-MM-DD, YYYYMMDD) before "
-        "this one: 2026-11-03, or 7d for seven days ago. What is left out stays in the dataset.",
+        "this one: 2026-11-03, 7d (days ago), last (of the last run) or last-7d. What is left out "
+        "stays in the dataset.",
         metavar="DAY",
     )
     changed: str | None = _text(
@@ -155,9 +156,9 @@ class Recipe:
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.since is not None and day_of(self.since) is None:
+        if self.since is not None and not (is_since_last(self.since) or day_of(self.since)):
             raise ConfigError(
-                f"since {self.since!r} is not a day", remedy="write 2026-11-03, or 7d"
+                f"since {self.since!r} is not a day", remedy="write 2026-11-03, 7d or last"
             )
         given = [name for name in ("since", "changed") if getattr(self, name) is not None]
         if len(given) > 1:
@@ -168,11 +169,16 @@ class Recipe:
                 remedy="keep what is deleted here, and drop it in a run of all inputs",
             )
 
-    def selection(self) -> Selection | None:
-        """The files that the run looks at, where these are not all."""
+    @property
+    def since_last(self) -> bool:
+        """Whether what it looks at depends on the last run."""
+        return self.since is not None and is_since_last(self.since)
+
+    def selection(self, last: date | None = None) -> Selection | None:
+        """The files that the run looks at, where these are not all; last: the day of the last."""
         if self.changed is not None:
             return read_names(Path(self.changed).expanduser())
-        day = day_of(self.since) if self.since is not None else None
+        day = day_of(self.since, last) if self.since is not None else None
         return Since(day) if day is not None else None
 
     def merged(self, **changes: Any) -> Recipe:

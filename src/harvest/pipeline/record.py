@@ -24,6 +24,7 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
+from harvest.storage.commit import RUNS
 from harvest.storage.part import Part, plain
 from harvest.toolkit.texts import printable
 
@@ -31,7 +32,15 @@ from .account import account_of
 from .plan import SourceUse
 from .recipe import Endpoint, Recipe, run_options
 
-__all__ = ["HIDDEN", "describe_rollback", "describe_run", "recipe_of", "without_secrets"]
+__all__ = [
+    "HIDDEN",
+    "describe_rollback",
+    "describe_run",
+    "described",
+    "read_record",
+    "recipe_of",
+    "without_secrets",
+]
 
 HIDDEN = "***"
 """Stands for a setting that is secret."""
@@ -64,11 +73,7 @@ def describe_run(
             "action": action,
             **_whose(started),
             "sources": [
-                {
-                    "name": use.source.name,
-                    "location": printable(use.source.redact(_absolute(use.source.location))),
-                    **({"plugin": printable(use.plugin)} if use.plugin else {}),
-                }
+                {**described(use), **({"plugin": printable(use.plugin)} if use.plugin else {})}
                 for use in uses
             ],
             "redacted": sorted({use.source.name for use in uses if _has_secret(use)}),
@@ -89,6 +94,20 @@ def describe_run(
             "account": plain(list(account.sources.values())),
         }
     )
+
+
+def read_record(sink: Sink, run: str) -> dict[str, Any]:
+    """The record of a run; raises DatasetError when it is missing or damaged."""
+    path = sink.state / RUNS / f"{run}.json"
+    try:
+        record: dict[str, Any] = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError) as error:
+        raise DatasetError(
+            f"the record of a run is {'damaged' if path.exists() else 'missing'}",
+            where=str(path),
+            remedy="what it read must be named again: harvest run --force -s NAME:LOCATION ...",
+        ) from error
+    return record
 
 
 def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
@@ -125,6 +144,12 @@ def _class(endpoint: Endpoint, plugins: PluginManager) -> type[Source] | None:
         return cls
     known = endpoint.name is not None and endpoint.name in plugins.sources
     return plugins.source(str(endpoint.name)) if known else None
+
+
+def described(use: SourceUse) -> dict[str, str]:
+    """What a record says of a source: its name, and its location as it may be kept."""
+    source = use.source
+    return {"name": source.name, "location": printable(source.redact(_absolute(source.location)))}
 
 
 def describe_rollback(*, run: str, started: datetime, sink: Sink, to: str, parts: int) -> bytes:

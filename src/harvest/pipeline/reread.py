@@ -10,20 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
-import orjson
 
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import DatasetError, SourceError
 from harvest.plugins.registry import PluginManager
-from harvest.storage.commit import RUNS
 from harvest.storage.part import Part, part_key
 from harvest.toolkit.texts import printable
 
 from .plan import SourceUse
 from .prepare import PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Endpoint, Recipe
-from .record import recipe_of
+from .record import read_record, recipe_of
 from .result import RunResult
 from .runner import carry_out
 
@@ -146,17 +144,3 @@ def _require_files(record: Mapping[str, Any], plugins: PluginManager) -> None:
                 f"run {record['run']} read {source['name']} by the file {file}",
                 remedy=f"if you trust it, name it: harvest --plugin {file} ...",
             )
-
-
-def read_record(sink: Sink, run: str) -> dict[str, Any]:
-    """The record of a run; raises DatasetError when it is missing or damaged."""
-    path = sink.state / RUNS / f"{run}.json"
-    try:
-        record: dict[str, Any] = orjson.loads(path.read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError) as error:
-        raise DatasetError(
-            f"the record of a run is {'damaged' if path.exists() else 'missing'}",
-            where=str(path),
-            remedy="what it read must be named again: harvest run --force -s NAME:LOCATION ...",
-        ) from error
-    return record

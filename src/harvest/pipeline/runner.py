@@ -21,6 +21,7 @@ from harvest.storage.target import Target, manifest_of, new_run_id, storage_erro
 
 from .bundling import harvest_partitions, prepare_tasks
 from .choose import name_sources
+from .last import last_day
 from .plan import Plan, Planned, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
@@ -50,10 +51,12 @@ def execute(
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
         sink.check()
-    selection = recipe.selection()
+    selection = recipe.selection(last_day(uses, sinks) if recipe.since_last else None)
     listed = list_partitions(uses, selection)
     if selection is not None:
         choices = [*choices, *selection.remarks()]
+    elif recipe.since_last:
+        choices = [*choices, "no earlier run of these sources: all is looked at"]
     prepared = PreparedRun(
         recipe=recipe,
         plugins=plugins,

@@ -11,7 +11,7 @@ import abc
 import os
 import re
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 
 from harvest.api.source import Partition, Source
@@ -20,11 +20,12 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import files_among, list_files, walk_files
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["Named", "Selection", "Since", "day_of", "partitions_of", "read_names"]
+__all__ = ["Named", "Selection", "Since", "day_of", "is_since_last", "partitions_of", "read_names"]
 
 _SHOWN = 3
 
 _DAYS_AGO = re.compile(r"([0-9]{1,5})d")
+_LAST = re.compile(r"last(?:-([0-9]{1,5})d)?")
 _DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})|([0-9]{4})([0-9]{2})([0-9]{2})")
 _NESTED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
 
@@ -182,14 +183,27 @@ def read_names(path: Path) -> Named:
     return Named(os.path.abspath(os.fsdecode(name)) for name in names if name)  # noqa: PTH100
 
 
-def day_of(text: str) -> date | None:
-    """The day that ``2026-11-03`` or ``7d`` (days ago) means; None where it means none."""
-    ago = _DAYS_AGO.fullmatch(text)
+def day_of(text: str, last: date | None = None) -> date | None:
+    """The day that ``2026-11-03``, ``7d`` (days ago), ``last`` or ``last-7d`` means.
+
+    last: the day of the last run.  None where a text means no day.
+    """
+    ago, before_last = _DAYS_AGO.fullmatch(text), _LAST.fullmatch(text)
     if ago is not None:
-        today = datetime.now().astimezone().date()
-        return max(today, date.min + timedelta(int(ago[1]))) - timedelta(int(ago[1]))
+        return _earlier(datetime.now().astimezone().date(), int(ago[1]))
+    if before_last is not None:
+        return None if last is None else _earlier(last, int(before_last[1] or 0))
     found = _DAY.fullmatch(text)
     return _date(found) if found else None
+
+
+def is_since_last(text: str) -> bool:
+    """Whether a text means a day by that of the last run."""
+    return _LAST.fullmatch(text) is not None
+
+
+def _earlier(day: date, days: int) -> date:
+    return date.fromordinal(max(1, day.toordinal() - days))
 
 
 def _day_of_directory(path: str) -> date | None:

@@ -81,6 +81,10 @@ def watch(
             raise UsageError(
                 f"{option!r} makes no sense here", remedy="leave it out: a watch reads all there is"
             )
+    if recipe.since_last:
+        raise UsageError(
+            f"since {recipe.since!r} makes no sense here", remedy="write a number of days, as 7d"
+        )
     named, choices = name_sources(recipe, plugins)
     prepare_sources(named, plugins)
     sinks = prepare_sinks(recipe, plugins)

@@ -1,0 +1,48 @@
+"""When a dataset last got all that its sources had, by the records of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+from harvest.api.sink import Sink
+from harvest.storage.target import manifest_of
+
+from .plan import SourceUse
+from .record import described, read_record
+from .selection import is_since_last
+
+__all__ = ["last_day"]
+
+
+def last_day(uses: Sequence[SourceUse], sinks: Sequence[Sink]) -> date | None:
+    """The day, here, of the last run of these sources into these datasets.
+
+    Of several the earliest; None where some source was not read into some dataset.  Runs that
+    looked at some inputs only do not count, unless these were all since the last.
+    """
+    days = [_last_day(use, sink) for use in uses for sink in sinks]
+    return None if None in days else min(filter(None, days), default=None)
+
+
+def _last_day(use: SourceUse, sink: Sink) -> date | None:
+    runs = manifest_of(sink).runs
+    while runs:
+        record = read_record(sink, runs[-1])
+        runs = runs[:-1]
+        if record["action"] == "rollback":  # what came after that state is not there any more
+            runs = runs[: runs.index(record["to"]) + 1]
+        elif _looked_at_all(record) and described(use) in map(_source, record["sources"]):
+            return datetime.fromisoformat(record["started"]).astimezone().date()
+    return None
+
+
+def _looked_at_all(record: dict[str, Any]) -> bool:
+    since = record.get("since")
+    some = record.get("changed") or record["limit"] or not (since is None or is_since_last(since))
+    return record["action"] == "run" and not some
+
+
+def _source(entry: dict[str, Any]) -> dict[str, str]:
+    return {key: entry[key] for key in ("name", "location")}
