@@ -14,6 +14,7 @@ from strength import examples
 from watching import UNTIL, Told, inputs_of, keep_watching, put
 
 from harvest.errors import ExitCode
+from harvest.pipeline.rollback import roll_back
 from harvest.watch import notify, rounds
 from harvest.watch.inputs import Inputs, Ours
 
@@ -133,6 +134,18 @@ def test_a_change_of_which_no_notification_came_is_found_by_the_next_look_at_all
     keep_watching(small, told, look_every_s=1.0, rounds=2, **UNTIL)
 
     assert small.jobs() == [1, 2, 3, 7]
+
+
+def test_after_another_run_wrote_to_the_dataset_a_round_lists_all(small):
+    def go_back():
+        roll_back(small.open().sink, small.manifest().runs[0])
+        put(small, "new", dump(7))
+
+    told = Told(lambda: put(small, "a", dump(8)), go_back)
+
+    keep_watching(small, told, poll=True, rounds=3, **UNTIL)
+
+    assert small.jobs() == [8, 3, 7]
 
 
 @pytest.mark.slow

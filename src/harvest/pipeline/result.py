@@ -83,7 +83,8 @@ class RunResult:
     parts: the partitions it read (or found staged); skipped: those it left as they were.
     dropped: parts that left the dataset because their input is gone.
     scripts: of a dry run, the batch scripts that its engine would submit.
-    choices: what is to be said about locations that were given without a source.
+    choices: what is to be said about locations that were given without a source, and about
+        inputs that were not looked at.
     datasets: locations of the datasets that it was to write.
     """
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import attrs
 
 from harvest import interrupt
+from harvest.api.sink import Sink
 from harvest.errors import ExitCode, HarvestError, SourceError, UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager
+from harvest.storage.target import manifest_of
 
 from .inputs import Inputs, Ours
 from .notify import Bell, Listening
@@ -114,6 +116,10 @@ def watch(
                 watching.close()
 
 
+def _runs(sinks: list[Sink]) -> list[tuple[str, ...]]:
+    return [manifest_of(sink).runs for sink in sinks]
+
+
 class _Watch:
     """The state of a watch between its rounds."""
 
@@ -152,6 +158,8 @@ class _Watch:
         self.named = all(e.name or e.plugin or e.made for e in recipe.sources)
         # the next round lists all; later ones what is pending
         self.whole = True
+        # of each dataset, as the last round left them
+        self.runs: list[tuple[str, ...]] = []
         self.looked = -float("inf")
         self.last_round = self.last_change = -float("inf")
         # the latest ones, so that memory stays the same
@@ -242,13 +250,14 @@ class _Watch:
             sinks = prepare_sinks(recipe, self.plugins)
             for sink in sinks:
                 sink.check()
+            runs = _runs(sinks)
             made = make_round(
                 recipe,
                 self.plugins,
                 uses,
                 sinks,
                 self.inputs,
-                whole=self.whole or not self.named,
+                whole=self.whole or not self.named or runs != self.runs,
                 patience_s=patience_s,
                 wait_s=self.options.wait_s,
             )
@@ -266,6 +275,19 @@ class _Watch:
             return
         self.trouble = None
         self._after(made)
+        self._expect(sinks, runs, made.result)
+
+    def _expect(
+        self, sinks: list[Sink], runs: list[tuple[str, ...]], result: RunResult | None
+    ) -> None:
+        """Take note of the state that the datasets are in, unless others wrote to them, too.
+
+        Then what is there may not be what earlier rounds read: the next one lists all.
+        """
+        own = () if result is None or result.run is None else (result.run,)
+        now = _runs(sinks)
+        alone = all(b in (a, a + own) for a, b in zip(runs, now, strict=True))
+        self.runs = now if alone else []
 
     def _named(self) -> Recipe:
         """The recipe with the sources that fit what lies there now."""
