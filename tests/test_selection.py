@@ -58,6 +58,25 @@ class TreeSource(harvest.Source):
             yield Line(text=text)
 '''
 BY_FILES = "    def plan_files(self, files):\n        return self.of(files)\n"
+RANGES = '''
+import harvest
+import pyarrow as pa
+
+
+@harvest.record("tree.line", layer="job", level="job")
+class Line(harvest.Record):
+    text: str
+
+
+class TreeSource(harvest.LineSource):
+    """Text files of a directory, in ranges."""
+
+    name, record_types = "tree", (Line,)
+
+    def read(self, partition, ctx):
+        for lines in self.lines(partition, ctx):
+            yield Line, pa.table({"text": lines.column(), "position": lines.numbers})
+'''
 PLANS = {"by files": TREE, "as a whole": TREE.replace(BY_FILES, "")}
 
 
@@ -68,7 +87,7 @@ class Archive:
         self.folder = folder
         self.logs, self.out = folder / "logs", folder / "out"
         self.plugin = folder / "tree_source.py"
-        self.plugin.write_text(PLANS[plan])
+        self.plugin.write_text(RANGES if plan == "by ranges" else PLANS[plan])
         self.plugins = PluginManager(disabled="", preferred="")
         self.logs.mkdir()
 
@@ -304,6 +323,17 @@ def test_a_file_behind_a_linked_directory_is_not_an_input_by_that_name(tmp_path)
     (tmp_path / "logs" / "link").symlink_to(tmp_path / "logs")
     named = Named([str(tmp_path / "logs" / "link" / "a")])
     assert list(named.files(tmp_path / "logs")) == []
+
+
+def test_a_file_that_is_cut_into_fewer_ranges_loses_the_rows_of_the_others(tmp_path):
+    archive = Archive(tmp_path, "by ranges").write(a="1\n2\n3\n4\n5", b="6\n7\n8\n9")
+    options = {"settings": {"tree": {"partition-bytes": 4}}}
+    archive.run(**options)
+    archive.write(a="1\n2", b="9")
+
+    archive.run(changed=archive.list("a"), **options)
+
+    assert archive.texts() == {("a", "1"), ("a", "2"), *(("b", text) for text in "6789")}
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from harvest import Partition, SourceError, file_partition
 from harvest.toolkit.files import (
     checksum,
     checksum_range,
+    files_among,
     flush,
     input_path,
     list_files,
@@ -59,6 +60,21 @@ def test_names_are_those_of_the_files(tree: Path) -> None:
     named = [(folder, name) for folder, names in walk_names(tree) for name in names]
     files = [path for _, found in walk_files(tree) for path in found]
     assert named == [(str(path.parent), path.name) for path in files]
+
+
+def test_of_some_paths_those_are_files_that_a_walk_lists(tree: Path) -> None:
+    behind_link = tree / "sub" / "folder" / "a.txt"
+    paths = [*tree.rglob("*"), behind_link, tree / "gone", tree, tree.parent / "elsewhere"]
+    listed = [path for _, files in walk_files(tree) for path in files]
+    assert list(files_among(tree, map(str, paths))) == sorted(listed, key=str)
+
+
+def test_directories_that_the_caller_does_not_want_are_not_entered(tree: Path) -> None:
+    asked: list[str] = []
+    wanted = walk_files(tree, enter=lambda path: not asked.append(path) and "deep" not in path)
+    folders = [folder.relative_to(tree).as_posix() for folder, _ in wanted]
+    assert folders == [".", ".hidden", "sub", "sub-x"]
+    assert str(tree) not in asked
 
 
 def test_depth_and_hidden_directories_are_the_callers_choice(tree: Path) -> None:

@@ -190,6 +190,8 @@ def test_a_number_of_rounds_ends_it(small):
     ("change", "words"),
     [
         ({"limit": 3}, "limit"),
+        ({"changed": "list"}, "changed"),
+        ({"since": "last-7d"}, "write a number of days"),
         ({"sinks": ()}, "no sink"),
         ({"settings": {"slurm": {"timezone": "Mars/Olympus"}}}, "Mars"),
     ],
