@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import orjson
-import polars as pl
 import pytest
+from archives import BY_FILE, Archive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
@@ -16,114 +16,11 @@ from strength import examples
 import harvest
 from harvest.errors import ConfigError, ExitCode, UsageError
 from harvest.pipeline.last import last_day
-from harvest.pipeline.prepare import prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.rollback import roll_back
 from harvest.pipeline.selection import Named, Since, day_of, read_names
-from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink
-
-TREE = '''
-from pathlib import Path
-
-import harvest
-from harvest.toolkit.files import input_path, walk_files
-
-
-@harvest.record("tree.line", layer="job", level="job")
-class Line(harvest.Record):
-    text: str
-
-
-class TreeSource(harvest.Source):
-    """Text files of a tree, a row a line."""
-
-    name, record_types = "tree", (Line,)
-
-    def plan(self):
-        found = walk_files(input_path(self.location))
-        return self.of(file for _, files in found for file in files)
-
-    def of(self, files):
-        top = input_path(self.location)
-        return [harvest.file_partition(f, id=f.relative_to(top).as_posix()) for f in files]
-
-    def plan_files(self, files):
-        return self.of(files)
-
-    def read(self, partition, ctx):
-        for text in partition.path.read_text().splitlines():
-            ctx.read(1)
-            yield Line(text=text)
-'''
-BY_FILES = "    def plan_files(self, files):\n        return self.of(files)\n"
-RANGES = '''
-import harvest
-import pyarrow as pa
-
-
-@harvest.record("tree.line", layer="job", level="job")
-class Line(harvest.Record):
-    text: str
-
-
-class TreeSource(harvest.LineSource):
-    """Text files of a directory, in ranges."""
-
-    name, record_types = "tree", (Line,)
-
-    def read(self, partition, ctx):
-        for lines in self.lines(partition, ctx):
-            yield Line, pa.table({"text": lines.column(), "position": lines.numbers})
-'''
-PLANS = {"by files": TREE, "as a whole": TREE.replace(BY_FILES, "")}
-
-
-class Archive:
-    """A tree of text files, a source that reads it, and a dataset."""
-
-    def __init__(self, folder, plan="by files"):
-        self.folder = folder
-        self.logs, self.out = folder / "logs", folder / "out"
-        self.plugin = folder / "tree_source.py"
-        self.plugin.write_text(RANGES if plan == "by ranges" else PLANS[plan])
-        self.plugins = PluginManager(disabled="", preferred="")
-        self.logs.mkdir()
-
-    def write(self, **texts):
-        """Files by their path, with __ for a slash."""
-        for name, text in texts.items():
-            self.put(name.lstrip("_").replace("__", "/"), text)
-        return self
-
-    def put(self, name, text):
-        path = self.logs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n")
-
-    def run(self, out="out", **options):
-        sink = f"parquet:{self.folder / out}"
-        return harvest.run(
-            f"{self.plugin}:{self.logs}", sink, workers=1, plugins=self.plugins, **options
-        )
-
-    def uses(self, location=None):
-        recipe = Recipe(sources=(Endpoint(None, str(location or self.logs), str(self.plugin)),))
-        return prepare_sources(recipe, self.plugins)
-
-    def list(self, *names, end="\n"):
-        """A list of changed files."""
-        path = self.folder / "changed"
-        path.write_text("".join(f"{self.logs / name}{end}" for name in names))
-        return str(path)
-
-    def texts(self, out="out"):
-        rows = pl.read_parquet(self.folder / out / "tree.line" / "*.parquet")
-        rows = rows.select("origin", "text")
-        return {
-            (str(Path(origin).relative_to(self.logs)), text) for origin, text in rows.iter_rows()
-        }
 
 
 @pytest.fixture
@@ -174,7 +71,7 @@ def test_a_day_is_a_date_or_so_many_days_ago():
     assert [day_of(text) for text in ("2026-13-01", "yesterday", "-3d", "", "7 d")] == [None] * 5
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", BY_FILE)
 def test_since_reads_late_days_alone_and_keeps_the_others(tmp_path, plan):
     archive = Archive(tmp_path, plan)
     archive.write(_2026__11__1__a="old", _2026__11__3__a="new", notes="no day").run()
@@ -252,7 +149,7 @@ def test_since_the_last_run_starts_with_its_day_and_says_when_there_was_none(arc
 
 
 @pytest.mark.parametrize("end", ["\n", "\0"], ids=["lines", "NUL"])
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", BY_FILE)
 def test_only_files_of_the_list_are_read(tmp_path, plan, end):
     archive = Archive(tmp_path, plan).write(a="1", b="2", c="3")
     archive.run()
@@ -334,6 +231,17 @@ def test_a_file_that_is_cut_into_fewer_ranges_loses_the_rows_of_the_others(tmp_p
     archive.run(changed=archive.list("a"), **options)
 
     assert archive.texts() == {("a", "1"), ("a", "2"), *(("b", text) for text in "6789")}
+
+
+def test_files_that_are_read_together_are_read_without_one_that_is_gone(tmp_path):
+    archive = Archive(tmp_path, "by directory").write(u__a="1", u__b="2", v__c="3")
+    archive.run()
+    (archive.logs / "u" / "a").unlink()
+
+    result = archive.run(changed=archive.list("u/a"))
+
+    assert names_read(result) == [str(archive.logs / "u")]
+    assert {text for _, text in archive.texts()} == {"2", "3"}
 
 
 @pytest.mark.slow

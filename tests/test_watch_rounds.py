@@ -7,15 +7,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from archives import Archive
 from datasets import Small, dump
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
-from watching import UNTIL, Told, inputs_of, keep_watching, put
+from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 
 from harvest.errors import ExitCode
+from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.rollback import roll_back
-from harvest.watch import notify, rounds
+from harvest.watch import WatchOptions, notify, rounds, watch
 from harvest.watch.inputs import Inputs, Ours
 
 notified = pytest.mark.skipif(not notify.notifying(), reason="watchfiles is not installed")
@@ -167,11 +169,25 @@ def test_a_file_that_could_not_be_read_is_read_again_with_the_next_round(small, 
     assert planned == ["new.txt", "z.txt.gz"]
 
 
+def test_files_that_are_read_together_are_read_without_one_that_is_gone(tmp_path):
+    archive = Archive(tmp_path, "by directory").write(u__a="1", u__b="2", v__c="3")
+    recipe = Recipe(
+        sources=(Endpoint(None, str(archive.logs), str(archive.plugin)),),
+        sinks=(Endpoint("parquet", str(archive.out)),),
+        workers=1,
+    )
+    told = Told((archive.logs / "u" / "a").unlink)
+
+    watch(recipe, archive.plugins, WatchOptions(**{**QUICK, **UNTIL}, rounds=2, poll=True), told)
+
+    assert {text for _, text in archive.texts()} == {"2", "3"}
+
+
 def test_a_watch_since_a_day_leaves_earlier_ones_alone(tmp_path):
     for name in ("2026/11/2/old", "2026/11/3/new", "none"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    since = rounds.Recipe(since="2026-11-03")
+    since = Recipe(since="2026-11-03")
     root = str(tmp_path)
     watched = Inputs([root], Ours([], [root]), settle_s=0, selection=since.selection)
 

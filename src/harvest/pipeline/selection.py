@@ -20,7 +20,16 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import files_among, list_files, walk_files
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["Named", "Selection", "Since", "day_of", "is_since_last", "partitions_of", "read_names"]
+__all__ = [
+    "Named",
+    "Selection",
+    "Since",
+    "day_of",
+    "is_since_last",
+    "partitions_in",
+    "partitions_of",
+    "read_names",
+]
 
 _SHOWN = 3
 
@@ -56,6 +65,9 @@ class Named(Selection):
     def __init__(self, paths: Iterable[str]):
         self._paths = frozenset(paths)
         self._above = frozenset(map(os.path.dirname, self._paths))
+        # one that is gone may have been read together with others there
+        gone = (path for path in self._paths if not os.path.lexists(path))
+        self._with_files = self._paths.union(map(os.path.dirname, gone))
         self._astray = set(self._paths)
         self._listed = 0
 
@@ -82,10 +94,13 @@ class Named(Selection):
         return found
 
     def has(self, location: Path, path: str) -> bool:
-        """Whether it is named, as such or by a directory, or is the directory of what is named."""
+        """Whether it is named, as such or by its directory, or is the directory of what is named.
+
+        So is what lies in one directory with a named file that is gone.
+        """
         real = os.path.realpath(location) + path.removeprefix(str(location))
         return any(
-            each in self._paths or os.path.dirname(each) in self._paths or each in self._above  # noqa: PTH120
+            each in self._paths or each in self._above or os.path.dirname(each) in self._with_files  # noqa: PTH120
             for each in (path, real)
         )
 
@@ -147,6 +162,12 @@ class Since(Selection):
         ]
 
 
+def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] | None:
+    """What a source has to read in the files that are looked at; None where it lists only all."""
+    location = Path(source.location).expanduser().absolute()
+    return source.plan_files(selection.files(location)) if location.exists() else None
+
+
 def partitions_of(source: Source, selection: Selection | None) -> Iterable[Partition]:
     """What a source has to read, or what there is of it in the files that are looked at.
 
@@ -155,11 +176,10 @@ def partitions_of(source: Source, selection: Selection | None) -> Iterable[Parti
     """
     if selection is None:
         return source.plan()
+    found = partitions_in(source, selection)
+    if found is not None:
+        return found
     location = Path(source.location).expanduser().absolute()
-    if location.exists():
-        found = source.plan_files(selection.files(location))
-        if found is not None:
-            return found
     return (
         partition
         for partition in source.plan()

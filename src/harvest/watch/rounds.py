@@ -19,7 +19,7 @@ from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.runner import carry_out
-from harvest.pipeline.selection import Named, Selection, partitions_of
+from harvest.pipeline.selection import Named, Selection, partitions_in, partitions_of
 from harvest.plugins.registry import PluginManager
 from harvest.storage.part import Part, part_key
 from harvest.toolkit.texts import printable, printable_line
@@ -63,12 +63,11 @@ def make_round(
     whole: list all there is; else what is pending, if that can be said by files.
     patience_s: how long a file may keep a partition waiting that it belongs to.
     """
-    selection = None if whole else _pending(recipe, inputs)
-    whole = selection is None
-    selection = selection or recipe.selection()
-    listed, failures = _list(uses, selection)
+    selection = recipe.selection()
+    pending = None if whole else _pending(recipe, inputs)
+    listed, failures = _list(uses, selection, pending)
     named = (path for _, partition in listed for path in partition.inputs)
-    left = inputs.leave(named, patience_s, whole=whole)
+    left = inputs.leave(named, patience_s, whole=pending is None)
     own = sorted({partition.origin for _, partition in listed if _is_own(partition, inputs)})
     only = _keys_to_read(listed, left, inputs)
     result = None
@@ -80,7 +79,7 @@ def make_round(
                 uses=uses,
                 listed=listed,
                 sinks=sinks,
-                partial=selection is not None,
+                partial=(pending or selection) is not None,
                 only=only,
                 wait_s=wait_s,
             )
@@ -94,7 +93,7 @@ def make_round(
         )
     return Round(
         result=result,
-        remarks=selection.remarks() if whole and selection else (),
+        remarks=selection.remarks() if selection and not pending else (),
         failures=failures,
         asked=any(not partition.inputs for _, partition in listed),
         own=own,
@@ -128,13 +127,21 @@ def _inputs_of(result: RunResult, wanted: Callable[[Part], bool]) -> set[str]:
     }
 
 
-def _list(uses: Iterable[SourceUse], selection: Selection | None) -> tuple[Listed, dict[str, str]]:
-    """The partitions of all sources that can list theirs, and why the others cannot."""
+def _list(
+    uses: Iterable[SourceUse], selection: Selection | None, pending: Selection | None
+) -> tuple[Listed, dict[str, str]]:
+    """The partitions of all sources that can list theirs, and why the others cannot.
+
+    pending: the files that the round is about, None for all of the selection.  A source whose
+    partitions are more than files lists all: what is pending may change others, too.
+    """
     listed: Listed = []
     failures: dict[str, str] = {}
     for use in uses:
         try:
-            found = partitions_of(use.source, selection)
+            found = None if pending is None else partitions_in(use.source, pending)
+            if found is None:
+                found = partitions_of(use.source, selection)
             listed += [(use, partition) for partition in found]
         except (SourceError, OSError) as error:
             place = printable(use.source.redact(use.source.location))
