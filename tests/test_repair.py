@@ -21,6 +21,7 @@ from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
+from harvest.storage.history import remember
 from harvest.toolkit.files import checksum
 
 pytestmark = pytest.mark.each_once
@@ -358,7 +359,7 @@ def _replace(small: Small, path: Path, frame: pl.DataFrame) -> None:
     size, digest = path.stat().st_size, checksum(path)
     file = attrs.evolve(file, size_bytes=size, sha256=digest)
     manifest = attrs.evolve(small.manifest(), parts={part.key: attrs.evolve(part, files=(file,))})
-    manifest.write(small.state / "manifest.json")
+    remember(small.state, manifest.save(small.state))
 
 
 @pytest.mark.slow
