@@ -8,6 +8,7 @@ no longer names.  A kill before the rename leaves the old dataset, a kill after 
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
 from .history import forget, keep, remember
 from .manifest import Manifest, Schema
+from .part import Part
 from .small import small_parts
 from .staging import STAGING, Staged, finished, parts_in
 from .stored_files import StoredFiles
@@ -80,19 +82,21 @@ class Commit:
         final = self.sink.publish(self.publication)
         fault.point("commit.published")
         rejects = self._publish_rejects()
-        put = {
-            key: attrs.evolve(
-                item.part,
-                files=tuple(final.get(key, item.part.files)),
-                rejects=rejects.get(key),
+        placed = (
+            attrs.evolve(
+                part, files=tuple(final.get(part.key, part.files)), rejects=rejects.get(part.key)
             )
-            for key, item in self.staged.items()
-        }
+            for part in sorted((item.part for item in self.staged.values()), key=_order)
+        )
         # a sink may have moved rows of other parts
-        for key, part in self.old.parts.pick(final.keys() - put.keys()).items():
-            if tuple(final[key]) != part.files:
-                put[key] = attrs.evolve(part, files=tuple(final[key]))
-        self.new = attrs.evolve(self.new, parts=self.old.parts.changed(put, self.gone))
+        moved = (
+            attrs.evolve(part, files=tuple(final[key]))
+            for key, part in self.old.parts.pick(final.keys() - self.staged.keys()).items()
+            if tuple(final[key]) != part.files
+        )
+        # one after the other: of a first run there are very many
+        parts = heapq.merge(placed, moved, key=_order)
+        self.new = attrs.evolve(self.new, parts=self.old.parts.followed_by(parts, self.gone))
         self._keep_old()
         self.new = self.new.stored(self.sink.state)
         fault.point("commit.kept")
@@ -141,6 +145,10 @@ class Commit:
         if published:
             fsync_directory(target)
         return published
+
+
+def _order(part: Part) -> tuple[str, str, str]:
+    return part.order
 
 
 def _rejects_name(stem: str, file: PartFile) -> str:

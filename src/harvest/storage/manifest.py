@@ -67,7 +67,7 @@ class Schema:
 
 
 def _in_columns(parts: Mapping[str, Part]) -> Parts:
-    return parts if isinstance(parts, Parts) else Parts([Segment.of(parts.values())])
+    return parts if isinstance(parts, Parts) else Parts().changed(parts)
 
 
 @attrs.frozen(kw_only=True)

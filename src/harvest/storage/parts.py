@@ -192,12 +192,13 @@ class Parts(Mapping[str, Part]):
     def pick_files(self, keys: Iterable[str]) -> dict[str, tuple[PartFile, ...]]:
         """The files of the parts of these keys that there are, in the dataset's order."""
         rows = self._rows_picked(keys)
-        found = take_rows(self.table(KEYS), rows).column("key").to_pylist()
-        files = take_rows(self.table(FILES), rows).column("files").to_pylist()
-        return {
-            key.hex(): tuple(file_of(**piece) for piece in pieces)
-            for key, pieces in zip(found, files, strict=True)
-        }
+        held = take_rows(self.table(KEYS), rows), take_rows(self.table(FILES), rows)
+        found: dict[str, tuple[PartFile, ...]] = {}
+        for start in range(0, len(rows), _BATCH):
+            names, files = (table.slice(start, _BATCH).to_pydict() for table in held)
+            for key, pieces in zip(names["key"], files["files"], strict=True):
+                found[key.hex()] = tuple(file_of(**piece) for piece in pieces)
+        return found
 
     def rows_outside(self, keys: pa.Array) -> pa.Array:
         """The rows of ``table`` whose keys are none of these."""
@@ -322,8 +323,12 @@ class Parts(Mapping[str, Part]):
 
     def changed(self, put: Mapping[str, Part], gone: Iterable[str] = ()) -> Parts:
         """These parts with some put in, in place of those of their keys, and others gone."""
-        removed = [key_bytes(key) for key in gone if key not in put]
-        return Parts([*self.segments, Segment.of(put.values(), removed)])
+        parts = sorted(put.values(), key=lambda part: part.order)
+        return self.followed_by(parts, [key for key in gone if key not in put])
+
+    def followed_by(self, parts: Iterable[Part], gone: Iterable[str]) -> Parts:
+        """As ``changed``, with parts in the dataset's order, of which none is gone."""
+        return Parts([*self.segments, Segment.of(parts, map(key_bytes, gone))])
 
     def stored(self, directory: Path) -> Parts:
         """The same parts, all in files of a directory."""

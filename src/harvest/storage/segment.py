@@ -12,6 +12,7 @@ import hashlib
 import os
 import weakref
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,9 @@ COPIES: Final = "copies"
 
 SUFFIX: Final = ".arrow"
 REMOVED: Final = "removed"
+
+_BATCH: Final = 8_192
+"""Parts that are made columns at once."""
 
 _ALL: Final = {**SCHEMAS, REMOVED: SCHEMAS[KEYS]}
 
@@ -86,8 +90,12 @@ class Segment:
 
     @classmethod
     def of(cls, parts: Iterable[Part], removed: Iterable[bytes] = ()) -> Segment:
-        """A segment of these parts, which is not written yet."""
-        tables = to_columns(sorted(parts, key=lambda part: part.order))
+        """A segment of parts in the dataset's order, which is not written yet."""
+        pieces = [to_columns(())]
+        parts = iter(parts)
+        while some := list(islice(parts, _BATCH)):
+            pieces.append(to_columns(some))
+        tables = {name: pa.concat_tables([each[name] for each in pieces]) for name in SCHEMAS}
         keys = pa.array(list(removed), pa.binary(8))
         return cls(tables | {REMOVED: pa.table([keys], schema=SCHEMAS[KEYS])})
 
