@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.toolkit.line_blocks import split
 from harvest.toolkit.pairs import fields, pairs
-from harvest.toolkit.spans import Spans, strings
-from harvest.toolkit.values import INTEGER, TEXT
+from harvest.toolkit.spans import Spans, spans, strings
+from harvest.toolkit.values import INTEGER, TEXT, Kind
 
 KNOWN = {"user": ("user", TEXT), "n": ("count", INTEGER)}
 
@@ -47,12 +49,21 @@ def texts_of(texts: list[str]) -> Spans:
     return Spans(lines.spans.data, lines.spans.start + 1, lines.spans.end)
 
 
-def rows_of(texts: list[str]) -> list[dict[str, object] | str]:
-    """What is found in each text: a row, or what is wrong with it."""
-    table, faults = pairs(texts_of(texts), KNOWN)
-    rows = table.to_pylist()
-    assert len(rows) == len(texts)
-    return [faults.get(place, row) for place, row in enumerate(rows)]
+def rows_of(
+    texts: list[str], known: Mapping[str, tuple[str, Kind]] = KNOWN
+) -> list[dict[str, object] | str]:
+    """What is found in each text: a row, or what is wrong with it.
+
+    It is the same for lines of a file and for an Arrow column, where nothing is between texts.
+    """
+    found = []
+    for column in (texts_of(texts), spans(pa.array(texts, pa.string()))):
+        table, faults = pairs(column, known)
+        rows = table.to_pylist()
+        assert len(rows) == len(texts)
+        found.append([faults.get(place, row) for place, row in enumerate(rows)])
+    assert found[0] == found[1]
+    return found[0]
 
 
 PIECES = st.lists(
@@ -95,6 +106,7 @@ def test_pairs_are_those_that_a_reading_of_each_text_gives(texts: list[str]) -> 
         ('a="x"y z" b=5"', {"user": None, "count": None, "extra": [("a", 'x"y z'), ("b", '5"')]}),
         ('a="" user=""', {"user": "", "count": None, "extra": [("a", "")]}),
         ('a="b=\'c d\'  e" n=2', {"user": None, "count": 2, "extra": [("a", "b='c d'  e")]}),
+        ('a="x y="z" n=3', {"user": None, "count": 3, "extra": [("a", 'x y="z')]}),
     ],
 )  # fmt: skip
 def test_a_text_gives_a_row(text: str, row: dict[str, object]) -> None:
@@ -126,6 +138,35 @@ def test_many_different_keys_are_read_as_few_are() -> None:
     found = rows_of(texts)
     assert found[500] == "k500_7 is there twice"
     assert [row for row in found if isinstance(row, str)] == ["k500_7 is there twice"]
+
+
+def test_keys_of_one_kind_each_have_their_column() -> None:
+    """Given keys of two kinds in turns, when read, then each column has the values of its key."""
+    known = {"user": ("user", TEXT), "n": ("n", INTEGER), "group": ("group", TEXT),
+             "m": ("m", INTEGER)}  # fmt: skip
+    assert rows_of(["m=1 user=ada", "group=g n=2 m=3", ""], known) == [
+        {"user": "ada", "n": None, "group": None, "m": 1, "extra": None},
+        {"user": None, "n": 2, "group": "g", "m": 3, "extra": None},
+        {"user": None, "n": None, "group": None, "m": None, "extra": None},
+    ]
+
+
+def test_texts_of_megabytes_are_read_as_few_are() -> None:
+    """Given more texts than words are found in at a time, then rows and reasons are at their place.
+
+    A text that is larger than this is in the middle.
+    """
+    texts = [f'n={number} a="b {number}" pad={"x" * 400}' for number in range(3000)]
+    texts[1500] = f"n=1500 pad={'y' * 2_000_000}"
+    texts[2900] = 'n=2900 a="b'
+    expected: list[object] = [
+        {"user": None, "count": number,
+         "extra": [("a", f"b {number}"), ("pad", "x" * 400)]} for number in range(3000)
+    ]  # fmt: skip
+    expected[1500] = {"user": None, "count": 1500, "extra": [("pad", "y" * 2_000_000)]}
+    expected[2900] = "a quote is never closed"
+    found = rows_of(texts)
+    assert [place for place in range(3000) if found[place] != expected[place]] == []
 
 
 @settings(deadline=None)

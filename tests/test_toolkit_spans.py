@@ -18,6 +18,7 @@ from harvest.toolkit.spans import (
     date_days,
     epoch_microseconds,
     leading_digits,
+    places,
     spans,
     unsigned,
 )
@@ -29,6 +30,16 @@ DIGITS = st.text("0123456789", min_size=1, max_size=20)
 def column(texts: list[str | None]) -> Spans:
     """The texts between others, so that no function may look beyond its own."""
     return spans(pa.array(["9", *texts, "9"], pa.string()).slice(1, len(texts)))
+
+
+@given(st.dictionaries(st.integers(0, 599_999), st.sampled_from("=; ")))
+def test_places_are_those_of_any_sign_in_a_buffer_of_several_pieces(signs):
+    """Given signs anywhere in 600,000 bytes, when two are sought, then all of both are found."""
+    data = np.full(600_000, ord("x"), np.uint8)
+    for place, sign in signs.items():
+        data[place] = ord(sign)
+    expected = sorted(place for place, sign in signs.items() if sign in "=;")
+    assert places(data, b";=").tolist() == expected
 
 
 @given(st.lists(st.one_of(NEARLY, DIGITS)))

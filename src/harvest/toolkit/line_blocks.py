@@ -22,14 +22,14 @@ import pyarrow as pa
 from ._numpy import np
 from .delimited import CUT
 from .lines import BOM, InvalidLine, decode
-from .spans import PAD, Flags, Ints, Spans, padded, strings
+from .spans import PAD, Flags, Ints, Spans, padded, places, strings
 
 if TYPE_CHECKING:
     from harvest.api.context import ReadContext
 
 __all__ = ["Faults", "Lines", "split"]
 
-_LF, _CR = b"\n\r"
+_LF, _CR = b"\n", ord("\r")
 
 
 class Faults(dict[int, str]):
@@ -94,7 +94,7 @@ def split(block: bytes, first: int, *, require_final_newline: bool = True) -> Li
     """
     body = block.removeprefix(BOM) if first == 1 else block
     data = padded(body)
-    stops = np.flatnonzero(data[PAD : PAD + len(body)] == _LF) + PAD
+    stops = places(data, _LF)
     if cut := bool(body) and not body.endswith(b"\n"):
         stops = np.append(stops, PAD + len(body))
     starts = np.concatenate([[PAD], stops[:-1] + 1])[: len(stops)]

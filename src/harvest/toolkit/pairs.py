@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from ._numpy import np
 from .line_blocks import Faults
-from .spans import Bytes, Flags, Ints, Spans, strings
+from .spans import Bytes, Flags, Ints, Spans, places, strings
 from .texts import excerpt
 from .values import Kind
 
@@ -29,6 +29,8 @@ __all__ = ["fields", "pairs"]
 
 _BLANK, _EQUALS = b" ="
 _QUOTES: Final = b"\"'"
+_PIECE: Final = 1 << 19
+"""Bytes of texts in which words are found at a time: what that needs stays in a cache."""
 _MARKED: Final = 1 << 24
 """Numbers for which a mark each may be held; more are sorted."""
 
@@ -41,7 +43,7 @@ def fields(texts: Spans, separator: bytes, count: int) -> tuple[list[Spans], Fla
 
     The last field may hold separators itself.  Where there are fewer, all are empty.
     """
-    marks = np.flatnonzero(texts.data == separator[0])
+    marks = places(texts.data, separator)
     first = np.searchsorted(marks, texts.start)
     good = np.searchsorted(marks, texts.end) - first >= count - 1
     marks = np.append(marks, np.zeros(count, np.int64))
@@ -62,34 +64,48 @@ def pairs(texts: Spans, known: Mapping[str, tuple[str, Kind]]) -> tuple[pa.Table
     pairs, have a key twice, or a value of another kind; their rows mean nothing.
     """
     count, faults = len(texts.start), Faults()
-    words = _without_quotes(_words(texts), texts.data, faults)
+    words = _words(texts, faults)
     keys = strings(Spans(texts.data, words.start, words.equals))
     names = keys.dictionary_encode()
     wanted = pc.index_in(names.dictionary, value_set=pa.array(list(known), pa.string()))
     place_of = names.indices.to_numpy()
-    code = wanted.fill_null(-1).to_numpy()[place_of]
+    code = wanted.fill_null(-1).take(names.indices).to_numpy()
     for place in np.flatnonzero(words.equals <= words.start).tolist():
         word = texts.data[words.start[place] : words.end[place]].tobytes().decode()
         faults.setdefault(int(words.text[place]), f"{excerpt(word)!r} {_NO_PAIR}")
-    slots = np.full(len(known) * count, -1)
-    mine = np.flatnonzero(code >= 0)
-    slots[code[mine] * count + words.text[mine]] = mine
-    columns = {}
-    for number, (key, (name, kind)) in enumerate(known.items()):
-        at = slots[number * count : (number + 1) * count]
-        there = at >= 0
-        start = np.where(there, words.value[at], texts.start) if len(words) else texts.start
-        end = np.where(there, words.end[at], texts.start) if len(words) else texts.start
-        spans = Spans(texts.data, start, end)
-        columns[name], good = kind.read(spans, there)
-        for row in np.flatnonzero(~good).tolist():
-            value = excerpt(spans.raw(row).decode())
-            faults.setdefault(row, f"{key}={value} is not {kind.what}")
+    columns = _columns(words, code, known, texts, faults)
     rest = np.flatnonzero(code < 0)
     columns["extra"] = _maps(words, keys, rest, texts)
     for place in _again(words.text * max(len(wanted), 1) + place_of, count * len(wanted)):
         faults.setdefault(int(words.text[place]), f"{excerpt(keys[place].as_py())} is there twice")
     return pa.table(columns), faults
+
+
+def _columns(
+    words: _Words, code: Ints, known: Mapping[str, tuple[str, Kind]], texts: Spans, faults: Faults
+) -> dict[str, pa.Array]:
+    """The columns of known keys; code: of each word, the number of its key, -1 for others."""
+    keys, (names, kinds) = list(known), zip(*known.values(), strict=True) if known else ((), ())
+    distinct = list(dict.fromkeys(kinds))
+    kind_of = np.array([*map(distinct.index, kinds), -1], np.int16)[code]
+    count = len(texts.start)
+    cells = np.full((len(known), count), -1)
+    columns: dict[str, pa.Array] = dict.fromkeys(names)
+    for which, kind in enumerate(distinct):
+        # all values of a kind are read together, and then put into their columns
+        mine = np.flatnonzero(kind_of == which)
+        spans = Spans(texts.data, words.value[mine], words.end[mine])
+        values, good = kind.read(spans, np.ones(len(mine), bool))
+        for place in np.flatnonzero(~good).tolist():
+            key, value = keys[code[mine[place]]], excerpt(spans.raw(place).decode())
+            faults.setdefault(int(words.text[mine[place]]), f"{key}={value} is not {kind.what}")
+        cells[code[mine], words.text[mine]] = np.arange(len(mine))
+        numbers = [number for number, other in enumerate(kinds) if other == kind]
+        chosen = cells[numbers].ravel()
+        values = values.take(pa.array(chosen, mask=chosen < 0))
+        for row, number in enumerate(numbers):
+            columns[names[number]] = values.slice(row * count, count)
+    return columns
 
 
 @attrs.frozen(eq=False)
@@ -110,55 +126,60 @@ class _Words:
         return len(self.start)
 
 
-def _words(texts: Spans) -> _Words:
+def _words(texts: Spans, faults: Faults) -> _Words:
+    """The words of all texts."""
+    count = len(texts.start)
+    step = 1 + count * _PIECE // (1 + int(texts.length.sum()))
+    found = [(np.empty(0, np.int64),) * 5]
+    for first in range(0, count, step):
+        some = slice(first, first + step)
+        words = _words_of(Spans(texts.data, texts.start[some], texts.end[some]), first)
+        words = _without_quotes(words, texts.data, faults)
+        found.append((words.text, words.start, words.equals, words.value, words.end))
+    return _Words(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _words_of(texts: Spans, number: int) -> _Words:
+    """The words of some texts, quotes and all; number: of the first text."""
     data, count = texts.data, len(texts.start)
-    marks = np.flatnonzero((data == _BLANK) | (data == _EQUALS))
-    low, high = np.searchsorted(marks, texts.start), np.searchsorted(marks, texts.end)
-    inside = high - low
-    stops = np.cumsum(inside)
-    # the marks within texts, and one behind all
-    marks = marks[np.arange(inside.sum()) + np.repeat(low - stops + inside, inside)]
-    blank = np.flatnonzero(data[marks] == _BLANK)
-    marks = np.append(marks, len(data))
-    # a word begins with its text or behind a blank; the mark that follows may be its ``=``
-    before = np.searchsorted(blank, stops - inside)
-    blanks = np.searchsorted(blank, stops) - before
-    first = np.arange(count) + before
-    later, sooner = np.ones(count + len(blank), bool), np.ones(count + len(blank), bool)
-    later[first] = sooner[first + blanks] = False
-    start, end, mark = (np.empty(len(later), np.int64) for _ in range(3))
-    start[first], start[later] = texts.start, marks[blank] + 1
-    end[first + blanks], end[sooner] = texts.end, marks[blank]
-    mark[first], mark[later] = stops - inside, blank + 1
-    equals = marks[mark]
+    # a word begins behind a blank, or behind the byte before its text
+    low, high = int(texts.start[0]) - 1, int(texts.end[-1]) + 1
+    piece = data[low:high]
+    hit = piece == _BLANK
+    hit |= piece == _EQUALS
+    hit[texts.start - 1 - low] = hit[-1] = True
+    marks = np.flatnonzero(hit) + low
+    begins = data[marks] == _BLANK
+    begins[np.searchsorted(marks, texts.start - 1)] = True
+    begin = np.flatnonzero(begins)
+    start = marks[begin] + 1
+    first = np.searchsorted(start, texts.start)
+    text = np.repeat(np.arange(-1, count), np.diff(first, prepend=0, append=len(start)))
+    # it ends at the next blank, where the next text begins, or with its text
+    stop = start - 1
+    stop[first] += data[texts.start - 1] != _BLANK
+    end = np.minimum(np.append(stop, len(data))[1:], np.append(texts.end, 0)[text])
     keep = np.flatnonzero(end > start)
-    text = np.repeat(np.arange(count), blanks + 1)[keep]
-    start, end, equals = start[keep], end[keep], equals[keep]
-    pair = equals < end
-    pair &= data[np.minimum(equals, len(data) - 1)] == _EQUALS
-    return _Words(
-        text, start, np.where(pair, equals, start), np.where(pair, equals + 1, start), end
-    )
+    text, start, end = text[keep], start[keep], end[keep]
+    mark = marks[begin[keep] + 1]
+    pair = (mark < end) & (data[mark] == _EQUALS)
+    equals = np.where(pair, mark, start)
+    return _Words(text + number, start, equals, equals + pair, end)
 
 
 def _without_quotes(words: _Words, data: Bytes, faults: Faults) -> _Words:
-    """The words with values that stand in quotes as a whole, and without these quotes."""
-    value, end = words.value.copy(), words.end.copy()
+    """The words, changed: values that stand in quotes are whole, and without these quotes."""
+    value, end = words.value, words.end
     first = data[value]
     quoted = np.flatnonzero((first == _QUOTES[0]) | (first == _QUOTES[1]))
     quoted = quoted[(value[quoted] < end[quoted]) & (words.equals[quoted] > words.start[quoted])]
     closed = (end[quoted] - value[quoted] >= 2) & (data[end[quoted] - 1] == first[quoted])
-    value[quoted[closed]] += 1
-    end[quoted[closed]] -= 1
-    waiting = quoted[~closed]
-    if not len(waiting):
-        return attrs.evolve(words, value=value, end=end)
-    affected = np.zeros(words.text[-1] + 1, bool)
-    affected[words.text[waiting]] = True
-    places = np.flatnonzero(affected[words.text])
-    opened, stops = _quotations(places, np.searchsorted(places, waiting), words, data, faults)
-    value[opened] += 1
-    end[opened] = words.end[stops] - 1
+    opened, stops = _quotations(words, quoted[~closed], data, faults)
+    begun = np.append(quoted[closed], opened)
+    end[begun] = end[np.append(quoted[closed], stops)] - 1
+    value[begun] += 1
+    if not len(opened):
+        return words
     inside = np.zeros(len(words) + 1, np.int8)
     inside[opened + 1] += 1
     inside[stops + 1] -= 1
@@ -166,13 +187,17 @@ def _without_quotes(words: _Words, data: Bytes, faults: Faults) -> _Words:
     return _Words(words.text[keep], words.start[keep], words.equals[keep], value[keep], end[keep])
 
 
-def _quotations(
-    places: Ints, waiting: Ints, words: _Words, data: Bytes, faults: Faults
-) -> tuple[Ints, Ints]:
-    """Which words begin a quotation and which end it, among the words at some places.
+def _quotations(words: _Words, waiting: Ints, data: Bytes, faults: Faults) -> tuple[Ints, Ints]:
+    """Which words begin a quotation of several, and which end it.
 
-    waiting: which of these begin with a quote that they do not end with.
+    waiting: the words that begin with a quote that they do not end with.
     """
+    if not len(waiting):
+        return waiting, waiting
+    affected = np.zeros(words.text[-1] + 1, bool)
+    affected[words.text[waiting]] = True
+    places = np.flatnonzero(affected[words.text])
+    waiting = np.searchsorted(places, waiting)
     text = np.append(words.text[places], -1)
     quote, last = data[words.value[places]], data[words.end[places] - 1]
     closing = [np.append(np.flatnonzero(last == sign), len(places)) for sign in _QUOTES]
