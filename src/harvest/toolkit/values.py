@@ -128,15 +128,17 @@ class LocalTimes:
         """The times in UTC; where there is none, null and a fault."""
         zone = self.zone or "UTC"
         local = pl.Series(strings(texts)).str.to_datetime(self.form, time_unit="us", strict=False)
-        first, last = (
-            local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
-            for which in ("earliest", "latest")
-        )
+        first = local.dt.replace_time_zone(zone, ambiguous="null", non_existent="null")
+        if first.null_count() > local.null_count():  # some occurred twice, or never
+            first, last = (
+                local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
+                for which in ("earliest", "latest")
+            )
+            self._twice += int((first != last).sum())
         self._undeclared += len(first) - first.null_count() if self.zone is None else 0
-        self._twice += int((first != last).sum())
         faults.mark(local.is_null().to_numpy(), "no time, or another form of it")
         faults.mark(first.is_null().to_numpy(), f"a time that the clocks in {zone} skipped")
-        return first.dt.convert_time_zone("UTC").to_arrow().cast(_UTC)
+        return first.to_physical().to_arrow().view(_UTC)
 
     def note(self, ctx: ReadContext, partition: Partition) -> None:
         """Remark on what had to be assumed; of an undeclared zone once for a file."""
