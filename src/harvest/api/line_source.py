@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from harvest.toolkit.lines import LongLine, blocks, count_lines, line_starts
+from harvest.toolkit.lines import BLOCK_BYTES, LongLine, blocks, count_lines, line_starts
 from harvest.toolkit.settings import at_least, setting
 from harvest.toolkit.streams import compression, open_stream
 
@@ -57,7 +57,7 @@ class LineSource(Source):
     """
 
     Config: ClassVar[type] = LineConfig
-    line_limit: ClassVar[int] = 4 * 1024 * 1024
+    line_limit: ClassVar[int] = BLOCK_BYTES
     require_final_newline: ClassVar[bool] = True
     _counted: tuple[str, int, int] = ("", 0, 0)
     """A file, a place in it, and how many lines lie before that."""

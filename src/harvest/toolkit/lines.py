@@ -110,7 +110,7 @@ def blocks(
             continue
         cut = piece.rfind(b"\n") + 1
         if cut:
-            yield b"".join((*carry, piece[:cut]))
+            yield b"".join((*carry, memoryview(piece)[:cut]))
             carry, carried = [], 0
         if cut < len(piece):
             carry.append(piece[cut:])
