@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest import Detection, LineConfig, LineSource, Partition, ReadContext
 from harvest.toolkit.csv_header import header_line
@@ -47,7 +48,7 @@ class PbsSource(LineSource):
         for lines in self.lines(partition, ctx):
             (time, kind, job, text), whole = fields(lines.spans, b";", 4)
             types = strings(kind)
-            free = np.isin(types, ["A", "L"])
+            free = np.asarray(pc.is_in(types, pa.array(["A", "L"])))
             table, faults = pairs(text.only(~free), KNOWN)
             faults.mark(~whole, "not time;type;id;text")
             columns = {name: table.column(name) for name in table.column_names}
