@@ -1,15 +1,18 @@
 """What a run costs that has little to do in a dataset of very many small inputs.
 
-    python benchmarks/bench_scale.py LOG [--inputs 10000 100000] [--folder DIR]
+    python benchmarks/bench_scale.py darshan LOG [--inputs 10000 100000] [--folder DIR]
+    python benchmarks/bench_scale.py ncem        [--inputs 10000 100000] [--folder DIR]
 
-Inputs are hard links of one small Darshan log.  A thousand of them are harvested; the dataset of
-all is that one, multiplied: its Parquet files by hard links, its parts by description, so that the
-state is what a harvest of all would leave.  Then, each in a process of its own:
+Inputs are hard links of one small Darshan log, or NCEM receiver statuses that are made here.  Of
+logs a thousand are harvested; the dataset of all is that one, multiplied: its Parquet files by hard
+links, its parts by description, so that the state is what a harvest of all would leave.  Statuses
+are harvested all: about 2,000 of them are one part.  Then, each in a process of its own:
 
 - walk: listing the directories and asking for the state of each file, with nothing else;
 - plan: what a first run would read, into an empty place;
 - nothing new: a run that finds every input unchanged;
 - one and one: a run that finds one new input and one changed;
+- 1,000 new: a run that finds so many new inputs; commit: what of it comes when all are read;
 - query: counting the rows of one record type.
 
 It prints seconds by the clock and of CPU, peak memory, and what the state takes on disk.
@@ -21,6 +24,7 @@ import argparse
 import hashlib
 import multiprocessing
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,6 +38,11 @@ import attrs
 import harvest
 from harvest.api.sink import PartFile
 from harvest.api.source import Partition
+from harvest.pipeline.prepare import Observer
+from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.pipeline.runner import execute
+from harvest.pipeline.task import TaskResult
+from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part, part_key, part_stem
@@ -52,34 +61,58 @@ for folder, _, names in os.walk(sys.argv[1]):
     for name in names:
         os.stat(os.path.join(folder, name))
 """
-COUNT = 'select count(*) from "darshan.job"'
+STATUS = (
+    '{{"time": "2024-04-19T10:{:02}:{:02}.000000+00:00", "last_scan_number": {}, '
+    '"progress": 1.0, "UUID": "{:032x}"}}'
+)
+RECEIVERS = 4
+COUNTED = {"darshan": "darshan.job", "ncem": "ncem.receiver_status"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("log", type=Path, help="a small Darshan log")
+    parser.add_argument("kind", choices=sorted(COUNTED), help="of which inputs are")
+    parser.add_argument("log", type=Path, nargs="?", help="a small Darshan log")
     parser.add_argument("--inputs", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--folder", type=Path, help="where to work; enough inodes are needed")
     arguments = parser.parse_args()
+    if arguments.kind == "darshan" and arguments.log is None:
+        parser.error("darshan needs a LOG")
     print(f"{'inputs':>9}  {'step':<12}{'seconds':>9}{'CPU s':>9}{'MB':>8}")
     for count in arguments.inputs:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as scratch:
-            measure(arguments.log, Path(scratch), count)
+            measure(arguments.kind, arguments.log, Path(scratch), count)
 
 
-def measure(log: Path, scratch: Path, count: int) -> None:
+def measure(kind: str, log: Path | None, scratch: Path, count: int) -> None:
     """Print the table of one number of inputs."""
-    inputs, out, location = scratch / "in", scratch / "out", f"darshan:{scratch / 'in'}"
-    apart(harvest_some, log, inputs, out, count)
+    inputs, out, location = scratch / "in", scratch / "out", f"{kind}:{scratch / 'in'}"
+    if log is not None:
+        apart(harvest_some, log, inputs, out, count)
+    else:
+        write_statuses(inputs, range(count))
     run = ["-m", "harvest", "run", "-s", location, "-k", f"parquet:{out}", "--workers", "1"]
     say(count, "walk", ["-c", WALK, str(inputs)])
     say(count, "plan", ["-c", PLAN, location, f"parquet:{scratch / 'nowhere'}"])
     time.sleep(2.5)  # until the inputs are old enough for their times to be relied on
-    apart(multiply, inputs, out)
+    if log is not None:
+        apart(multiply, inputs, out)
+    else:
+        say(count, "all", run)
     say(count, "nothing new", run)
-    change(log, inputs)
+    if log is not None:
+        change(log, inputs)
+    else:
+        write_statuses(inputs, range(count, count + 1))
+        write_statuses(inputs, range(1), minute=1)
     say(count, "one and one", run)
-    say(count, "query", ["-m", "harvest", "query", str(out), COUNT])
+    if log is not None:
+        link_inputs(log, inputs, range(count, count + FOLDER))
+    else:
+        write_statuses(inputs, range(count + 1, count + 1 + FOLDER))
+    apart(harvest_new, count, kind, inputs, out)
+    words = f'select count(*) from "{COUNTED[kind]}"'
+    say(count, "query", ["-m", "harvest", "query", str(out), words])
     state = sum(path.stat().st_size for path in (out / "_harvest").rglob("*") if path.is_file())
     print(f"{count:>9}  {'state':<12}{state / count:>9.0f} bytes an input", flush=True)
 
@@ -106,10 +139,20 @@ def link_inputs(log: Path, inputs: Path, numbers: range) -> None:
         folder = inputs / f"{number // FOLDER:04}"
         if number % FOLDER == 0:
             folder.mkdir(parents=True)
-        if number % LINKS in (0, numbers.start):
+        if number % LINKS in (0, 1) or number == numbers.start:  # the first is to change alone
             first = inputs.with_name(f"original{number}")
             shutil.copyfile(log, first)
         os.link(first, folder / f"user_app_id{number:07}_4-19-68487-660738.darshan")
+
+
+def write_statuses(inputs: Path, numbers: range, minute: int = 0) -> None:
+    """Receiver statuses, four of each scan, in one directory."""
+    inputs.mkdir(exist_ok=True)
+    for number in numbers:
+        scan, receiver = divmod(number, RECEIVERS)
+        name = f"4dstem_rec_status_{receiver}_scan_{scan}.json"
+        text = STATUS.format(minute, number % 60, scan, number)
+        (inputs / name).write_text(text)
 
 
 def multiply(inputs: Path, out: Path) -> None:
@@ -162,6 +205,26 @@ def change(log: Path, inputs: Path) -> None:
     shutil.copyfile(log, inputs / "0000" / "user_app_idnew_4-19-68487-660738.darshan")
 
 
+class Watching(Observer):
+    """Remembers when the last input was read, and the CPU time used until then."""
+
+    def finished(self, result: TaskResult) -> None:
+        self.at = time.monotonic(), time.process_time()
+
+
+def harvest_new(count: int, kind: str, inputs: Path, out: Path) -> None:
+    """Print what a run costs, and what of it is its commit."""
+    recipe = Recipe(
+        sources=(Endpoint(kind, str(inputs)),), sinks=(Endpoint("parquet", str(out)),), workers=1
+    )
+    watching, begun = Watching(), (time.monotonic(), 0.0)
+    execute(recipe, manager(), observer=watching)
+    ended = time.monotonic(), time.process_time()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    for step, (wall, cpu) in {"1,000 new": begun, "commit": watching.at}.items():
+        say_row(count, step, ended[0] - wall, ended[1] - cpu, peak)
+
+
 def say(count: int, step: str, words: list[str]) -> None:
     """Print what a command costs, in a process of its own."""
     begun = time.monotonic()
@@ -172,6 +235,10 @@ def say(count: int, step: str, words: list[str]) -> None:
     if process.returncode:
         sys.exit(f"{' '.join(words)}: {process.returncode}")
     cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
+    say_row(count, step, wall, cpu, peak)
+
+
+def say_row(count: int, step: str, wall: float, cpu: float, peak: int) -> None:
     print(f"{count:>9}  {step:<12}{wall:>9.1f}{cpu:>9.1f}{peak:>8}", flush=True)
 
 
