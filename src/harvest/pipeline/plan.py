@@ -139,17 +139,15 @@ def make_plan(
         at = pa.array(rows, pa.int64())
         partitions = [listed[row][1] for row in rows]
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
-    planned = sorted(deciding.planned, key=lambda p: p.order)
     unlisted = [Unlisted(manifest, keys) for manifest in manifests]
     replaced = [each.of(_read_from(listed, wanted)) for each in unlisted]
-    dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     if drop_deleted:
         places = list(_places(listed))
-        dropped = [
-            each.within(places) - others for each, others in zip(unlisted, replaced, strict=True)
-        ]
+        dropped = [u.within(places) - r for u, r in zip(unlisted, replaced, strict=True)]
+    else:
+        dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     return Plan(
-        partitions=tuple(planned),
+        partitions=tuple(sorted(deciding.planned, key=lambda p: p.order)),
         listed=listed,
         unchanged=deciding.unchanged,
         replaced=tuple(replaced),

@@ -68,24 +68,26 @@ def execute(
         wait_s=wait_s,
         observer=observer or Observer(),
     )
-    if dry_run:
-        plan = prepared.plan([manifest_of(sink) for sink in sinks], new_run_id())
-        engine = prepared.engine()
-        scripts: Sequence[str] = ()
-        if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
-            scripts = engine.scripts(prepared.work(plan, plan.to_read))
-        done = RunResult(
-            run=None,
-            plan=plan,
-            parts=(),
-            skipped=Unchanged(),
-            dry=True,
-            scripts=tuple(scripts),
-            datasets=_locations(sinks),
-        )
-    else:
-        done = carry_out(prepared)
+    done = _describe(prepared) if dry_run else carry_out(prepared)
     return attrs.evolve(done, choices=tuple(choices))
+
+
+def _describe(prepared: PreparedRun) -> RunResult:
+    """What a run would do; raises as :func:`execute`."""
+    plan = prepared.plan([manifest_of(sink) for sink in prepared.sinks], new_run_id())
+    engine = prepared.engine()
+    scripts: Sequence[str] = ()
+    if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
+        scripts = engine.scripts(prepared.work(plan, plan.to_read))
+    return RunResult(
+        run=None,
+        plan=plan,
+        parts=(),
+        skipped=Unchanged(),
+        dry=True,
+        scripts=tuple(scripts),
+        datasets=_locations(prepared.sinks),
+    )
 
 
 def carry_out(prepared: PreparedRun) -> RunResult:
