@@ -141,11 +141,11 @@ def make_plan(
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
     unlisted = [Unlisted(manifest, keys) for manifest in manifests]
     replaced = [each.of(_read_from(listed, wanted)) for each in unlisted]
+    dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     if drop_deleted:
         places = list(_places(listed))
-        dropped = [u.within(places) - r for u, r in zip(unlisted, replaced, strict=True)]
-    else:
-        dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
+        gone = [u.within(places) - r for u, r in zip(unlisted, replaced, strict=True)]
+        dropped = [mine | more for mine, more in zip(dropped, gone, strict=True)]
     return Plan(
         partitions=tuple(sorted(deciding.planned, key=lambda p: p.order)),
         listed=listed,
