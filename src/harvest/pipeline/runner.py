@@ -108,6 +108,14 @@ def _locations(sinks: Sequence[Sink]) -> tuple[str, ...]:
     return tuple(str(sink.location) for sink in sinks)
 
 
+def _of_run(run: str, staged: Staged) -> Staged:
+    """Staged work as a run commits it, which an earlier one may have staged."""
+    part = staged.part
+    if part.run == run and not part.frozen:
+        return staged
+    return Staged(attrs.evolve(part, run=run, frozen={}), staged.directory)
+
+
 class _Execution:
     """Reading, staging and committing one plan."""
 
@@ -154,10 +162,7 @@ class _Execution:
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
         """Put the work for one sink in force."""
         sink, manifest = self.sinks[number], self.manifests[number]
-        staged = {
-            key: Staged(attrs.evolve(each.part, run=self.run, frozen={}), each.directory)
-            for key, each in self.staged[number].items()
-        }
+        staged = {key: _of_run(self.run, each) for key, each in self.staged[number].items()}
         gone = self.plan.gone(number)
         if not (staged or gone):
             drop_staged(sink.state, manifest)
