@@ -96,7 +96,7 @@ def _prepare(task: Task) -> Task:
             partition = task.source.prepare(task.partition)
     except SourceError as error:
         return attrs.evolve(task, unreadable=error.message)
-    return attrs.evolve(task, partition=partition)
+    return task if partition is task.partition else attrs.evolve(task, partition=partition)
 
 
 def harvest_partitions(

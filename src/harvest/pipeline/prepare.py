@@ -246,12 +246,17 @@ class PreparedRun:
             source=planned.use.source,
             partition=planned.partition,
             targets=tuple(
-                (self.sinks[number], attrs.evolve(planned.part, frozen=dict(plan.frozen[number])))
+                (self.sinks[number], _part(planned, plan.frozen[number]))
                 for number in planned.read_for
             ),
             on_error=self.recipe.on_error,
             max_rejects=self.recipe.max_rejects,
         )
+
+
+def _part(planned: Planned, frozen: Mapping[str, Any]) -> Part:
+    """The description of a partition whose rows are brought to frozen columns, if there are any."""
+    return attrs.evolve(planned.part, frozen=dict(frozen)) if frozen else planned.part
 
 
 class _Bundles(Sequence[tuple[Task, ...]]):
