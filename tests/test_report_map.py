@@ -11,9 +11,14 @@ from html.parser import HTMLParser
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strength import examples
 
 import harvest
+from harvest.builtin.run_map import _common
 from harvest.builtin.run_map_kinds import STEPS, steps_of
 from harvest.builtin.run_map_plot import short
 from harvest.model.vocabulary import LAYERS, LEVELS
@@ -198,3 +203,22 @@ def test_a_browser_opens_the_map_without_complaint(report, tmp_path):
     page = Sections(done.stdout)
     assert page.ids == ["map", "places", "steps", "harvested", "missing", "sources", "notes"]
     assert page.pictures == 1
+
+
+def in_common(origins: list[str]) -> str:
+    """The directory in which all lie: their first components, as long as these are alike."""
+    paths = [origin.split("/") for origin in set(origins)]
+    if len(paths) == 1:
+        return origins[0]
+    alike = 0
+    while len({tuple(path[: alike + 1]) for path in paths}) == 1 and all(
+        len(path) > alike for path in paths
+    ):
+        alike += 1
+    return "/".join(paths[0][:alike]) or f"{len(paths)} places"
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(origins=st.lists(st.text("ab-/", max_size=7), min_size=1, max_size=6))
+def test_the_place_of_a_source_is_the_directory_of_all_its_inputs(origins: list[str]) -> None:
+    assert _common(pl.Series(origins)) == in_common(origins)

@@ -1,7 +1,8 @@
 """Pages of the documentation whose code blocks are run, so that what they show is true.
 
-A page's blocks are run in order, in one directory that is fresh for the page and holds a link
-``examples`` to the repository's.  The language after the fence says what a block is:
+A page's blocks are run in order, in one directory that is fresh for the page and holds links
+``examples`` and ``benchmarks`` to the repository's.  The language after the fence says what a
+block is:
 
 ``console``
     Lines that begin with ``$ `` are commands, run by bash one after another; ``harvest`` and
@@ -221,7 +222,8 @@ def check_page(
     if not blocks:
         return outcome
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "examples").symlink_to(ROOT / "examples")
+    for folder in ("examples", "benchmarks"):
+        (directory / folder).symlink_to(ROOT / folder)
     for where, name in _uses(text):
         shown = blocks_of((page.parent / where).read_text("utf-8"))
         (directory / name).write_text(
