@@ -140,6 +140,15 @@ def test_many_different_keys_are_read_as_few_are() -> None:
     assert [row for row in found if isinstance(row, str)] == ["k500_7 is there twice"]
 
 
+def test_a_key_of_each_text_is_there_once() -> None:
+    """Given 2**17 - 1 texts with a key of their own each, then no key is there twice.
+
+    The pair of text and key numbers does not fit into 32 bits.
+    """
+    table, faults = pairs(texts_of([f"k{number}=1" for number in range(2**17 - 1)]), KNOWN)
+    assert (table.num_rows, faults) == (2**17 - 1, {})
+
+
 def test_keys_of_one_kind_each_have_their_column() -> None:
     """Given keys of two kinds in turns, when read, then each column has the values of its key."""
     known = {"user": ("user", TEXT), "n": ("n", INTEGER), "group": ("group", TEXT),

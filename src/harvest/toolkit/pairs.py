@@ -29,7 +29,7 @@ __all__ = ["fields", "pairs"]
 
 _BLANK, _EQUALS = b" ="
 _QUOTES: Final = b"\"'"
-_PIECE: Final = 1 << 19
+_PIECE: Final = 1 << 20
 """Bytes of texts in which words are found at a time: what that needs stays in a cache."""
 _MARKED: Final = 1 << 24
 """Numbers for which a mark each may be held; more are sorted."""
@@ -68,7 +68,6 @@ def pairs(texts: Spans, known: Mapping[str, tuple[str, Kind]]) -> tuple[pa.Table
     keys = strings(Spans(texts.data, words.start, words.equals))
     names = keys.dictionary_encode()
     wanted = pc.index_in(names.dictionary, value_set=pa.array(list(known), pa.string()))
-    place_of = names.indices.to_numpy()
     code = wanted.fill_null(-1).take(names.indices).to_numpy()
     for place in np.flatnonzero(words.equals <= words.start).tolist():
         word = texts.data[words.start[place] : words.end[place]].tobytes().decode()
@@ -76,7 +75,8 @@ def pairs(texts: Spans, known: Mapping[str, tuple[str, Kind]]) -> tuple[pa.Table
     columns = _columns(words, code, known, texts, faults)
     rest = np.flatnonzero(code < 0)
     columns["extra"] = _maps(words, keys, rest, texts)
-    for place in _again(words.text * max(len(wanted), 1) + place_of, count * len(wanted)):
+    pair = np.multiply(words.text, len(wanted), dtype=np.int64) + names.indices.to_numpy()
+    for place in _again(pair, count * len(wanted)):
         faults.setdefault(int(words.text[place]), f"{excerpt(keys[place].as_py())} is there twice")
     return pa.table(columns), faults
 
@@ -136,7 +136,9 @@ def _words(texts: Spans, faults: Faults) -> _Words:
         words = _words_of(Spans(texts.data, texts.start[some], texts.end[some]), first)
         words = _without_quotes(words, texts.data, faults)
         found.append((words.text, words.start, words.equals, words.value, words.end))
-    return _Words(*map(np.concatenate, zip(*found, strict=True)))
+    # in 32 bits, which are enough for places in a buffer, and half of the memory
+    parts = zip(*found, strict=True)
+    return _Words(*(np.concatenate(part, dtype=np.int32, casting="same_kind") for part in parts))
 
 
 def _words_of(texts: Spans, number: int) -> _Words:

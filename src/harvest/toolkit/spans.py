@@ -40,7 +40,7 @@ __all__ = [
 
 Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 Words: TypeAlias = "npt.NDArray[np.uint64]"
-Ints: TypeAlias = "npt.NDArray[np.int64]"
+Ints: TypeAlias = "npt.NDArray[np.signedinteger]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 PAD: Final = 32
