@@ -24,7 +24,7 @@ from strength import pairs, times
 
 pytestmark = pytest.mark.slow
 
-KILLS = times("HARVEST_KILLS", day=8, night=200)
+KILLS = times("HARVEST_KILLS", day=4, night=200)
 SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
 LIVES = 4
 """Kills of one dataset before a run is let through."""

@@ -148,7 +148,7 @@ USERS = {
     "microscopist": MICROSCOPIST,
     "plugin-author": PLUGIN_AUTHOR,
 }
-BY_DAY = ("dask-researcher", "accounting-analyst")
+BY_DAY = ("dask-researcher",)
 """The others' commands are much like those of their tutorials, which are tried by day."""
 
 

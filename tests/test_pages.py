@@ -26,8 +26,11 @@ def name(page: Path) -> str:
 
 
 def _marked(page: Path) -> object:
-    wants_pandas = "<!-- needs: pandas -->" in page.read_text(encoding="utf-8")
-    return pytest.param(page, marks=pytest.mark.pandas if wants_pandas else ())
+    if "<!-- needs: pandas -->" in page.read_text(encoding="utf-8"):
+        return pytest.param(page, marks=pytest.mark.pandas)
+    # whole studies, of whose commands other pages have most
+    is_long = page.parent.name == "tutorials" and page.stem not in ("mofka-dask", "slurm")
+    return pytest.param(page, marks=pytest.mark.night if is_long else ())
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from harvest.storage.history import forget, remember
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part, plain
 
-COMMITS = times("HARVEST_COMMITS", day=60, night=1_000)
+COMMITS = times("HARVEST_COMMITS", day=20, night=1_000)
 
 
 def part(number: int, rows: int = 1, *, files: tuple[PartFile, ...] = ()) -> Part:

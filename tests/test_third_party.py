@@ -175,7 +175,7 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("name", "kept"), [("node-exporter", 3), ("pbs", 3), ("duckdb", 30), ("made-up", 3)]
 )

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 
 import pytest
 
-__all__ = ["NIGHT", "each_once", "examples", "pairs", "times"]
+__all__ = ["NIGHT", "each_once", "examples", "pairs", "some", "times"]
 
 Values: TypeAlias = "frozenset[tuple[str, int]]"
 """Each parameter of a test with the identity of its value."""
@@ -44,6 +44,11 @@ def pairs(kinds: Sequence[A], variants: Sequence[B]) -> list[tuple[A, B]]:
         return list(itertools.product(kinds, variants))
     turns = range(max(len(kinds), len(variants)))
     return [(kinds[turn % len(kinds)], variants[turn % len(variants)]) for turn in turns]
+
+
+def some(values: Iterable[A], each: int) -> list[A]:
+    """All values at night; by day the first of so many each time."""
+    return list(values)[:: 1 if NIGHT else each]
 
 
 def each_once(items: Iterable[pytest.Item]) -> set[pytest.Item]:
