@@ -1,4 +1,4 @@
-"""``harvest view``: a view of a dataset, shown or written to a file."""
+"""``harvest view``: the views there are, or one of a dataset, shown or written to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harvest.api.column import Column
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
-from harvest.cli.tables import how_many
+from harvest.cli.tables import how_many, print_declared
 from harvest.dataset import open as open_dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError, suggestion
@@ -20,11 +20,17 @@ from harvest.plugins.columns import columns_of
 from harvest.plugins.registry import manager
 from harvest.toolkit.frames import condition
 
-__all__ = ["Choice", "show_view"]
+__all__ = ["Choice", "list_views", "show_view"]
 
 REST = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
 ROWS_SHOWN = 20
 """Rows of a table on a terminal where none are asked for."""
+
+
+def list_views(*, json: bool) -> int:
+    """Print the views of all plugins."""
+    print_declared("view", list(manager().views.values()), json=json)
+    return 0
 
 
 @attrs.frozen(kw_only=True)

@@ -76,11 +76,9 @@ def view(
 
     A table shows the columns that matter most, as many as fit, and names the others.
     """
+    from harvest.cli.actions.view import Choice, list_views, show_view  # late: help needs no polars
+
     if name is None:
-        from harvest.cli.actions.views import list_views  # late: as below, and needs no polars
-
         return list_views(json=json)
-    from harvest.cli.actions.view import Choice, show_view  # late: help needs none of it
-
     choice = Choice(where=where, sort=sort, columns=columns, rows=rows)
     return show_view(name, dataset, output, settings, choice, json=json, exact=exact, wide=wide)
