@@ -131,20 +131,15 @@ def make_plan(
         ],
         run=run,
     )
-    configs: dict[int, str] = {}
-    for use, rows in _batches(listed, wanted):
+    configs = {id(use): _config_digest(use.settings, limit) for use in _uses(listed)}
+    for use, at, partitions in _batches(listed, wanted):
         interrupt.check()
-        if id(use) not in configs:
-            configs[id(use)] = _config_digest(use.settings, limit)
-        at = pa.array(rows, pa.int64())
-        partitions = [listed[row][1] for row in rows]
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
     unlisted = [Unlisted(manifest, keys) for manifest in manifests]
     replaced = [each.of(_read_from(listed, wanted)) for each in unlisted]
     dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     if drop_deleted:
-        places = list(_places(listed))
-        gone = [u.within(places) - r for u, r in zip(unlisted, replaced, strict=True)]
+        gone = _deleted(unlisted, replaced, listed)
         dropped = [mine | more for mine, more in zip(dropped, gone, strict=True)]
     return Plan(
         partitions=tuple(sorted(deciding.planned, key=lambda p: p.order)),
@@ -192,12 +187,20 @@ def _wanted(
     ]
 
 
-def _batches(listed: Listed, wanted: Sequence[int]) -> Iterator[tuple[SourceUse, list[int]]]:
-    """The numbers of partitions that are wanted, each time some of one source."""
+def _batches(
+    listed: Listed, wanted: Sequence[int]
+) -> Iterator[tuple[SourceUse, pa.Array, list[Partition]]]:
+    """The partitions that are wanted with their numbers, each time some of one source."""
     for start in range(0, len(wanted), _BATCH):
         together = groupby(wanted[start : start + _BATCH], key=lambda row: id(listed[row][0]))
         for rows in (list(same) for _, same in together):
-            yield listed[rows[0]][0], rows
+            use, _ = listed[rows[0]]
+            yield use, pa.array(rows, pa.int64()), [listed[row][1] for row in rows]
+
+
+def _uses(listed: Listed) -> Iterable[SourceUse]:
+    """The sources that something is listed of, each once."""
+    return {id(use): use for use, _ in listed}.values()
 
 
 def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
@@ -213,9 +216,17 @@ def _read_from(listed: Listed, wanted: Sequence[int]) -> Iterator[tuple[str, str
             yield use.source.name, printable(partition.origin)
 
 
+def _deleted(
+    unlisted: Sequence[Unlisted], replaced: Sequence[frozenset[str]], listed: Listed
+) -> list[frozenset[str]]:
+    """For each dataset, the keys of parts whose input is gone from where the sources look."""
+    places = list(_places(listed))
+    return [each.within(places) - others for each, others in zip(unlisted, replaced, strict=True)]
+
+
 def _places(listed: Listed) -> Iterator[tuple[str, str]]:
     """Each source's name with its location as origins may spell it."""
-    for use in {id(use): use for use, _ in listed}.values():
+    for use in _uses(listed):
         name, location = use.source.name, use.source.location
         yield (name, location)
         path = Path(location).expanduser()

@@ -14,7 +14,7 @@ import attrs
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
-from harvest.pipeline.plan import Listed, SourceUse
+from harvest.pipeline.plan import Listed, Plan, SourceUse
 from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
@@ -89,7 +89,7 @@ def make_round(
         inputs.read_again(_inputs_of(result, lambda part: part.changed))
         inputs.read_too(
             _inputs_of(result, lambda part: part.failed),
-            instead_of={p for planned in result.plan.partitions for p in planned.partition.inputs},
+            instead_of=_planned(result.plan),
         )
     return Round(
         result=result,
@@ -114,6 +114,13 @@ def _pending(recipe: Recipe, inputs: Inputs) -> Selection | None:
         return None
     pending = inputs.to_read()
     return None if pending is None else Named(pending)
+
+
+def _planned(plan: Plan) -> set[str]:
+    """The inputs that a round was about, also of what every dataset has."""
+    partitions = [planned.partition for planned in plan.partitions]
+    partitions += [plan.listed[row][1] for row in plan.unchanged]
+    return {path for partition in partitions for path in partition.inputs}
 
 
 def _inputs_of(result: RunResult, wanted: Callable[[Part], bool]) -> set[str]:
