@@ -60,8 +60,10 @@ LONG_TESTS_OF_THE_KIT = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the kit's long tests, as it asks its users for no mark; by day, choose among cases."""
     for item in items:
-        long = getattr(item, "originalname", item.name) in LONG_TESTS_OF_THE_KIT
-        if long or item.get_closest_marker("night"):
+        if getattr(item, "originalname", item.name) in LONG_TESTS_OF_THE_KIT:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.each_once("kit"))
+        if item.get_closest_marker("night"):
             item.add_marker(pytest.mark.slow)
     if not NIGHT:
         chosen = each_once(item for item in items if not item.get_closest_marker("night"))

@@ -44,18 +44,18 @@ class Item:
             self.callspec = SimpleNamespace(params=values)
 
     def get_closest_marker(self, name):
-        return name if self.marked else None
+        return self.marked or None
 
 
 def test_each_once_shows_every_value_and_leaves_out_no_test():
     # given a test with 3 times 5 cases, one of which cannot be, and others without mark or values
     kinds, ways = ["a", "b", "c"], [10, 20, 30, 40, 50]
     cases = [
-        Item(f"test_marked[{kind}-{way}]", True, kind=kind, way=way)
+        Item(f"test_marked[{kind}-{way}]", pytest.mark.each_once.mark, kind=kind, way=way)
         for kind, way in itertools.product(kinds, ways)
         if (kind, way) != ("a", 10)
     ]
-    others = [Item("test_plain", True)]
+    others = [Item("test_plain", pytest.mark.each_once.mark)]
     others += [Item(f"test_all[{kind}]", False, kind=kind) for kind in kinds]
 
     chosen = strength.each_once([*cases, *others])
@@ -65,6 +65,22 @@ def test_each_once_shows_every_value_and_leaves_out_no_test():
     assert {value["kind"] for value in found} == set(kinds)
     assert {value["way"] for value in found} == set(ways)
     assert chosen.issuperset(others)
+
+
+def test_of_what_classes_inherit_each_test_is_passed_by_some_class_and_each_class_passes_some():
+    # given five classes that inherit three tests
+    cases = [
+        Item(test, pytest.mark.each_once("kit").mark)
+        for _, test in itertools.product(range(5), ("test_one", "test_two", "test_three"))
+    ]
+    for number, item in enumerate(cases):
+        item.name, item.cls = item.nodeid.partition("::")[2], number // 3
+
+    chosen = strength.each_once(cases)
+
+    assert len(chosen) == 5
+    assert {item.cls for item in chosen} == set(range(5))
+    assert len({item.name for item in chosen}) == 3
 
 
 def test_a_variable_sets_one_number_whatever_the_time(night, monkeypatch):

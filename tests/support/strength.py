@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -19,7 +19,7 @@ import pytest
 
 __all__ = ["NIGHT", "each_once", "examples", "pairs", "some", "times"]
 
-Values: TypeAlias = "frozenset[tuple[str, int]]"
+Case: TypeAlias = "frozenset[tuple[str, Hashable]]"
 """Each parameter of a test with the identity of its value."""
 
 A = TypeVar("A")
@@ -55,19 +55,24 @@ def each_once(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """The tests to pass by day.
 
     Of a test that is marked ``each_once`` and has several parameters, these are as few cases as
-    show every value of each parameter; of the others all.
+    show every value of each parameter; of the others all.  Tests that classes inherit, and that are
+    marked with a name for all of them, are cases of one walk: each test in some class, and each
+    class with some test.
     """
     chosen: set[pytest.Item] = set()
-    marked: defaultdict[str, dict[Values, pytest.Item]] = defaultdict(dict)
+    walks: defaultdict[str, dict[Case, pytest.Item]] = defaultdict(dict)
     for item in items:
+        marker = item.get_closest_marker("each_once")
         values = item.callspec.params if hasattr(item, "callspec") else {}
-        if values and item.get_closest_marker("each_once"):
+        if marker is not None and marker.args:
+            walks[marker.args[0]][frozenset((("class", item.cls), ("test", item.name)))] = item
+        elif marker is not None and values:
             case = frozenset((name, id(value)) for name, value in values.items())
-            marked[item.nodeid.partition("[")[0]][case] = item
+            walks[item.nodeid.partition("[")[0]][case] = item
         else:
             chosen.add(item)
-    for cases in marked.values():
-        shown: Counter[tuple[str, int]] = Counter()
+    for cases in walks.values():
+        shown: Counter[tuple[str, Hashable]] = Counter()
         while unseen := frozenset().union(*cases) - shown.keys():
             case = max(cases, key=partial(_worth, unseen=unseen, shown=shown))
             shown.update(case)
@@ -75,6 +80,6 @@ def each_once(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     return chosen
 
 
-def _worth(case: Values, unseen: Values, shown: Counter[tuple[str, int]]) -> tuple[int, int]:
+def _worth(case: Case, unseen: Case, shown: Counter[tuple[str, Hashable]]) -> tuple[int, int]:
     """Much where a case shows what no other has, and what others have seldom."""
     return len(case & unseen), -sum(shown[value] for value in case)
