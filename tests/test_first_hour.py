@@ -148,7 +148,7 @@ USERS = {
     "microscopist": MICROSCOPIST,
     "plugin-author": PLUGIN_AUTHOR,
 }
-BY_DAY = ("dask-researcher",)
+BY_DAY = [("dask-researcher", "colour")]
 """The others' commands are much like those of their tutorials, which are tried by day."""
 
 
@@ -156,7 +156,7 @@ BY_DAY = ("dask-researcher",)
     ("user", "colour"),
     [
         pytest.param(u, c, id=f"{u}-{c}")
-        for u, c in pairs(list(USERS) if NIGHT else BY_DAY, list(COLOUR))
+        for u, c in (pairs(list(USERS), list(COLOUR)) if NIGHT else BY_DAY)
     ],
 )
 def test_the_first_hour(user, colour, tmp_path):

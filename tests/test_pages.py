@@ -29,7 +29,7 @@ def _marked(page: Path) -> object:
     if "<!-- needs: pandas -->" in page.read_text(encoding="utf-8"):
         return pytest.param(page, marks=pytest.mark.pandas)
     # whole studies, of whose commands other pages have most
-    is_long = page.parent.name == "tutorials" and page.stem not in ("mofka-dask", "slurm")
+    is_long = page.parent.name == "tutorials" and page.stem != "mofka-dask"
     return pytest.param(page, marks=pytest.mark.night if is_long else ())
 
 
