@@ -41,7 +41,6 @@ from harvest.api.source import Partition
 from harvest.pipeline.prepare import Observer
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.runner import execute
-from harvest.pipeline.task import TaskResult
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.manifest import NAME, Manifest
@@ -208,7 +207,7 @@ def change(log: Path, inputs: Path) -> None:
 class Watching(Observer):
     """Remembers when the last input was read, and the CPU time used until then."""
 
-    def finished(self, result: TaskResult) -> None:
+    def finished(self, part: Part) -> None:
         self.at = time.monotonic(), time.process_time()
 
 
