@@ -36,7 +36,16 @@ for package in ("dask", "distributed", "cryptography"):
 
 SHUT = frozenset(("tls_ca", "tls_cert", "tls_key"))
 
-NOTHING = Work(bundles=(), read=harvest_partitions, prepare=prepare_tasks, recipe=Recipe())
+NOTHING = Work(
+    bundles=(),
+    partitions=0,
+    sources=(),
+    sinks=(),
+    cost_bytes=0,
+    read=harvest_partitions,
+    prepare=prepare_tasks,
+    recipe=Recipe(),
+)
 """What an engine is given that is to fail before it reads anything."""
 
 # --- what is refused

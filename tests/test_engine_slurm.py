@@ -239,6 +239,8 @@ def shared_out(tasks: list[Task], per_job: int | None) -> list[list[Task]]:
     work = Work(
         bundles=[(task,) for task in tasks],
         partitions=len(tasks),
+        sources=(),
+        sinks=(),
         cost_bytes=sum(cost_bytes(task.partition) for task in tasks),
         read=harvest_partitions,
         prepare=prepare_tasks,

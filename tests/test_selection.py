@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from archives import BY_FILE, Archive
+from archives import BY_FILE, PLANS, Archive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
@@ -174,9 +174,37 @@ def test_names_that_are_gone_or_lie_elsewhere_are_counted_and_nothing_is_dropped
 
     assert result.parts == ()
     assert len(archive.texts()) == 4
-    assert result.choices[0] == "0 changed files looked at, and no other"
-    assert result.choices[1].startswith("1 name of the list in no location: ")
-    assert result.choices[1].endswith("/elsewhere")
+    assert list(result.choices) == [
+        "0 files of the list looked at",
+        f"1 name of the list gone: {archive.logs / 'notes'}",
+        f"1 name of the list in no location: {archive.folder / 'elsewhere'}",
+    ]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_every_name_of_the_list_is_counted_however_a_source_plans(tmp_path, plan):
+    archive = Archive(tmp_path, plan).write(u__a="1", u__b="2", v__c="3")
+    (archive.logs / "link").symlink_to(archive.logs / "v")
+
+    result = archive.run(changed=archive.list("u/a", "v", "link/c", "d", "u/e", "../f", "../g"))
+
+    assert list(result.choices) == [
+        "2 files of the list looked at",  # u/a, and v/c by its directory
+        f"2 names of the list gone: {archive.logs / 'd'}, {archive.logs / 'u' / 'e'}",
+        f"1 name of the list behind a link, or not a file: {archive.logs / 'link' / 'c'}",
+        f"2 names of the list in no location: {tmp_path / 'f'}, {tmp_path / 'g'}",
+    ]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_days_are_counted_however_a_source_plans(tmp_path, plan):
+    archive = Archive(tmp_path, plan).write(_20261101__a="1", _20261103__b="2", notes="3")
+
+    result = archive.run(since="2026-11-03")
+
+    assert list(result.choices) == [
+        "since 2026-11-03: 1 directory named for a day looked at, 1 of earlier days not"
+    ]
 
 
 def test_names_behind_a_linked_location_are_found(tmp_path):

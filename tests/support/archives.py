@@ -11,8 +11,10 @@ from harvest.pipeline.prepare import prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import PluginManager
 
-TREE = '''
+LINE = """
 from pathlib import Path
+
+import pyarrow as pa
 
 import harvest
 from harvest.toolkit.files import input_path, walk_files
@@ -23,6 +25,10 @@ class Line(harvest.Record):
     text: str
 
 
+"""
+TREE = (
+    LINE
+    + '''
 class TreeSource(harvest.Source):
     """Text files of a tree, a row a line."""
 
@@ -44,17 +50,11 @@ class TreeSource(harvest.Source):
             ctx.read(1)
             yield Line(text=text)
 '''
+)
 BY_FILES = "    def plan_files(self, files):\n        return self.of(files)\n"
-RANGES = '''
-import harvest
-import pyarrow as pa
-
-
-@harvest.record("tree.line", layer="job", level="job")
-class Line(harvest.Record):
-    text: str
-
-
+RANGES = (
+    LINE
+    + '''
 class TreeSource(harvest.LineSource):
     """Text files of a directory, in ranges."""
 
@@ -64,6 +64,7 @@ class TreeSource(harvest.LineSource):
         for lines in self.lines(partition, ctx):
             yield Line, pa.table({"text": lines.column(), "position": lines.numbers})
 '''
+)
 FOLDERS = (
     TREE.replace(BY_FILES, "")
     .replace(" def plan(", " def files(")

@@ -39,10 +39,10 @@ class Work:
     """
 
     bundles: Sequence[tuple[Task, ...]]
-    partitions: int = 0
-    sources: Sequence[Source] = ()
-    sinks: Sequence[Sink] = ()
-    cost_bytes: int = 0
+    partitions: int
+    sources: Sequence[Source]
+    sinks: Sequence[Sink]
+    cost_bytes: int
     read: Callable[
         [Sequence[Task], Callable[[Progress], None] | None],
         tuple[tuple[Staged, ...], ...],

@@ -49,7 +49,6 @@ class Reading:
     def __init__(self, task: Task, meter: Meter):
         self.task = task
         self.meter = meter
-        self.before = fingerprint(task.partition.inputs)
 
     def run(self) -> list[Staged | Small]:
         """Read it; for each sink, what is staged of it or the few rows that are to be."""
@@ -68,6 +67,7 @@ class Reading:
         task, ctx = self.task, stage.context(self.meter.bytes)
         rows: dict[str, int] = {}
         limited = failed = False
+        before = fingerprint(task.partition.inputs)
         left = task.limit
         fault.point("partition.begun")
         try:
@@ -88,7 +88,7 @@ class Reading:
         except (SourceError, PluginError) as error:
             reason = error.message
             if isinstance(error, PluginError):
-                if self._is_unchanged():
+                if self._is_unchanged(before):
                     raise
                 reason = "the input changed while it was read"
             if task.on_error == "fail":
@@ -97,18 +97,18 @@ class Reading:
             ctx = stage.restart(self.meter.bytes)
             ctx.reject(b"", reason)
         fault.point("partition.read")
-        changed = not self._is_unchanged()
+        changed = not self._is_unchanged(before)
         if changed:
             ctx.note("the input changed while it was read; the next run reads it again")
         return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
 
-    def _is_unchanged(self) -> bool:
+    def _is_unchanged(self, before: str) -> bool:
         """Whether the inputs are still as they were when reading began, and when it was planned."""
         partition, part = self.task.partition, self.task.targets[0][1]
         compared = bool(partition.inputs) and partition.fingerprint is None
-        if part.changed or (compared and part.fingerprint != self.before):
+        if part.changed or (compared and part.fingerprint != before):
             return False
-        return fingerprint(partition.inputs) == self.before
+        return fingerprint(partition.inputs) == before
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class Selection(abc.ABC):
     """Files that a run looks at."""
 
     @abc.abstractmethod
-    def files(self, location: Path) -> Iterator[Path]:
+    def files(self, location: Path) -> Iterable[Path]:
         """The files of a location that are looked at, which may be a file itself."""
 
     @abc.abstractmethod
@@ -66,23 +66,24 @@ class Named(Selection):
         self._paths = frozenset(paths)
         self._above = frozenset(map(os.path.dirname, self._paths))
         # one that is gone may have been read together with others there
-        gone = (path for path in self._paths if not os.path.lexists(path))
-        self._with_files = self._paths.union(map(os.path.dirname, gone))
-        self._astray = set(self._paths)
-        self._listed = 0
+        self._gone = frozenset(path for path in self._paths if not os.path.lexists(path))
+        self._with_files = self._paths.union(map(os.path.dirname, self._gone))
+        self._in_locations: set[str] = set()
+        self._listed: set[str] = set()
+        self._files: set[Path] = set()
 
-    def files(self, location: Path) -> Iterator[Path]:
+    def files(self, location: Path) -> Sequence[Path]:
         """Those of the named files that there are; others have nothing that could be read."""
         below = self._below(location)
-        self._astray -= set(below.values())
-        if str(location) in below and location.is_file():
-            self._listed += 1
-            yield location
         folders = [Path(path) for path in below if os.path.isdir(path)]  # noqa: PTH112
-        found = {*below, *(str(file) for folder in folders for file in list_files(folder))}
-        for file in files_among(location, found):
-            self._listed += 1
-            yield file
+        named = {*below, *(str(file) for folder in folders for file in list_files(folder))}
+        itself = [location] if str(location) in below and location.is_file() else []
+        files = [*itself, *files_among(location, named)]
+        listed = set(map(str, (*files, *folders)))
+        self._files.update(files)
+        self._in_locations.update(below.values())
+        self._listed.update(name for path, name in below.items() if path in listed)
+        return files
 
     def _below(self, location: Path) -> dict[str, str]:
         """The named paths as the location spells them, which may be a link; with their names."""
@@ -105,15 +106,20 @@ class Named(Selection):
         )
 
     def remarks(self) -> list[str]:
-        """How many files were looked at, and which names lie elsewhere."""
-        said = [f"{count_in_words(self._listed, 'changed file')} looked at, and no other"]
-        if self._astray:
-            some = ", ".join(map(printable_line, sorted(self._astray)[:_SHOWN]))
-            more = ", ..." if len(self._astray) > _SHOWN else ""
-            said.append(
-                f"{count_in_words(len(self._astray), 'name')} of the list in no location: "
-                f"{some}{more}"
-            )
+        """How many files were looked at, and which names of the list stand for none."""
+        said = [f"{count_in_words(len(self._files), 'file')} of the list looked at"]
+        others = {
+            "gone": self._in_locations & self._gone,
+            "behind a link, or not a file": self._in_locations - self._gone - self._listed,
+            "in no location": self._paths - self._in_locations,
+        }
+        for state, names in others.items():
+            if names:
+                some = ", ".join(map(printable_line, sorted(names)[:_SHOWN]))
+                more = ", ..." if len(names) > _SHOWN else ""
+                said.append(
+                    f"{count_in_words(len(names), 'name')} of the list {state}: {some}{more}"
+                )
         return said
 
 

@@ -89,7 +89,7 @@ def make_round(
         inputs.read_again(_inputs_of(result, lambda part: part.changed))
         inputs.read_too(
             _inputs_of(result, lambda part: part.failed),
-            instead_of=_planned(result.plan),
+            instead_of=_inputs_planned(result.plan),
         )
     return Round(
         result=result,
@@ -116,10 +116,10 @@ def _pending(recipe: Recipe, inputs: Inputs) -> Selection | None:
     return None if pending is None else Named(pending)
 
 
-def _planned(plan: Plan) -> set[str]:
+def _inputs_planned(plan: Plan) -> set[str]:
     """The inputs that a round was about, also of what every dataset has."""
     partitions = [planned.partition for planned in plan.partitions]
-    partitions += [plan.listed[row][1] for row in plan.unchanged]
+    partitions += [partition for _, partition in plan.skipped()]
     return {path for partition in partitions for path in partition.inputs}
 
 

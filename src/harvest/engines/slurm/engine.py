@@ -173,7 +173,7 @@ class SlurmEngine(Engine):
         if per_job is not None:
             count = max(per_job, -(-work.partitions // ARRAY_TASKS))
             return in_units(tasks, lambda task: 1, lambda: count)
-        # so that the whole is no more array tasks than there may be
+        # so that the number of array tasks stays within the limit
         enough = max(BYTES_WORTH_A_JOB, -(-work.cost_bytes // ARRAY_TASKS))
         return in_units(tasks, lambda task: cost_bytes(task.partition), lambda: enough)
 
