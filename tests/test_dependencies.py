@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -54,6 +55,12 @@ def declared(name: str, *, extras: bool) -> set[str]:
     return found if name == CORE else found | declared(CORE, extras=extras)
 
 
+@cache
+def distributions_of_packages() -> Mapping[str, list[str]]:
+    """By package, the installed distributions that have it; all their files are looked through."""
+    return packages_distributions()
+
+
 def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
     """What its modules import or need: a module's name, whether at import, and where."""
     for path in sorted(folder.rglob("*.py")):
@@ -84,7 +91,7 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
 def test_what_a_distribution_imports_is_what_it_declares(name):
     here = PROJECTS[name] / "src"
     own = {path.name for path in here.iterdir()} | {"harvest"} | sys.stdlib_module_names
-    homes = packages_distributions()
+    homes = distributions_of_packages()
     always, optional = declared(name, extras=False), declared(name, extras=True)
     seen = set()
     for module, at_import, where in used(here):

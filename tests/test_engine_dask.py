@@ -463,7 +463,7 @@ def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_
     assert rows_files(tmp_path / "out") == local_rows(anywhere, folder)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_slurm_jobs_as_workers_one_of_which_is_killed(on_slurm, folder, tmp_path):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     out = tmp_path / "out"

@@ -175,7 +175,7 @@ def test_after_each_run_a_dataset_equals_a_fresh_harvest() -> None:
     run_state_machine_as_test(
         Changes,
         settings=settings(
-            max_examples=times("HARVEST_HISTORIES", day=2, night=12),
+            max_examples=times("HARVEST_HISTORIES", day=1, night=12),
             stateful_step_count=12,
             suppress_health_check=list(HealthCheck),
         ),

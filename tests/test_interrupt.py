@@ -30,7 +30,7 @@ from strength import times
 import harvest
 from harvest import interrupt
 
-INTERRUPTS = times("HARVEST_INTERRUPTS", day=4, night=200)
+INTERRUPTS = times("HARVEST_INTERRUPTS", day=2, night=200)
 SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
 EACH = 4
 """Instants that one test tries on one dataset."""

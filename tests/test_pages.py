@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pages import ROOT, PageError, blocks_of, broken_links, check_page
+from strength import some
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 IN_FRESH_ENVIRONMENTS = {ROOT / "docs/tutorials/first-plugin.md"}
@@ -30,7 +31,8 @@ def _marked(page: Path) -> object:
         return pytest.param(page, marks=pytest.mark.pandas)
     # whole studies, of whose commands other pages have most
     is_long = page.parent.name == "tutorials" and page.stem != "mofka-dask"
-    return pytest.param(page, marks=pytest.mark.night if is_long else ())
+    by_day = page in some(RUN_HERE, 3) and not is_long
+    return pytest.param(page, marks=() if by_day else pytest.mark.night)
 
 
 @pytest.mark.slow

@@ -135,6 +135,7 @@ def test_the_unit_of_an_axis_fits_the_data_and_its_ticks_are_round(name, most, l
 
 
 @pytest.mark.slow
+@pytest.mark.each_once
 @pytest.mark.parametrize("length", [3, 24, 40])
 @pytest.mark.parametrize("series", [1, 12, 60])
 def test_a_legend_lies_beside_the_data_and_within_the_picture(series, length):
@@ -189,6 +190,7 @@ def test_every_plot_of_every_report_can_be_read(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.each_once
 @pytest.mark.parametrize("partitions", [1, 6, 60])
 @pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
 def test_waits_of_any_span_and_many_partitions_can_be_read(span, partitions):

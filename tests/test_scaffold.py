@@ -104,7 +104,7 @@ def sorted_by_number(projects: Path) -> list[Path]:
     return sorted(projects.glob("harvest-*"), key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_every_combination_of_kinds_has_sound_types(projects, tmp_path):
     pytest.importorskip("mypy")
     roots = sorted_by_number(projects)
