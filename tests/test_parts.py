@@ -14,7 +14,7 @@ from strength import examples
 
 from harvest.api.sink import PartFile, PartFiles
 from harvest.storage import parts as module
-from harvest.storage import tables
+from harvest.storage import segment, tables
 from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.difference import files_apart, keys_apart, rejects_apart, runs_apart
 from harvest.storage.manifest import NAME, Manifest
@@ -83,15 +83,18 @@ PARTS = st.builds(
 CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
 
 
-@pytest.fixture(autouse=True, params=[1_000, 1])
+@pytest.fixture(autouse=True, params=[(1_000, 1_000), (1, 3)])
 def small_segments(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     """Segments of so few parts are not merged, so that there are several.
 
-    Their rows are taken as slices, or together where there are more than so many slices.
+    Their rows are taken as slices, or together where there are more than so many slices; in files
+    they lie in one piece, or in pieces of three.
     """
     monkeypatch.setattr(module, "FEW_PARTS", 0)
     monkeypatch.setattr(module, "GROWTH", 1)
-    monkeypatch.setattr(tables, "_SLICES", request.param)
+    slices, piece = request.param
+    monkeypatch.setattr(tables, "_SLICES", slices)
+    monkeypatch.setattr(segment, "_PIECE", piece)
 
 
 def check_same(parts: Parts, expected: dict[str, Part]) -> None:

@@ -16,7 +16,8 @@ from strength import times
 
 from harvest.api.sink import PartFile
 from harvest.pipeline.rollback import roll_back
-from harvest.storage import fingerprint
+from harvest.storage import fingerprint, segment
+from harvest.storage import parts as parts_of_datasets
 from harvest.storage.history import forget, remember
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part, plain
@@ -34,6 +35,13 @@ def part(number: int, rows: int = 1, *, files: tuple[PartFile, ...] = ()) -> Par
         rows={"x.y": rows}, read=rows, filtered={}, folded={}, rejected=0, rejects=None, notes=(),
         run="r",
     )  # fmt: skip
+
+
+def file(path: str, rows: int, **shared: int) -> PartFile:
+    """A file of so many rows; shared: which rows of how many, where it holds those of others."""
+    return PartFile(
+        path=path, record_type="x.y", rows=rows, size_bytes=9, sha256="0" * 64, **shared
+    )
 
 
 def manifest_of(parts: list[Part]) -> Manifest:
@@ -80,14 +88,44 @@ def test_few_segments_hold_what_many_commits_changed(tmp_path: Path) -> None:
 
 
 def test_a_shared_file_is_there_once_for_all_its_parts() -> None:
-    shared = PartFile(path="x.y/shared.parquet", record_type="x.y", rows=2, size_bytes=9,
-                      sha256="0" * 64, file_rows=6)  # fmt: skip
+    shared = file("x.y/shared.parquet", 2, file_rows=6)
     mine = [attrs.evolve(shared, first_row=2 * n) for n in range(3)]
     parts = manifest_of([part(n, rows=2, files=(mine[n],)) for n in range(3)]).parts
 
     assert parts.files_of("x.y") == [attrs.evolve(shared, rows=6, first_row=0)]
     # and where rows of it belong to nobody, piece by piece
     assert parts.changed({}, [part(1).key]).files_of("x.y") == [mine[0], mine[2]]
+
+
+@pytest.mark.parametrize("piece", [4, 1_000])
+def test_files_are_listed_in_order_in_whichever_pieces_parts_are_read(
+    piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given fifty parts in a file each, then every third of them again in files that two share
+    monkeypatch.setattr(segment, "_PIECE", piece)
+    monkeypatch.setattr(parts_of_datasets, "FEW_PARTS", 0)
+    own = {n: file(f"x.y/own-{n}.parquet", n) for n in range(1, 51)}
+    manifest = manifest_of([part(n, n, files=(own[n],)) for n in own]).write(tmp_path / NAME)
+    again = {}
+    for n in range(3, 51, 3):
+        shared = file(f"x.y/shared-{(n - 1) // 6}.parquet", 1, first_row=(n + 1) % 2, file_rows=2)
+        again[part(n).key] = part(n, files=(shared,))
+    manifest.after("r1", again, ()).write(tmp_path / NAME)
+
+    # when they are read anew
+    found = Manifest.read(tmp_path / NAME)
+    assert found is not None
+    assert len(found.parts.segments) == 2
+    files = found.parts.files_of("x.y")
+
+    # then each file is there once, where the first of its parts is
+    in_order = [own[n].path if n % 3 else f"x.y/shared-{(n - 1) // 6}.parquet" for n in own]
+    assert [f.path for f in files] == list(dict.fromkeys(in_order))
+    assert [f.rows for f in files] == [
+        2 if "shared" in path else own[in_order.index(path) + 1].rows
+        for path in dict.fromkeys(in_order)
+    ]
+    assert found.record_types() == {"x.y": sum(f.rows for f in files)}
 
 
 # --- readers --------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ questions about all parts (which are held, rows of record types, files) are answ
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,10 +34,12 @@ from .part import Part
 from .segment import Segment
 from .tables import (
     Use,
+    as_rows,
     compact,
     is_one_of,
     parents,
     runs_outside,
+    runs_within,
     stretches,
     sums,
     take_rows,
@@ -131,6 +134,29 @@ class Parts(Mapping[str, Part]):
             self._tables[section] = pa.concat_tables([SCHEMAS[section].empty_table(), *pieces])
         return self._tables[section]
 
+    def _pieces(self, section: str) -> Iterator[pa.Table]:
+        """The rows of ``table``, in pieces that are not kept: for what passes over them once."""
+        if section in self._tables:
+            yield self._tables[section]
+            return
+        for segment, runs in self.counting():
+            first = 0
+            for piece in segment.pieces(section):
+                yield stretches(piece, runs_within(runs, first, first + piece.num_rows))
+                first += piece.num_rows
+
+    def _take(self, section: str, rows: Sequence[int]) -> pa.Table:
+        """Some rows of ``table``, given in its order."""
+        found, first, at = [SCHEMAS[section].empty_table()], 0, 0
+        for piece in self._pieces(section):
+            stop = bisect_left(rows, first + piece.num_rows, at)
+            if stop > at:
+                found.append(
+                    piece.combine_chunks().take(as_rows([r - first for r in rows[at:stop]]))
+                )
+            first, at = first + piece.num_rows, stop
+        return pa.concat_tables(found)
+
     @property
     def _runs(self) -> list[list[Run]]:
         """For each segment, the stretches of rows that no later one replaces or removes."""
@@ -172,7 +198,7 @@ class Parts(Mapping[str, Part]):
         rows = sorted(set(rows))
         if self._is_ordered:
             return rows
-        return [rows[at] for at in _sort(take_rows(self.table(NAMES), rows)).to_pylist()]
+        return [rows[at] for at in _sort(self._take(NAMES, rows)).to_pylist()]
 
     # --- some of them ---
 
@@ -216,10 +242,11 @@ class Parts(Mapping[str, Part]):
         """Rows of each record type."""
         if self._rows_by_type is None:
             rows: dict[str, int] = {}
-            for chunk in self.table(ACCOUNT).column("rows").chunks:
-                counts = chunk.flatten()
-                for name, count in sums(counts.field("of"), counts.field("count")):
-                    rows[name] = rows.get(name, 0) + count
+            for piece in self._pieces(ACCOUNT):
+                for chunk in piece.column("rows").chunks:
+                    counts = chunk.flatten()
+                    for name, count in sums(counts.field("of"), counts.field("count")):
+                        rows[name] = rows.get(name, 0) + count
             self._rows_by_type = dict(sorted(rows.items()))
         return dict(self._rows_by_type)
 
@@ -295,9 +322,10 @@ class Parts(Mapping[str, Part]):
         """
         found: dict[str, Use] = {}
         first = 0
-        for chunk in self.table(FILES).column("files").chunks:
-            pieces = chunk.flatten()
-            for text, use in uses(pieces.field("file"), pieces.field("rows"), parents(chunk)):
+        for chunk in (c for piece in self._pieces(FILES) for c in piece.column("files").chunks):
+            files_used = chunk.flatten()
+            of_rows = parents(chunk)
+            for text, use in uses(files_used.field("file"), files_used.field("rows"), of_rows):
                 kind = file_of(text).record_type
                 if kind == "events":
                     return list(self._files_one_by_one(name))

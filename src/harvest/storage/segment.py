@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
 from .columns import KEYS, SCHEMAS, astray_in, to_columns
 from .part import Part
+from .tables import compact
 
 __all__ = [
     "COPIES",
@@ -48,6 +49,9 @@ REMOVED: Final = "removed"
 
 _BATCH: Final = 8_192
 """Parts that are made columns at once."""
+
+_PIECE: Final = 65_536
+"""Parts that are written, and can be read, at once: memory that is used again costs less."""
 
 _ALL: Final = {**SCHEMAS, REMOVED: SCHEMAS[KEYS]}
 
@@ -117,15 +121,25 @@ class Segment:
     def section(self, name: str) -> pa.Table:
         """One of its tables; raises DatasetError when it is damaged."""
         if name not in self._tables:
-            self._tables[name] = self._read(name)
+            self._tables[name] = pa.concat_tables([_ALL[name].empty_table(), *self._read(name)])
         return self._tables[name]
+
+    def pieces(self, name: str) -> Iterator[pa.Table]:
+        """One of its tables, piece by piece; those of a long one are not kept.
+
+        Raises DatasetError when it is damaged.
+        """
+        if name in self._tables or self.parts <= _PIECE:
+            yield self.section(name)
+        else:
+            yield from self._read(name)
 
     def check(self) -> None:
         """Read everything; raises DatasetError when something is damaged."""
         for name in _ALL:
             self.section(name)
 
-    def _read(self, name: str) -> pa.Table:
+    def _read(self, name: str) -> Iterator[pa.Table]:
         assert self.entry is not None
         assert self._path is not None
         assert self._descriptor is not None
@@ -140,23 +154,30 @@ class Segment:
             data += more
         if hashlib.sha256(data).hexdigest() != place.sha256:
             raise damage(self._path, "checksum")
+        rows = self.entry.removed if name == REMOVED else self.entry.parts
         try:
             with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
-                table = stream.read_all()
-            table.validate(full=True)
-            rows = self.entry.removed if name == REMOVED else self.entry.parts
-            if table.schema != _ALL[name] or table.num_rows != rows:
-                raise damage(self._path, f"columns of {name!r}")
-            astray = astray_in(name, table)
+                for batch in stream:
+                    table = pa.Table.from_batches([batch])
+                    table.validate(full=True)
+                    rows -= table.num_rows
+                    if table.schema != _ALL[name] or rows < 0:
+                        raise damage(self._path, f"columns of {name!r}")
+                    self._check_names(name, table)
+                    yield table
         except (pa.ArrowException, ValueError, TypeError) as error:
             raise damage(self._path, type(error).__name__) from error
+        if rows:
+            raise damage(self._path, f"columns of {name!r}")
+
+    def _check_names(self, section: str, table: pa.Table) -> None:
+        astray = astray_in(section, table)
         if astray is not None:
             raise DatasetError(
                 f"the manifest names {astray!r}, which may lie outside the dataset",
                 where=str(self._path),
                 remedy="restore it with `harvest verify DATASET --repair`",
             )
-        return table
 
     def write(self, directory: Path) -> Segment:
         """Write it to a file, durably; the segment as it is listed then."""
@@ -182,8 +203,10 @@ class Segment:
 def _stream(table: pa.Table) -> pa.Buffer:
     memory = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=3))
+    whole = table.unify_dictionaries().combine_chunks()
     with pa.ipc.new_stream(memory, table.schema, options=options) as stream:
-        stream.write_table(table.unify_dictionaries().combine_chunks())
+        for start in range(0, whole.num_rows, _PIECE):
+            stream.write_table(compact(whole.slice(start, _PIECE)))
     return memory.getvalue()
 
 

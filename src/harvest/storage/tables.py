@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -20,6 +22,7 @@ __all__ = [
     "parents",
     "runs_beside",
     "runs_outside",
+    "runs_within",
     "stretches",
     "sums",
     "take_rows",
@@ -62,6 +65,13 @@ def stretches(table: pa.Table, runs: Sequence[Run]) -> pa.Table:
         return table.combine_chunks().take(as_rows(rows))
     slices = [table.slice(start, stop - start) for start, stop in runs]
     return pa.concat_tables([table.schema.empty_table(), *slices])
+
+
+def runs_within(runs: Sequence[Run], first: int, stop: int) -> list[Run]:
+    """What stretches have of the rows from ``first`` to ``stop``, counted from ``first``."""
+    begin = bisect_right(runs, first, key=itemgetter(1))
+    end = bisect_left(runs, stop, key=itemgetter(0))
+    return [(max(a, first) - first, min(b, stop) - first) for a, b in runs[begin:end]]
 
 
 def runs_beside(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
