@@ -23,7 +23,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     p for p in (str(SUPPORT), os.environ.get("PYTHONPATH", "")) if p
 )
 
-from strength import NIGHT, each_once, examples  # noqa: E402 - of the folder above
+from strength import NIGHT, chosen_by_day, examples  # noqa: E402 - of the folder above
 
 # no test judges by the clock: beside others, on a busy machine, it says nothing
 settings.register_profile(
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("night"):
             item.add_marker(pytest.mark.slow)
     if not NIGHT:
-        chosen = each_once(item for item in items if not item.get_closest_marker("night"))
+        chosen = chosen_by_day(item for item in items if not item.get_closest_marker("night"))
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
 

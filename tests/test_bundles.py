@@ -15,7 +15,7 @@ import harvest_paced
 import pytest
 import small_inputs
 from crash import Place
-from strength import pairs, some
+from strength import pairs
 
 import harvest
 from harvest.engines.dask.engine import read_unit
@@ -351,7 +351,7 @@ POINTS = ("partition.rows", "partition.staged", "partition.done", "partition.pla
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("point", "number"), some(pairs([*POINTS, "commit.begun", "commit.published"], [1, 2]), 3)
+    ("point", "number"), pairs([*POINTS, "commit.begun", "commit.published"], [1, 2])
 )
 def test_a_kill_leaves_bundles_whole_or_not_at_all(
     point: str, number: int, inputs: Path, expected: dict[str, Any], tmp_path: Path

@@ -63,7 +63,7 @@ def completed(line: str) -> set[str]:
         ("harvest query out q --set dask.tasks.", {"dask.tasks.run="}, {"slurm.usage.by="}),
         ("harvest gpfs split list parts --compress ", {"none", "gzip", "zstd"}, set()),
         ("harvest dask capture a --yappi ", {"cpu", "wall"}, set()),
-    ], 4),
+    ], 2),
 )  # fmt: skip
 def test_the_shell_completes(line, among, never):
     found = completed(line)

@@ -20,7 +20,7 @@ import crash
 import pytest
 import small_inputs
 from crash import Place
-from strength import pairs, some, times
+from strength import pairs, times
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +84,7 @@ def passes() -> list[tuple[str, int]]:
     return [(name, 1) for name in once] + pairs(thrice, (1, 2, 3))
 
 
-@pytest.mark.parametrize(("point", "number"), some(passes(), 2))
+@pytest.mark.parametrize(("point", "number"), passes())
 def test_a_kill_at_a_fault_point(
     point: str, number: int, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -96,7 +96,7 @@ def test_a_kill_at_a_fault_point(
     complete(place, expected)
 
 
-@pytest.mark.parametrize("point", some([*AFTER_A_KILL, "recover.begun", "recover.finished"], 2))
+@pytest.mark.parametrize("point", [*AFTER_A_KILL, "recover.begun", "recover.finished"])
 def test_a_kill_of_the_run_that_follows_a_killed_one(
     point: str, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -157,7 +157,7 @@ def test_kills_at_random_instants(
 WHERE_ASKED = ("run.planned", "partition.rows", "partition.done", "commit.published", "commit.kept")
 
 
-@pytest.mark.parametrize(("point", "what"), some(pairs(WHERE_ASKED, ("int", "term")), 3))
+@pytest.mark.parametrize(("point", "what"), pairs(WHERE_ASKED, ("int", "term")))
 def test_a_run_that_is_asked_to_stop(
     point: str, what: str, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -178,7 +178,7 @@ def test_a_run_that_is_asked_to_stop(
     complete(place, expected)
 
 
-@pytest.mark.parametrize("what", some(["int", "term"], 2))
+@pytest.mark.parametrize("what", ["int", "term"])
 def test_a_run_that_is_asked_to_stop_when_all_is_committed(
     what: str, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -191,7 +191,7 @@ def test_a_run_that_is_asked_to_stop_when_all_is_committed(
     crash.check_equal(place, expected)
 
 
-@pytest.mark.parametrize("point", some(["partition.begun:2", "partition.staged:1"], 2))
+@pytest.mark.parametrize("point", ["partition.begun:2", "partition.staged:1"])
 def test_a_worker_that_the_memory_killer_takes(
     point: str, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from html_shown import Shown
-from strength import some
 
 from docs_reference.notebooks import NOTEBOOKS, executed, page
 
@@ -29,7 +28,7 @@ def test_the_repository_holds_a_notebook_without_outputs(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", some(NOTEBOOKS, 2), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_html(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")

@@ -31,7 +31,7 @@ def _marked(page: Path) -> object:
         return pytest.param(page, marks=pytest.mark.pandas)
     # whole studies, of whose commands other pages have most
     is_long = page.parent.name == "tutorials" and page.stem != "mofka-dask"
-    by_day = page in some(RUN_HERE, 3) and not is_long
+    by_day = page in some(RUN_HERE, 2) and not is_long
     return pytest.param(page, marks=() if by_day else pytest.mark.night)
 
 

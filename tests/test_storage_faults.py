@@ -16,7 +16,6 @@ import pytest
 import small_inputs
 from crash import Place
 from datasets import Small, dump
-from strength import some
 
 import harvest
 from harvest import fault
@@ -57,7 +56,7 @@ def expected(base: Place, tmp_path_factory: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("point", "kind"), some(steps(), 3))
+@pytest.mark.parametrize(("point", "kind"), steps())
 def test_storage_that_fails_at_a_step(
     point: str,
     kind: str,

@@ -44,7 +44,7 @@ class Item:
             self.callspec = SimpleNamespace(params=values)
 
     def get_closest_marker(self, name):
-        return self.marked or None
+        return self.marked if self.marked and self.marked.name == name else None
 
 
 def test_each_once_shows_every_value_and_leaves_out_no_test():
@@ -58,13 +58,23 @@ def test_each_once_shows_every_value_and_leaves_out_no_test():
     others = [Item("test_plain", pytest.mark.each_once.mark)]
     others += [Item(f"test_all[{kind}]", False, kind=kind) for kind in kinds]
 
-    chosen = strength.each_once([*cases, *others])
+    chosen = strength.chosen_by_day([*cases, *others])
 
     found = [item.values for item in cases if item in chosen]
     assert len(found) == len(ways)
     assert {value["kind"] for value in found} == set(kinds)
     assert {value["way"] for value in found} == set(ways)
     assert chosen.issuperset(others)
+
+
+def test_of_a_slow_test_every_second_case_is_passed_and_of_a_fast_one_all():
+    slow = [Item(f"test_slow[{n}]", pytest.mark.slow.mark, number=n) for n in range(5)]
+    fast = [Item(f"test_fast[{n}]", None, number=n) for n in range(5)]
+    alone = Item("test_whole", pytest.mark.slow.mark)
+
+    chosen = strength.chosen_by_day([*slow, *fast, alone])
+
+    assert chosen == {slow[0], slow[2], slow[4], *fast, alone}
 
 
 def test_of_what_classes_inherit_each_test_is_passed_by_some_class_and_each_class_passes_some():
@@ -76,7 +86,7 @@ def test_of_what_classes_inherit_each_test_is_passed_by_some_class_and_each_clas
     for number, item in enumerate(cases):
         item.name, item.cls = item.nodeid.partition("::")[2], number // 3
 
-    chosen = strength.each_once(cases)
+    chosen = strength.chosen_by_day(cases)
 
     assert len(chosen) == 5
     assert {item.cls for item in chosen} == set(range(5))

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 
 import pytest
 
-__all__ = ["NIGHT", "each_once", "examples", "pairs", "some", "times"]
+__all__ = ["NIGHT", "chosen_by_day", "examples", "pairs", "some", "times"]
 
 Case: TypeAlias = "frozenset[tuple[str, Hashable]]"
 """Each parameter of a test with the identity of its value."""
@@ -51,15 +51,16 @@ def some(values: Iterable[A], each: int) -> list[A]:
     return list(values)[:: 1 if NIGHT else each]
 
 
-def each_once(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+def chosen_by_day(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """The tests to pass by day.
 
     Of a test that is marked ``each_once`` and has several parameters, these are as few cases as
-    show every value of each parameter; of the others all.  Tests that classes inherit, and that are
-    marked with a name for all of them, are cases of one walk: each test in some class, and each
-    class with some test.
+    show every value of each parameter; of another slow test every second case; of the others all.
+    Tests that classes inherit, and that are marked with a name for all of them, are cases of one
+    walk: each test in some class, and each class with some test.
     """
     chosen: set[pytest.Item] = set()
+    slow: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     walks: defaultdict[str, dict[Case, pytest.Item]] = defaultdict(dict)
     for item in items:
         marker = item.get_closest_marker("each_once")
@@ -69,8 +70,12 @@ def each_once(items: Iterable[pytest.Item]) -> set[pytest.Item]:
         elif marker is not None and values:
             case = frozenset((name, id(value)) for name, value in values.items())
             walks[item.nodeid.partition("[")[0]][case] = item
+        elif values and item.get_closest_marker("slow"):
+            slow[item.nodeid.partition("[")[0]].append(item)
         else:
             chosen.add(item)
+    for cases in slow.values():
+        chosen.update(cases[::2])
     for cases in walks.values():
         shown: Counter[tuple[str, Hashable]] = Counter()
         while unseen := frozenset().union(*cases) - shown.keys():
