@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from strength import some
 
 from harvest.plugins.registry import manager
 
@@ -39,7 +38,7 @@ def completed(line: str) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "among", "never"),
-    some([
+    [
         ("harvest sche", {"schema", "schedule"}, {"show"}),
         ("harvest gpfs c", {"convert", "churn"}, {"split"}),
         ("harvest report slurm.", {"slurm.usage"}, {"dask.run"}),
@@ -63,7 +62,7 @@ def completed(line: str) -> set[str]:
         ("harvest query out q --set dask.tasks.", {"dask.tasks.run="}, {"slurm.usage.by="}),
         ("harvest gpfs split list parts --compress ", {"none", "gzip", "zstd"}, set()),
         ("harvest dask capture a --yappi ", {"cpu", "wall"}, set()),
-    ], 2),
+    ],
 )  # fmt: skip
 def test_the_shell_completes(line, among, never):
     found = completed(line)

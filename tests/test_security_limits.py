@@ -84,11 +84,8 @@ def test_a_line_without_end_costs_bounded_memory(
     assert peak < PEAK_MB
 
 
-HEADS = [TEXT, CSV, LAST_FREE, FIXED, TEXT + JOB[:20], '{"jobs":[{"a":"']
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", [TEXT, CSV, LAST_FREE, FIXED, TEXT + JOB[:20], '{"jobs":[{"a":"'])
 def test_a_line_without_end_in_accounting_costs_less_still(tmp_path: Path, head: str) -> None:
     # given a dump of one job, then a line of 256 MiB, and behind it another job
     path = tmp_path / "dump.txt"

@@ -2,7 +2,7 @@
 
 A segment holds parts that one commit changed, in the dataset's order, and the keys of parts that
 left.  Those of a later one count.  The file is a sequence of Arrow IPC streams, one for each
-section (``columns``) in batches of parts, each listed with its place and checksum, so that a reader
+section (``columns``) in pieces of many parts, each listed with its place and checksum, so that a reader
 reads and checks what it needs.  It is named by the checksum of its content.
 """
 
