@@ -2,8 +2,8 @@
 
 A segment holds parts that one commit changed, in the dataset's order, and the keys of parts that
 left.  Those of a later one count.  The file is a sequence of Arrow IPC streams, one for each
-section (``columns``) in pieces of many parts, each listed with its place and checksum, so that a reader
-reads and checks what it needs.  It is named by the checksum of its content.
+section (``columns``) in pieces of many parts.  Each section is listed with its place and checksum,
+so that a reader reads and checks what it needs.  The file is named by the checksum of its content.
 """
 
 from __future__ import annotations
