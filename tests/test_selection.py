@@ -15,10 +15,11 @@ from strength import examples
 
 import harvest
 from harvest.errors import ConfigError, ExitCode, UsageError
+from harvest.pipeline.days import day_of
 from harvest.pipeline.last import last_day
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.rollback import roll_back
-from harvest.pipeline.selection import Named, Since, day_of, read_names
+from harvest.pipeline.selection import Named, Since, read_names
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink
 

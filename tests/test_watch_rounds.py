@@ -17,6 +17,7 @@ from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 from harvest.errors import ExitCode
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.rollback import roll_back
+from harvest.pipeline.selection import selection_of
 from harvest.watch import WatchOptions, notify, rounds, watch
 from harvest.watch.inputs import Inputs, Ours
 
@@ -189,7 +190,7 @@ def test_a_watch_since_a_day_leaves_earlier_ones_alone(tmp_path):
         (tmp_path / name).touch()
     since = Recipe(since="2026-11-03")
     root = str(tmp_path)
-    watched = Inputs([root], Ours([], [root]), settle_s=0, selection=since.selection)
+    watched = Inputs([root], Ours([], [root]), settle_s=0, selection=lambda: selection_of(since))
 
     watched.look()
     watched.look_at([str(tmp_path / "2026/11/2/old"), str(tmp_path / "2026/11/2")])

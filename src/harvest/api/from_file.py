@@ -8,15 +8,15 @@ worker loads the very same file, or refuses.
 from __future__ import annotations
 
 import hashlib
-import importlib.abc
 import importlib.util
 import os
 import re
 import sys
 import traceback
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import attrs
 
@@ -41,17 +41,18 @@ class LoadedFile:
         return (_arrived, (self.path, self.digest))
 
 
-class _Loader(importlib.abc.SourceLoader):
+class _Loader(SourceFileLoader):
     """Executes the bytes that were read, and keeps no compiled copy beside the file."""
 
-    def __init__(self, path: str, data: bytes):
-        self._path, self._data = path, data
-
-    def get_filename(self, fullname: str) -> str:
-        return self._path
+    def __init__(self, name: str, path: str, data: bytes):
+        super().__init__(name, path)
+        self._data = data
 
     def get_data(self, path: Any) -> bytes:
         return self._data
+
+    def path_stats(self, path: Any) -> NoReturn:
+        raise OSError("its compiled copy is neither read nor written")
 
 
 def content_version(data: bytes) -> str:
@@ -90,7 +91,7 @@ def load_file(path: Path, digest: str | None = None) -> ModuleType:
 
 
 def _execute(name: str, path: Path, data: bytes, loaded: LoadedFile) -> None:
-    loader = _Loader(str(path), data)
+    loader = _Loader(name, str(path), data)
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)

@@ -15,6 +15,7 @@ from harvest.api.source import Partition, Source
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.part import Part, part_stem
 from harvest.storage.staging import Staged
+from harvest.storage.waiting import map_waiting
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, State
@@ -123,7 +124,7 @@ class Deciding:
     ) -> None:
         """Decide for some partitions of one source; at: their numbers; keys: of their parts."""
         read = (use.version, config)
-        known = [None if p.fingerprint is not None else facts(p.inputs) for p in some]
+        known = map_waiting(_facts, some)
         digests = pa.array(known, pa.binary(16))
         same = [each.unchanged(at, digests, *read) for each in self.held]
         left = pc.invert(reduce(pc.and_, same))
@@ -177,6 +178,10 @@ class Deciding:
             staged_for=staged_for,
             held_by=held_by,
         )
+
+
+def _facts(partition: Partition) -> bytes | None:
+    return None if partition.fingerprint is not None else facts(partition.inputs)
 
 
 def _fingerprint(partition: Partition, run: str) -> str:

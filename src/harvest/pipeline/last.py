@@ -9,9 +9,9 @@ from typing import Any
 from harvest.api.sink import Sink
 from harvest.storage.target import manifest_of
 
+from .days import is_since_last
 from .plan import SourceUse
 from .record import described, read_record
-from .selection import is_since_last
 
 __all__ = ["last_day"]
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +29,7 @@ import tomli_w
 
 from harvest.errors import ConfigError, UsageError, suggestion
 
-from .selection import Selection, Since, day_of, is_since_last, read_names
+from .days import day_of, is_since_last
 
 __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 
@@ -173,13 +172,6 @@ class Recipe:
     def since_last(self) -> bool:
         """Whether what it looks at depends on the last run."""
         return self.since is not None and is_since_last(self.since)
-
-    def selection(self, last: date | None = None) -> Selection | None:
-        """The files that the run looks at, where these are not all; last: the day of the last."""
-        if self.changed is not None:
-            return read_names(Path(self.changed).expanduser())
-        day = day_of(self.since, last) if self.since is not None else None
-        return Since(day) if day is not None else None
 
     def merged(self, **changes: Any) -> Recipe:
         """This recipe with what the command line says on top; None and empty say nothing."""

@@ -27,6 +27,7 @@ from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
 from .result import RunResult, Unchanged
+from .selection import selection_of
 
 __all__ = ["carry_out", "execute"]
 
@@ -51,7 +52,7 @@ def execute(
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
         sink.check()
-    selection = recipe.selection(last_day(uses, sinks) if recipe.since_last else None)
+    selection = selection_of(recipe, last_day(uses, sinks) if recipe.since_last else None)
     listed = list_partitions(uses, selection)
     if selection is not None:
         choices = [*choices, *selection.remarks()]

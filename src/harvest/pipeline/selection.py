@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import abc
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 from harvest.api.source import Partition, Source
@@ -20,23 +19,20 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import files_among, list_files, walk_files
 from harvest.toolkit.texts import printable_line
 
+from .days import day_of, day_of_directory
+from .recipe import Recipe
+
 __all__ = [
     "Named",
     "Selection",
     "Since",
-    "day_of",
-    "is_since_last",
     "partitions_in",
     "partitions_of",
     "read_names",
+    "selection_of",
 ]
 
 _SHOWN = 3
-
-_DAYS_AGO = re.compile(r"([0-9]{1,5})d")
-_LAST = re.compile(r"last(?:-([0-9]{1,5})d)?")
-_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})|([0-9]{4})([0-9]{2})([0-9]{2})")
-_NESTED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
 
 
 class Selection(abc.ABC):
@@ -136,7 +132,7 @@ class Since(Selection):
 
     def enters(self, directory: str) -> bool:
         """Whether a directory is looked at, by its name and those of the two above it."""
-        named = _day_of_directory(directory)
+        named = day_of_directory(directory)
         if named is None:
             return True
         (self._left if named < self.day else self._listed).add(directory)
@@ -166,6 +162,17 @@ class Since(Selection):
             f"since {self.day}: {count_in_words(len(self._listed), 'directory', 'directories')} "
             f"named for a day looked at, {len(self._left):,} of earlier days not"
         ]
+
+
+def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
+    """The files that a run looks at, where these are not all.
+
+    last: the day of the last run.  Raises UsageError for a list that cannot be read.
+    """
+    if recipe.changed is not None:
+        return read_names(Path(recipe.changed).expanduser())
+    day = day_of(recipe.since, last) if recipe.since is not None else None
+    return Since(day) if day is not None else None
 
 
 def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] | None:
@@ -207,39 +214,3 @@ def read_names(path: Path) -> Named:
         ) from error
     names = data.split(b"\0" if b"\0" in data else b"\n")  # no file name has a NUL byte
     return Named(os.path.abspath(os.fsdecode(name)) for name in names if name)  # noqa: PTH100
-
-
-def day_of(text: str, last: date | None = None) -> date | None:
-    """The day that ``2026-11-03``, ``7d`` (days ago), ``last`` or ``last-7d`` means.
-
-    last: the day of the last run.  None where a text means no day.
-    """
-    ago, before_last = _DAYS_AGO.fullmatch(text), _LAST.fullmatch(text)
-    if ago is not None:
-        return _earlier(datetime.now().astimezone().date(), int(ago[1]))
-    if before_last is not None:
-        return None if last is None else _earlier(last, int(before_last[1] or 0))
-    found = _DAY.fullmatch(text)
-    return _date(found) if found else None
-
-
-def is_since_last(text: str) -> bool:
-    """Whether a text means a day by that of the last run."""
-    return _LAST.fullmatch(text) is not None
-
-
-def _earlier(day: date, days: int) -> date:
-    return date.fromordinal(max(1, day.toordinal() - days))
-
-
-def _day_of_directory(path: str) -> date | None:
-    *_, year, month, day = ("", "", "", *path.split("/"))
-    found = _DAY.fullmatch(day) or _NESTED.fullmatch(f"{year}/{month}/{day}")
-    return _date(found) if found else None
-
-
-def _date(found: re.Match[str]) -> date | None:
-    try:
-        return date(*(int(text) for text in found.groups() if text is not None))
-    except ValueError:
-        return None

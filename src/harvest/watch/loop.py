@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -15,6 +16,7 @@ from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
+from harvest.pipeline.selection import selection_of
 from harvest.plugins.registry import PluginManager
 from harvest.storage.target import manifest_of
 
@@ -103,7 +105,7 @@ def watch(
         roots,
         Ours(sinks, roots),
         settle_s=options.settle_s,
-        selection=recipe.selection,
+        selection=partial(selection_of, recipe),
     )
     watching = _Watch(recipe, plugins, options, inputs, reporter)
     for choice in choices:

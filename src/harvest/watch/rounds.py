@@ -19,7 +19,13 @@ from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.runner import carry_out
-from harvest.pipeline.selection import Named, Selection, partitions_in, partitions_of
+from harvest.pipeline.selection import (
+    Named,
+    Selection,
+    partitions_in,
+    partitions_of,
+    selection_of,
+)
 from harvest.plugins.registry import PluginManager
 from harvest.storage.part import Part, part_key
 from harvest.toolkit.texts import printable, printable_line
@@ -63,7 +69,7 @@ def make_round(
     whole: list all there is; else what is pending, if that can be said by files.
     patience_s: how long a file may keep a partition waiting that it belongs to.
     """
-    selection = recipe.selection()
+    selection = selection_of(recipe)
     pending = None if whole else _pending(recipe, inputs)
     listed, failures = _list(uses, selection, pending)
     named = (path for _, partition in listed for path in partition.inputs)
