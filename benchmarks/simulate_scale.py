@@ -45,7 +45,7 @@ STATE_BYTES = 143
 LISTED = 2
 """Operations of the file system for an input that is listed: its name, its state."""
 
-READ = 13
+READ = 12
 """More of them for one that is read, by ``strace -c`` of runs of 200 and of 1,200 logs."""
 
 # --- assumed of the site --------------------------------------------------------------------------

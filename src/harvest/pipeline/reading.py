@@ -67,7 +67,7 @@ class Reading:
         task, ctx = self.task, stage.context(self.meter.bytes)
         rows: dict[str, int] = {}
         limited = failed = False
-        before = fingerprint(task.partition.inputs)
+        before = task.fingerprint_before()
         left = task.limit
         fault.point("partition.begun")
         try:
@@ -103,12 +103,9 @@ class Reading:
         return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
 
     def _is_unchanged(self, before: str) -> bool:
-        """Whether the inputs are still as they were when reading began, and when it was planned."""
-        partition, part = self.task.partition, self.task.targets[0][1]
-        compared = bool(partition.inputs) and partition.fingerprint is None
-        if part.changed or (compared and part.fingerprint != before):
-            return False
-        return fingerprint(partition.inputs) == before
+        """Whether the inputs are still as they were before, which for most is when planned."""
+        task = self.task
+        return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 
 @attrs.frozen

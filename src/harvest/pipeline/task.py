@@ -48,6 +48,16 @@ class Task:
         """Whether its parts have the fingerprint of their input, and are named by it."""
         return bool(self.targets[0][1].stem)
 
+    def fingerprint_before(self) -> str:
+        """The fingerprint of its inputs before they are read.
+
+        That of its parts, unless the source has given these one of its own.
+        """
+        partition = self.partition
+        if partition.inputs and partition.fingerprint is None:
+            return self.targets[0][1].fingerprint
+        return fingerprint(partition.inputs)
+
 
 def identify(task: Task) -> Task:
     """A task whose parts have the fingerprint of their input: taken now where planning did without.

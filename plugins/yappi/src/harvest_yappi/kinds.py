@@ -8,11 +8,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from harvest.toolkit.lines import numbered
+from harvest.toolkit.lines import BOM, RAW_BYTES, LongLine, blocks
 
 __all__ = ["LONGEST", "Format", "format_of", "text_lines"]
 
-LONGEST: Final = 64 * 1024
+LONGEST: Final = RAW_BYTES
 """Bytes of a line; Yappi writes none that is longer."""
 
 HEAD: Final = 4096
@@ -55,10 +55,16 @@ def format_of(path: Path) -> Format | None:
 def text_lines(path: Path) -> Iterator[str]:
     """The lines of a text without their ends.
 
-    One that is too long is cut: more than LONGEST characters of it are given, which shows that.
+    One that is too long is cut and marked, and has more than LONGEST characters.
     Raises OSError.
     """
-    for line in numbered(path, LONGEST + 1):
-        # as ASCII, no two bytes become one character
-        text = line.raw.decode("utf-8" if line.whole else "ascii", "backslashreplace")
-        yield text.rstrip("\r") if line.whole else text
+    with path.open("rb") as stream:
+        if stream.peek(len(BOM)).startswith(BOM):
+            stream.seek(len(BOM))
+        for block in blocks(stream, line_limit=LONGEST):
+            if isinstance(block, LongLine):
+                # as ASCII, no two bytes become one character
+                yield block.raw.decode("ascii", "backslashreplace") + " ..."
+            else:
+                text = block.decode("utf-8", "backslashreplace").removesuffix("\n")
+                yield from (line.rstrip("\r") for line in text.split("\n"))
