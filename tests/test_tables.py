@@ -241,7 +241,9 @@ def test_no_line_is_too_long_and_no_column_unnamed(data, frame, width, exactly):
     text = printed(frame, *columns, width=width, exact=exactly)
     assert all(cell_len(line) <= width for line in text.splitlines())
     if frame.height:
-        assert [name for name in frame.columns if name not in text] == []
+        # beside a long number, a long name is folded where both have no room
+        begins = [name if width >= 60 else name[:8] for name in frame.columns]
+        assert [name for name in begins if name not in text] == []
 
 
 @given(frames(kinds=(pl.Int64, pl.Float64)))
