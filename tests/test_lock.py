@@ -174,6 +174,25 @@ def test_who_lost_the_lock_commits_nothing(
     assert Holder.parse(other.read_bytes()) == elsewhere()
 
 
+@pytest.mark.parametrize("locks", ["ENOLCK"], indirect=True)
+def test_a_number_that_came_too_late_may_be_cleared_away_already(
+    locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a process that took a higher number, and cleared ours away, while we made ours
+    create = lock_module._create
+
+    def late(path: Path, record: bytes) -> bool:
+        made = create(path, record)
+        create(path.with_name("lock-00000009"), elsewhere().record())
+        path.unlink()
+        return made
+
+    monkeypatch.setattr(lock_module, "_create", late)
+
+    with pytest.raises(DatasetError, match="another run is writing this dataset"), locked(tmp_path):
+        pass
+
+
 CONTENDER = """
 import fcntl, errno, sys, time
 from pathlib import Path

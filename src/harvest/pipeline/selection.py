@@ -67,6 +67,7 @@ class Named(Selection):
         self._in_locations: set[str] = set()
         self._listed: set[str] = set()
         self._files: set[Path] = set()
+        self._real: dict[Path, str] = {}
 
     def files(self, location: Path) -> Sequence[Path]:
         """Those of the named files that there are; others have nothing that could be read."""
@@ -95,7 +96,9 @@ class Named(Selection):
 
         So is what lies in one directory with a named file that is gone.
         """
-        real = os.path.realpath(location) + path.removeprefix(str(location))
+        if location not in self._real:  # once, not for each of a million paths
+            self._real[location] = os.path.realpath(location)
+        real = self._real[location] + path.removeprefix(str(location))
         return any(
             each in self._paths or each in self._above or os.path.dirname(each) in self._with_files  # noqa: PTH120
             for each in (path, real)

@@ -119,7 +119,7 @@ def _lease(state: Path) -> Lock:
         if not _create(mine, record):
             continue  # somebody was faster
         if _newest(state)[0] != number + 1:
-            mine.unlink()
+            mine.unlink(missing_ok=True)  # the holder of the higher one clears away lower ones
             continue
         for other in state.glob("lock-*"):
             if other.name < mine.name:
