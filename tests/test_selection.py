@@ -251,6 +251,18 @@ def test_a_file_behind_a_linked_directory_is_not_an_input_by_that_name(tmp_path)
     assert list(named.files(tmp_path / "logs")) == []
 
 
+@pytest.mark.parametrize("plan", ["by directory", "by directory of files"])
+def test_a_file_that_is_gone_behind_a_linked_directory_is_not_looked_for(tmp_path, plan):
+    archive = Archive(tmp_path, plan).write(u__a="1", u__b="2")
+    (archive.logs / "link").symlink_to(archive.logs / "u")
+    archive.run()
+    (archive.logs / "u" / "a").unlink()
+
+    result = archive.run(changed=archive.list("link/a"))
+
+    assert not [name for name in names_read(result) if "link" in name]
+
+
 def test_a_file_that_is_cut_into_fewer_ranges_loses_the_rows_of_the_others(tmp_path):
     archive = Archive(tmp_path, "by ranges").write(a="1\n2\n3\n4\n5", b="6\n7\n8\n9")
     options = {"settings": {"tree": {"partition-bytes": 4}}}
@@ -262,8 +274,9 @@ def test_a_file_that_is_cut_into_fewer_ranges_loses_the_rows_of_the_others(tmp_p
     assert archive.texts() == {("a", "1"), ("a", "2"), *(("b", text) for text in "6789")}
 
 
-def test_files_that_are_read_together_are_read_without_one_that_is_gone(tmp_path):
-    archive = Archive(tmp_path, "by directory").write(u__a="1", u__b="2", v__c="3")
+@pytest.mark.parametrize("plan", ["by directory", "by directory of files"])
+def test_files_that_are_read_together_are_read_without_one_that_is_gone(tmp_path, plan):
+    archive = Archive(tmp_path, plan).write(u__a="1", u__b="2", v__c="3")
     archive.run()
     (archive.logs / "u" / "a").unlink()
 

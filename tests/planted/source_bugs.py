@@ -501,11 +501,20 @@ PLANS = (
     bug(
         "plan_files() calls a file otherwise than plan()",
         "scaffold",
-        "test_planning_is_repeatable",
+        "test_some_files_are_planned_alike",
         "    def read(self, partition: Partition, ctx",
         "    def plan_files(self, files):\n"
         "        return (harvest.file_partition(file, id=str(file)) for file in files)\n\n"
         "    def read(self, partition: Partition, ctx",
+    ),
+    bug(
+        "plan_files() forgets what a file was read with, once that is gone",
+        "tasks",
+        "test_some_files_are_planned_alike",
+        READ,
+        "    def plan_files(self, files):\n"
+        "        there = {str(file) for file in files if file.exists()}\n"
+        "        return [p for p in self.plan() if there.intersection(p.inputs)]\n\n" + READ,
     ),
     bug(
         "plan() opens and parses everything",

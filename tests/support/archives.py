@@ -84,10 +84,16 @@ FOLDERS = (
                 yield Line(text=text)
 """
 )
+OF_FILES = """
+    def plan_files(self, files):
+        folders = {str(file.parent) for file in files}
+        return [partition for partition in self.plan() if partition.id in folders]
+"""
 PLANS = {
     "by files": TREE,
     "as a whole": TREE.replace(BY_FILES, ""),
     "by directory": FOLDERS,
+    "by directory of files": FOLDERS + OF_FILES,
     "by ranges": RANGES,
 }
 BY_FILE = ["by files", "as a whole"]

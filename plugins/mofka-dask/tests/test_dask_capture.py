@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import captures
+import planning
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strength import examples
 
 from harvest import SourceError
 from harvest.pipeline.survey import survey
 from harvest.plugins.registry import manager
 from harvest.testing import Collected, collect
 from harvest_mofka_dask.live import reader
-from harvest_mofka_dask.live.source import DaskSource
+from harvest_mofka_dask.live import source as live
+from harvest_mofka_dask.live.source import MARK, SUFFIX, DaskSource
 
 T, WORKER, SCHEDULER = captures.T, captures.WORKER, captures.SCHEDULER
 
@@ -389,3 +394,34 @@ def test_many_rows_come_as_several_tables(tmp_path, monkeypatch):
     # then a table has what three frames hold, and all are there
     assert [table.num_rows for table in seen] == [12, 12, 4]
     assert pa.concat_tables(seen)["position"].to_pylist() == list(range(1, 29))
+
+
+CHANGES = st.dictionaries(
+    st.sampled_from(
+        [
+            f"{at}{name}"
+            for at in ("", "R1/", "R1/b/", "R1/.b/", "R2/")
+            for name in (MARK, f"w{SUFFIX}", f"s{SUFFIX}", "notes")
+        ]
+    ),
+    st.sampled_from(["text", "", None]),
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(first=CHANGES, second=CHANGES)
+def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
+    root = tmp_path_factory.mktemp("captures")
+    planning.change(root, first)
+    planning.require_changes_planned(DaskSource(str(root)), root, second)
+
+
+def test_files_of_one_capture_are_planned_without_listing_others(tmp_path, monkeypatch):
+    runs = [captures.write(tmp_path / name, {"worker-x": [[ROW]]}) for name in ("R1", "R2")]
+    plan = list(DaskSource(str(tmp_path)).plan())
+    monkeypatch.setattr(live, "walk_files", None)
+
+    given = DaskSource(str(tmp_path)).plan_files([runs[0] / "gone"])
+
+    assert given == [partition for partition in plan if partition.path.parent == runs[0]]
+    assert DaskSource(str(runs[0])).plan_files([runs[0] / "gone"]) is None

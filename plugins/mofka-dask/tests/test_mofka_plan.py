@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import planning
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strength import examples
 
 from harvest import SourceError
+from harvest_mofka_dask.read import layout
 from harvest_mofka_dask.source import MofkaDaskSource
 
 CLIENT = ",client,action,time\n0,C,add,1713553301.5\n"
@@ -130,6 +135,40 @@ def test_a_missing_location_and_one_without_runs_say_so(tmp_path):
         list(MofkaDaskSource(str(tmp_path / "none")).plan())
     with pytest.raises(SourceError, match=r"holds no file .* looked 4 levels deep for a CSV"):
         list(MofkaDaskSource(str(tmp_path)).plan())
+
+
+def test_files_of_one_run_are_planned_without_listing_others(run, monkeypatch):
+    other = run.parent / "other"
+    other.mkdir()
+    (other / "client.csv").write_text(CLIENT)
+    plan = list(MofkaDaskSource(str(run.parent)).plan())
+    monkeypatch.setattr(layout, "walk", None)
+
+    given = MofkaDaskSource(str(run.parent)).plan_files([run / "client.csv", run / "gone.csv"])
+
+    assert given == [partition for partition in plan if partition.path.parent == run]
+
+
+def test_with_a_file_directly_in_the_location_all_are_listed(run):
+    assert MofkaDaskSource(str(run)).plan_files([run / "client.csv"]) is None
+    assert MofkaDaskSource(str(run / "client.csv")).plan_files([run / "client.csv"]) is None
+
+
+CHANGES = st.dictionaries(
+    st.sampled_from(
+        [f"{at}{name}" for at in ("", "a/", "a/b/", "a/.b/") for name in ("client.csv", "job.sh")]
+        + ["a/b/c/d/e/client.csv", "a/notes"]
+    ),
+    st.sampled_from([CLIENT, "#PBS -q x\n", "", None]),
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(first=CHANGES, second=CHANGES)
+def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
+    root = tmp_path_factory.mktemp("runs")
+    planning.change(root, first)
+    planning.require_changes_planned(MofkaDaskSource(str(root)), root, second)
 
 
 def test_the_plugin_can_be_declared_without_heavy_imports():

@@ -8,6 +8,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import planning
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from strength import examples
 
 from harvest import SourceError
 from harvest.testing import collect, collect_partition
+from harvest_ncem import directory
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.directory import OTHER
 from harvest_ncem.source import NcemSource
@@ -167,6 +169,43 @@ def test_groups_of_files_stay_stable_when_scans_come(tmp_path):
         assert after[name] == before[name]
     assert after["files-0000000500"].fingerprint != before["files-0000000500"].fingerprint
     assert len(after["status-0000000500"].inputs) == 2
+
+
+def test_files_of_one_group_are_planned_without_asking_for_others(tmp_path, monkeypatch):
+    for scan in (1, 499, 500):
+        status(tmp_path, 0, scan)
+        (tmp_path / f"data_scan{scan:010d}_module0.data").touch()
+    gone = status(tmp_path, 1, 499)
+    gone.unlink()
+    source = NcemSource(str(tmp_path))
+    plan = {p.id: p for p in source.plan()}
+    monkeypatch.setattr(directory, "_stamp", None)  # which asks for the states of files
+
+    assert source.plan_files([gone]) == [plan["status-0000000000"]]
+
+
+CHANGES = st.dictionaries(
+    st.sampled_from(
+        [
+            f"{at}{name}"
+            for at in ("", "a/", "a/b/")
+            for name in (
+                *("4dstem_rec_status_0_scan_1.json", "4dstem_rec_status_3_scan_1.json"),
+                *("4dstem_rec_status_0_scan_700.json", "data_scan0000000002_module1.data"),
+                *("times.csv", "notes.txt"),
+            )
+        ]
+    ),
+    st.sampled_from(["scan_number,time0,time1\n", "other\n", "", None]),
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(first=CHANGES, second=CHANGES)
+def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
+    root = tmp_path_factory.mktemp("scans")
+    planning.change(root, {"log_scan1": "so that there is always something to read", **first})
+    planning.require_changes_planned(NcemSource(str(root)), root, second)
 
 
 def test_a_single_file_is_its_own_partition(tmp_path):

@@ -141,9 +141,11 @@ class Source(abc.ABC):
         """The partitions of some files of the location, just as ``plan`` gives them.
 
         A run that knows which files have changed asks for these alone, and does not list the
-        location.  files: absolute; those of which ``plan`` makes no partition give none here.
-        None where only ``plan`` knows, since a partition depends on more than its file: so it is
-        for each source that has a ``plan`` of its own and does not say otherwise.
+        location.  files: absolute; those of which ``plan`` makes no partition give none here.  One
+        that is gone stands for the partitions that it was in together with others; a partition of
+        nothing else may be given, and is left out.
+        None where only ``plan`` knows: so it is for each source that has a ``plan`` of its own and
+        does not say otherwise.
         """
         if type(self).plan is not Source.plan:
             return None

@@ -11,12 +11,13 @@ import abc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 from harvest.api.source import Partition, Source
 from harvest.errors import UsageError
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.files import files_among, list_files, walk_files
+from harvest.toolkit.files import files_among, gone_among, list_files, walk_files
 from harvest.toolkit.texts import printable_line
 
 from .days import day_of, day_of_directory
@@ -41,6 +42,10 @@ class Selection(abc.ABC):
     @abc.abstractmethod
     def files(self, location: Path) -> Iterable[Path]:
         """The files of a location that are looked at, which may be a file itself."""
+
+    def gone(self, location: Path) -> Iterable[Path]:
+        """Files of a location that are there no more, and may have been read with others."""
+        return ()
 
     @abc.abstractmethod
     def has(self, location: Path, path: str) -> bool:
@@ -81,6 +86,11 @@ class Named(Selection):
         self._in_locations.update(below.values())
         self._listed.update(name for path, name in below.items() if path in listed)
         return files
+
+    def gone(self, location: Path) -> list[Path]:
+        """The named files that are there no more."""
+        below = self._below(location).items()
+        return list(gone_among(location, (path for path, name in below if name in self._gone)))
 
     def _below(self, location: Path) -> dict[str, str]:
         """The named paths as the location spells them, which may be a link; with their names."""
@@ -181,7 +191,14 @@ def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
 def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] | None:
     """What a source has to read in the files that are looked at; None where it lists only all."""
     location = Path(source.location).expanduser().absolute()
-    return source.plan_files(selection.files(location)) if location.exists() else None
+    if not location.exists():
+        return None
+    gone = selection.gone(location)
+    found = source.plan_files(chain(selection.files(location), gone))
+    paths = frozenset(map(str, gone))
+    if found is None or not paths:
+        return found
+    return (p for p in found if not p.inputs or not paths.issuperset(p.inputs))
 
 
 def partitions_of(source: Source, selection: Selection | None) -> Iterable[Partition]:

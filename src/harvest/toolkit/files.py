@@ -24,9 +24,11 @@ __all__ = [
     "checksum_range",
     "files_among",
     "flush",
+    "folders_of",
     "fsync",
     "fsync_directory",
     "fsync_file",
+    "gone_among",
     "input_path",
     "list_files",
     "replacing",
@@ -110,11 +112,41 @@ def walk_names(
             pending += [(path, level + 1) for path in below if enter is None or enter(path)]
 
 
+def folders_of(
+    directory: Path, files: Iterable[Path], *, depth: int | None = None, hidden: bool = True
+) -> Iterator[Path]:
+    """The directories that some files lie in, each once, of those that ``walk_files`` lists.
+
+    files: below ``directory``, behind no linked one, also gone ones; depth, hidden: as there.
+    """
+    for folder in dict.fromkeys(file.parent for file in files):
+        levels = folder.relative_to(directory).parts
+        is_deep = depth is not None and len(levels) > depth
+        is_hidden = not hidden and any(name.startswith(".") for name in levels)
+        if not is_deep and not is_hidden and folder.is_dir():
+            yield folder
+
+
 def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
     """Those of some absolute paths that ``walk_files`` of a directory lists, in its order of files.
 
     One that lies behind a linked directory is not listed, since it has another path, too.
     """
+    for path in _reached_from(directory, paths):
+        linked = os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
+        if linked or os.path.isfile(path):  # noqa: PTH113
+            yield Path(path)
+
+
+def gone_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
+    """Those of some absolute paths that ``walk_files`` of a directory listed before they went."""
+    for path in _reached_from(directory, paths):
+        if not os.path.lexists(path):
+            yield Path(path)
+
+
+def _reached_from(directory: Path, paths: Iterable[str]) -> Iterator[str]:
+    """Those of some absolute paths to which no linked directory leads, in their order."""
     top = str(directory).rstrip("/")
     direct = {top: True}
 
@@ -126,9 +158,7 @@ def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
 
     for path in sorted(paths):
         if path.startswith(f"{top}/") and is_direct(os.path.dirname(path)):  # noqa: PTH120
-            linked = os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
-            if linked or os.path.isfile(path):  # noqa: PTH113
-                yield Path(path)
+            yield path
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

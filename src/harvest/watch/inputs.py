@@ -128,16 +128,16 @@ class Inputs:
         return any(waiting.stamp == _GONE for waiting in self._waiting.values())
 
     def to_read(self) -> set[str] | None:
-        """The files of the next round; None where only a listing of all shows them.
+        """The files of the next round, gone ones too; None where only a listing of all shows them.
 
         So it is where a directory cannot be listed, and where a file lies outside the roots or
         behind a linked directory: it may be an input by another path, or belong to one.
         """
         files = set(self._failed)
         for path, waiting in self._waiting.items():
-            if len(waiting.stamp) == _OF_FILE:
+            if waiting.stamp == _GONE or len(waiting.stamp) == _OF_FILE:
                 files.add(path)
-            elif waiting.stamp not in (_GONE, _DIRECTORY):
+            elif waiting.stamp != _DIRECTORY:
                 return None
         folders = {os.path.dirname(path) for path in files if path not in self.roots}  # noqa: PTH120
         return files if all(map(self._is_direct, folders)) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from collections.abc import Iterable, Iterator
@@ -72,21 +73,27 @@ class MofkaDaskSource(Source):
         Raises SourceError where the location is missing, cannot be read, or holds no file of a
         Dask run.
         """
-        location = Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
-        try:
+        location = self._location()
+        with _listing(location):
             yield from self._plan(location)
-        except FileNotFoundError as error:
-            raise SourceError(
-                "no such file or directory",
-                where=str(error.filename or location),
-                remedy="check the location",
-            ) from error
-        except OSError as error:
-            raise SourceError(
-                f"cannot be read: {error.strerror}",
-                where=str(error.filename or location),
-                remedy="check its permissions",
-            ) from error
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """One partition per file of the runs that some files lie in.
+
+        One may make a run of the scripts beside it.  One directly in the location may change what
+        all runs are called: then only ``plan`` knows.
+        """
+        location = self._location()
+        paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
+        if not location.is_dir() or any(path.parent == location for path in paths):
+            return None
+        with _listing(location):
+            base = location.parent if layout.is_run(layout.files_of(location)) else location
+            runs = layout.runs_of(location, paths)
+            return [_partition(file, base) for _, files in runs for file in files]
+
+    def _location(self) -> Path:
+        return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
 
     def _plan(self, location: Path) -> Iterator[Partition]:
         if not location.is_dir():
@@ -133,6 +140,25 @@ class MofkaDaskSource(Source):
                 where=str(error.filename or partition.origin),
                 remedy="check that the file exists and may be read",
             ) from error
+
+
+@contextlib.contextmanager
+def _listing(location: Path) -> Iterator[None]:
+    """Raises SourceError where files of a location cannot be listed or looked at."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise SourceError(
+            "no such file or directory",
+            where=str(error.filename or location),
+            remedy="check the location",
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read: {error.strerror}",
+            where=str(error.filename or location),
+            remedy="check its permissions",
+        ) from error
 
 
 def _partition(file: layout.RunFile, base: Path) -> Partition:

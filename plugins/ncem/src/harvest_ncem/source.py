@@ -24,7 +24,7 @@ from harvest import (
 from harvest.toolkit.files import input_path
 
 from .config import NcemConfig
-from .directory import OTHER, partitions
+from .directory import OTHER, partitions, partitions_with
 from .headers import recognise
 from .names import LOOK_BYTES, parse_name
 from .records import DataFile, ReceiverStatus
@@ -65,14 +65,7 @@ class NcemSource(Source):
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(path)]
-        try:
-            found = list(partitions(path))
-        except OSError as error:
-            raise SourceError(
-                f"cannot be listed: {error.strerror}",
-                where=str(error.filename or path),
-                remedy="check the permissions",
-            ) from error
+        found = _listed(path, partitions(path))
         if all(partition.options["what"] == "other" for partition in found):
             raise SourceError(
                 "holds no receiver status, data, log or HDF5 file, nor a table of them",
@@ -80,6 +73,13 @@ class NcemSource(Source):
                 remedy="check the location",
             )
         return found
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """The partitions that some files are in: their scans' neighbours are listed by name."""
+        path = input_path(self.location)
+        if not path.is_dir():
+            return [_single(file) for file in files if file == path]
+        return _listed(path, partitions_with(path, files))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Rows of a table, or of the files of one group."""
@@ -95,6 +95,18 @@ class NcemSource(Source):
         reader = files.read_statuses if what == "status" else files.read_files
         folder = Path(partition.options["folder"])
         return reader(folder, partition.options["names"], self.config, ctx)
+
+
+def _listed(root: Path, found: Iterable[Partition]) -> list[Partition]:
+    """Partitions of a directory; raises SourceError where it cannot be listed."""
+    try:
+        return list(found)
+    except OSError as error:
+        raise SourceError(
+            f"cannot be listed: {error.strerror}",
+            where=str(error.filename or root),
+            remedy="check the permissions",
+        ) from error
 
 
 def _single(path: Path) -> Partition:

@@ -14,6 +14,7 @@ from unittest import mock
 
 from harvest.api.context import ReadContext
 from harvest.api.settings import structure
+from harvest.api.source import Source
 from harvest.pipeline.rows import typed_tables
 from harvest.testing.declarations import class_problems
 from harvest.testing.golden import check_schemas
@@ -107,12 +108,21 @@ class ReadingPromises(SourceKit):
         require(not twice, f"two partitions are called {twice}", "give each an id of its own")
         for path in {path for p in partitions for path in p.inputs}:
             require(Path(path).is_absolute(), f"input {path!r} is relative", "give absolute paths")
-            alone = source.plan_files([Path(path)])
-            require(
-                alone is None or list(alone) == [p for p in source.plan() if path in p.inputs],
-                f"plan_files() of {path!r} differs from what plan() gives for it",
-                "give the same partitions; None where a partition depends on more than its file",
-            )
+
+    @promise("some files have the partitions of the plan, also one that is gone", quick=True)
+    def test_some_files_are_planned_alike(self, tmp_path: Path) -> None:
+        source = self.open(self.make(tmp_path))
+        partitions = self.partitions(source)
+        files = sorted({f for p in partitions for f in p.inputs if Path(f).is_file()})
+        if source.plan_files(map(Path, files)) is None:
+            does_not_apply("plan_files() gives None for these files: runs list the whole location")
+        for file in files:
+            _require_planned(source, file, {file})
+        for partition in partitions:
+            *others, file = partition.inputs or ("",)
+            if others and Path(file).is_file():
+                Path(file).unlink()
+                _require_planned(source, file, set(others))
 
     @promise("partitions do not depend on each other, nor on the order of reading", quick=True)
     def test_partitions_are_independent(self, tmp_path: Path) -> None:
@@ -211,6 +221,18 @@ class ReadingPromises(SourceKit):
             difference(expected, found),
             "take rows from the content alone; the place belongs into `origin`",
         )
+
+
+def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
+    """``plan_files`` of a file gives what the plan has, at least all that has these inputs."""
+    plan, given = list(source.plan()), list(source.plan_files([Path(file)]) or ())
+    require(
+        all(p in plan for p in given)
+        and all(p in given for p in plan if not inputs.isdisjoint(p.inputs)),
+        f"plan_files() of {file!r} differs from what plan() gives for it",
+        "give the same partitions, for a file that is gone those that it shared with others; "
+        "None where a partition depends on more than its files",
+    )
 
 
 def _other_value(target: str, value: int) -> contextlib.AbstractContextManager[Any]:

@@ -15,7 +15,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import input_path, walk_files
+from harvest.toolkit.files import folders_of, input_path, list_files, walk_files
 
 from .. import records
 from .container import MAGIC, has_magic
@@ -72,7 +72,7 @@ class DaskSource(Source):
                 )
             yield _partition(location, location.parent.parent)
             return
-        captures = list(_captures(location))
+        captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
         if not captures:
             raise SourceError(
                 "holds no capture file of a Dask run",
@@ -85,6 +85,21 @@ class DaskSource(Source):
         for _, files in captures:
             for file in files:
                 yield _partition(file, base)
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """One partition per capture file of the directories that some files lie in.
+
+        One directly in the location may change what all captures are called: then only ``plan``
+        knows.
+        """
+        location = input_path(self.location)
+        paths = list(files)
+        if not location.is_dir() or any(path.parent == location for path in paths):
+            return None
+        base = location.parent if any(_captures([(location, list_files(location))])) else location
+        folders = folders_of(location, paths, depth=DEPTH, hidden=False)
+        captures = _captures((folder, list_files(folder)) for folder in folders)
+        return [_partition(file, base) for _, files in captures for file in files]
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """The rows of one capture file.
@@ -107,12 +122,12 @@ def _partition(file: Path, base: Path) -> Partition:
     return file_partition(file, id=file.relative_to(base).as_posix())
 
 
-def _captures(location: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Directories with capture files, each with these; all in the order of names.
+def _captures(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[Path]]]:
+    """Of directories with their files, those with capture files, each with these.
 
     Files of the same ending in other directories are something else, such as packet captures.
     """
-    for folder, files in walk_files(location, depth=DEPTH, hidden=False):
+    for folder, files in listed:
         ours = [file for file in files if file.name.endswith(SUFFIX)]
         marked = any(file.name == MARK for file in files)
         if ours and (marked or any(map(_is_ours, ours))):

@@ -8,14 +8,14 @@ A directory is a *run* when it holds a file that only a Dask run leaves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from harvest.toolkit.csv_header import column_names, header_line
-from harvest.toolkit.files import list_files, walk_files
+from harvest.toolkit.files import folders_of, list_files, walk_files
 
 __all__ = [
     "CSV_KINDS",
@@ -24,8 +24,10 @@ __all__ = [
     "RunFile",
     "csv_kind_of_header",
     "files_of",
+    "is_run",
     "kind_of",
     "parse_header",
+    "runs_of",
     "walk",
 ]
 
@@ -235,7 +237,17 @@ def walk(location: Path, depth: int = DEPTH) -> Iterator[tuple[Path, list[RunFil
 
     Hidden directories and links to directories are not entered.
     """
-    for folder, paths in walk_files(location, depth=depth, hidden=False):
+    return _runs(walk_files(location, depth=depth, hidden=False))
+
+
+def runs_of(location: Path, paths: Iterable[Path]) -> Iterator[tuple[Path, list[RunFile]]]:
+    """The runs below ``location`` that some files, also gone ones, lie directly in; as ``walk``."""
+    folders = folders_of(location, paths, depth=DEPTH, hidden=False)
+    return _runs((folder, list_files(folder)) for folder in folders)
+
+
+def _runs(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[RunFile]]]:
+    for folder, paths in listed:
         files = _known(paths)
         if is_run(files):
             yield folder, files

@@ -1,0 +1,44 @@
+"""Whether the partitions of changed files are those that a new plan of everything has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harvest import Source, SourceError
+
+__all__ = ["change", "require_changes_planned"]
+
+
+def change(root: Path, files: dict[str, str | None]) -> list[Path]:
+    """Write files below a directory, or remove those without text; gives their paths."""
+    for name, text in files.items():
+        path = root / name
+        if text is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return [root / name for name in files]
+
+
+def require_changes_planned(source: Source, root: Path, files: dict[str, str | None]) -> None:
+    """After some files have changed, theirs are the partitions that differ from those before."""
+    before = _plan(source)
+    changed = change(root, files)
+    after = _plan(source)
+    given = source.plan_files(changed)
+    if given is None or after is None:
+        return
+    partitions = list(given)
+    paths = set(map(str, changed))
+    differ = [p for p in after if p not in (before or ()) or not paths.isdisjoint(p.inputs)]
+    assert [p.id for p in differ if p not in partitions] == []
+    assert [p.id for p in partitions if p not in after] == []
+    assert len({p.id for p in partitions}) == len(partitions)
+
+
+def _plan(source: Source) -> list[object] | None:
+    try:
+        return list(source.plan())
+    except SourceError:  # nothing to read at all
+        return None
