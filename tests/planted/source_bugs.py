@@ -517,6 +517,14 @@ PLANS = (
         "        return [p for p in self.plan() if there.intersection(p.inputs)]\n\n" + READ,
     ),
     bug(
+        "plan_files() gives a part of an origin's partitions",
+        "ranges",
+        "test_some_files_are_planned_alike",
+        READ,
+        "    def plan_files(self, files):\n"
+        "        return [p for p in self.plan() if p.inputs[0] in map(str, files)][:1]\n\n" + READ,
+    ),
+    bug(
         "plan() opens and parses everything",
         "scaffold",
         "test_planning_is_cheap",

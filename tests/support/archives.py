@@ -89,12 +89,24 @@ OF_FILES = """
         folders = {str(file.parent) for file in files}
         return [partition for partition in self.plan() if partition.id in folders]
 """
+ONE_ORIGIN = (
+    TREE.replace(BY_FILES, "")
+    .replace("def plan(", "def files(")
+    .replace("partition.path.read_text()", "Path(partition.inputs[0]).read_text()")
+    + """
+    def plan(self):
+        for file in self.files():
+            folder = str(file.path.parent)
+            yield harvest.Partition(id=file.id, origin=folder, inputs=file.inputs)
+"""
+)
 PLANS = {
     "by files": TREE,
     "as a whole": TREE.replace(BY_FILES, ""),
     "by directory": FOLDERS,
     "by directory of files": FOLDERS + OF_FILES,
     "by ranges": RANGES,
+    "by files of one origin": ONE_ORIGIN,
 }
 BY_FILE = ["by files", "as a whole"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harvest import Source, SourceError
+from harvest import Partition, Source, SourceError
 
 __all__ = ["change", "require_changes_planned"]
 
@@ -34,10 +34,12 @@ def require_changes_planned(source: Source, root: Path, files: dict[str, str | N
     differ = [p for p in after if p not in (before or ()) or not paths.isdisjoint(p.inputs)]
     assert [p.id for p in differ if p not in partitions] == []
     assert [p.id for p in partitions if p not in after] == []
+    origins = {p.origin for p in partitions}
+    assert [p.id for p in after if p.origin in origins and p not in partitions] == []
     assert len({p.id for p in partitions}) == len(partitions)
 
 
-def _plan(source: Source) -> list[object] | None:
+def _plan(source: Source) -> list[Partition] | None:
     try:
         return list(source.plan())
     except SourceError:  # nothing to read at all

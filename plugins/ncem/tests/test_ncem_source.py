@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
+import harvest
 from harvest import SourceError
 from harvest.testing import collect, collect_partition
-from harvest_ncem import directory
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.directory import OTHER
 from harvest_ncem.source import NcemSource
@@ -171,17 +172,37 @@ def test_groups_of_files_stay_stable_when_scans_come(tmp_path):
     assert len(after["status-0000000500"].inputs) == 2
 
 
-def test_files_of_one_group_are_planned_without_asking_for_others(tmp_path, monkeypatch):
-    for scan in (1, 499, 500):
-        status(tmp_path, 0, scan)
-        (tmp_path / f"data_scan{scan:010d}_module0.data").touch()
-    gone = status(tmp_path, 1, 499)
-    gone.unlink()
+def test_files_of_one_directory_are_planned_without_listing_others(tmp_path):
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+        for scan in (1, 500):
+            status(folder, 0, scan)
     source = NcemSource(str(tmp_path))
-    plan = {p.id: p for p in source.plan()}
-    monkeypatch.setattr(directory, "_stamp", None)  # which asks for the states of files
+    plan = list(source.plan())
+    shutil.rmtree(folders[1])
 
-    assert source.plan_files([gone]) == [plan["status-0000000000"]]
+    given = source.plan_files([folders[0] / "gone.json"])
+
+    assert given == [partition for partition in plan if partition.origin == str(folders[0])]
+    assert len(given) == 2
+
+
+def test_a_changed_scan_leaves_the_other_scans_of_its_directory_as_they_are(tmp_path):
+    # given scans of three groups, harvested
+    scans = tmp_path / "in"
+    scans.mkdir()
+    changed = [status(scans, 0, scan) for scan in (1, 700, 1400)][1]
+    source, sink = f"ncem:{scans}", f"parquet:{tmp_path / 'out'}"
+    harvest.run(source, sink)
+    # when one has changed, and a list names it
+    status(scans, 0, 700, progress=50.0)
+    (tmp_path / "changed").write_text(f"{changed}\n")
+    harvest.run(source, sink, changed=str(tmp_path / "changed"))
+    # then the others are still there
+    rows = harvest.open(tmp_path / "out")["ncem.receiver_status"].collect()
+    found = {row["scan_number"]: row["progress"] for row in rows.iter_rows(named=True)}
+    assert found == {1: 100.0, 700: 50.0, 1400: 100.0}
 
 
 CHANGES = st.dictionaries(

@@ -143,7 +143,8 @@ class Source(abc.ABC):
         A run that knows which files have changed asks for these alone, and does not list the
         location.  files: absolute; those of which ``plan`` makes no partition give none here.  One
         that is gone stands for the partitions that it was in together with others; a partition of
-        nothing else may be given, and is left out.
+        nothing else may be given, and is left out.  Of an origin all partitions are given, or none:
+        what is not given of it any more leaves the dataset.
         None where only ``plan`` knows: so it is for each source that has a ``plan`` of its own and
         does not say otherwise.
         """

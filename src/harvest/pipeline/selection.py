@@ -204,8 +204,9 @@ def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] |
 def partitions_of(source: Source, selection: Selection | None) -> Iterable[Partition]:
     """What a source has to read, or what there is of it in the files that are looked at.
 
-    A source that cannot say this of single files lists all, of which those without a file that is
-    looked at are left out.  Raises SourceError as ``Source.plan``.
+    A source that cannot say this of single files lists all, of which those are left out whose
+    origin has no file that is looked at: what is of one origin is listed together, since what is
+    not listed of it any more leaves the dataset.  Raises SourceError as ``Source.plan``.
     """
     if selection is None:
         return source.plan()
@@ -213,11 +214,13 @@ def partitions_of(source: Source, selection: Selection | None) -> Iterable[Parti
     if found is not None:
         return found
     location = Path(source.location).expanduser().absolute()
-    return (
-        partition
-        for partition in source.plan()
+    plan = list(source.plan())
+    origins = {
+        partition.origin
+        for partition in plan
         if not partition.inputs or any(selection.has(location, path) for path in partition.inputs)
-    )
+    }
+    return [partition for partition in plan if partition.origin in origins]
 
 
 def read_names(path: Path) -> Named:

@@ -9,63 +9,42 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from harvest import Partition
-from harvest.toolkit.files import walk_names
 
 from .headers import recognise
 from .names import LOOK_BYTES, Kind, parse_name
 
-__all__ = ["OTHER", "SCANS_PER_GROUP", "partitions", "partitions_with"]
+__all__ = ["OTHER", "SCANS_PER_GROUP", "partitions"]
 
 SCANS_PER_GROUP = 500
 """Scan numbers whose files make a partition: about 2,000 receiver statuses."""
 
 OTHER = "not a receiver status, data, log or HDF5 file, nor a table of them"
 
-_Group: TypeAlias = tuple[bool, int]
-"""Whether its files are read, and its scan numbers, divided by ``SCANS_PER_GROUP``."""
 
+def partitions(root: Path, folders: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Partition]:
+    """The partitions of directories at and below ``root``, each given with the names of its files.
 
-def partitions(root: Path) -> Iterator[Partition]:
-    """The partitions of a directory and all below it, in a fixed order."""
-    for folder, names in walk_names(root):
-        yield from _folder(root, folder, names)
-
-
-def partitions_with(root: Path, files: Iterable[Path]) -> Iterator[Partition]:
-    """Those of a directory and all below it that some files are in, or were before they went.
-
-    A file whose name has no scan number may have been a table before, or may have become one: with
-    it, all such files of its directory are looked at.
+    In a fixed order where the directories come in one.
     """
-    wanted: dict[Path, set[_Group | None]] = {}
-    for file in files:
-        wanted.setdefault(file.parent, set()).add(_group(file.name))
-    for folder, groups in wanted.items():
-        if folder.is_dir():
-            names = next(walk_names(folder))[1]
-            yield from _folder(root, str(folder), (n for n in names if _group(n) in groups))
+    above = f"{str(root).rstrip('/')}/"
+    for folder, names in folders:
+        inside = f"{folder.rstrip('/')}/"
+        yield from _folder(folder, inside, inside.removeprefix(above), names)
 
 
-def _group(name: str) -> _Group | None:
-    """The group of a file by its name; None where that has no scan number."""
-    found = parse_name(name)
-    return found and (_is_read(found.kind), found.scan_number // SCANS_PER_GROUP)
-
-
-def _folder(root: Path, folder: str, names: Iterable[str]) -> Iterator[Partition]:
-    """The partitions of files of one directory; all of a group, or none."""
-    inside = f"{folder.rstrip('/')}/"
-    relative = inside.removeprefix(f"{str(root).rstrip('/')}/")
-    groups: dict[_Group, list[str]] = {}
+def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> Iterator[Partition]:
+    """The partitions of one directory; inside, relative: begin the paths and ids of its files."""
+    groups: dict[tuple[bool, int], list[str]] = {}
     tables: list[str] = []
     other: list[str] = []
     for name in names:
-        if key := _group(name):
+        found = parse_name(name)
+        if found is not None:
+            key = (_is_read(found.kind), found.scan_number // SCANS_PER_GROUP)
             groups.setdefault(key, []).append(name)
         elif name.lower().endswith(".csv") and recognise(Path(inside + name)) is not None:
             tables.append(name)

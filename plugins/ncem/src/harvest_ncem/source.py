@@ -21,10 +21,10 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import input_path
+from harvest.toolkit.files import folders_of, input_path, walk_names
 
 from .config import NcemConfig
-from .directory import OTHER, partitions, partitions_with
+from .directory import OTHER, partitions
 from .headers import recognise
 from .names import LOOK_BYTES, parse_name
 from .records import DataFile, ReceiverStatus
@@ -65,7 +65,7 @@ class NcemSource(Source):
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(path)]
-        found = _listed(path, partitions(path))
+        found = _listed(path, partitions(path, walk_names(path)))
         if all(partition.options["what"] == "other" for partition in found):
             raise SourceError(
                 "holds no receiver status, data, log or HDF5 file, nor a table of them",
@@ -75,11 +75,12 @@ class NcemSource(Source):
         return found
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """The partitions that some files are in: their scans' neighbours are listed by name."""
+        """The partitions of the directories that some files are in."""
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(file) for file in files if file == path]
-        return _listed(path, partitions_with(path, files))
+        folders = (next(walk_names(folder)) for folder in folders_of(path, files))
+        return _listed(path, partitions(path, folders))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Rows of a table, or of the files of one group."""

@@ -111,13 +111,16 @@ class ReadingPromises(SourceKit):
 
     @promise("some files have the partitions of the plan, also one that is gone", quick=True)
     def test_some_files_are_planned_alike(self, tmp_path: Path) -> None:
-        source = self.open(self.make(tmp_path))
+        location = self.make(tmp_path)
+        source = self.open(location)
         partitions = self.partitions(source)
         files = sorted({f for p in partitions for f in p.inputs if Path(f).is_file()})
         if source.plan_files(map(Path, files)) is None:
             does_not_apply("plan_files() gives None for these files: runs list the whole location")
-        for file in files:
-            _require_planned(source, file, {file})
+        setting, values = self.partition_setting or ("", ())
+        for each in [source, *(self.open(location, **{setting: value}) for value in values)]:
+            for file in files:
+                _require_planned(each, file, {file})
         for partition in partitions:
             *others, file = partition.inputs or ("",)
             if others and Path(file).is_file():
@@ -224,14 +227,21 @@ class ReadingPromises(SourceKit):
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
-    """``plan_files`` of a file gives what the plan has, at least all that has these inputs."""
+    """``plan_files`` of a file gives what the plan has of each origin, at least of these inputs."""
     plan, given = list(source.plan()), list(source.plan_files([Path(file)]) or ())
+    origins = {partition.origin for partition in given}
     require(
         all(p in plan for p in given)
         and all(p in given for p in plan if not inputs.isdisjoint(p.inputs)),
         f"plan_files() of {file!r} differs from what plan() gives for it",
         "give the same partitions, for a file that is gone those that it shared with others; "
         "None where a partition depends on more than its files",
+    )
+    lost = [p.id for p in plan if p.origin in origins and p not in given]
+    require(
+        not lost,
+        f"plan_files() of {file!r} gives some partitions of an origin, and not {lost}",
+        "give all that plan() has of this origin: others leave the dataset",
     )
 
 
