@@ -142,13 +142,13 @@ class ProcessPromises(SourceKit):
         small_input, large_input = (self._enlarged(tmp_path, n) for n in (first, last))
         self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
         sources = [self.open(small_input), self.open(large_input)]
-        ended = in_process(_measure, sources, scratch=tmp_path)
-        require(ended.status == 0, _last(ended.errors), "see what the process says")
-        small, large = ended.result
-        grown = (large - small) / MEGABYTE
+        limit = self.max_memory_mb * MEGABYTE
+        small, large = _peaks(sources, tmp_path)
+        if large - small > limit:  # again, since an allocator now and then takes a block ahead
+            small, large = _peaks(sources, tmp_path)
         require(
-            grown <= self.max_memory_mb,
-            f"{last / first:.1f} times the input takes {grown:.0f} MB more "
+            large - small <= limit,
+            f"{last / first:.1f} times the input takes {(large - small) / MEGABYTE:.0f} MB more "
             f"({small / MEGABYTE:.0f} MB and {large / MEGABYTE:.0f} MB)",
             f"yield rows as they are read; {self.max_memory_mb} MB are granted (max_memory_mb)",
         )
@@ -226,6 +226,14 @@ def _read_there(read: list[tuple[Source, list[Partition]]]) -> tuple[list[str], 
 
 def _schemas(source: Source) -> list[str]:
     return [record_type(cls).arrow_schema.to_string() for cls in source.record_types]
+
+
+def _peaks(sources: list[Source], scratch: Path) -> list[int]:
+    """What ``_measure`` finds in a process of its own."""
+    ended = in_process(_measure, sources, scratch=scratch)
+    require(ended.status == 0, _last(ended.errors), "see what the process says")
+    peaks: list[int] = ended.result
+    return peaks
 
 
 def _measure(sources: list[Source]) -> list[int]:
