@@ -364,6 +364,17 @@ def test_a_killed_worker_leaves_the_dataset_of_a_local_run(anywhere, folder, tmp
     assert not list((out / "_harvest" / "staging").iterdir())
 
 
+def threads_open_to(number, pid):
+    """The threads of a process that a signal reaches; not those of multiprocessing's tracker."""
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    if "resource_tracker" in command:
+        return
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        fields = dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines())
+        if not int(fields["SigBlk"], 16) >> (number - 1) & 1:
+            yield f"{fields['Name']} of {command}"
+
+
 @pytest.mark.slow
 def test_an_interrupted_run_stops_its_workers(anywhere, folder, tmp_path):
     out = tmp_path / "out"
@@ -372,9 +383,12 @@ def test_an_interrupted_run_stops_its_workers(anywhere, folder, tmp_path):
     )
     eventually(lambda: in_work(out, "f2") and in_work(out, "f3"), "both workers halt")
     below = children(running.pid)
+    open_to_it = [about for pid in below for about in threads_open_to(signal.SIGINT, pid)]
 
     os.killpg(running.pid, signal.SIGINT)
     anywhere.end(running, code=130)
+
+    assert open_to_it == []  # a library in a worker could take it before we do
 
     eventually(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() and
                                Path(f"/proc/{pid}/cmdline").read_bytes() for pid in below),

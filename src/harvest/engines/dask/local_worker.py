@@ -16,6 +16,7 @@ import multiprocessing
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -108,8 +109,10 @@ def main(descriptor: int) -> None:
 
     descriptor: of the connection.
     """
-    # multiprocessing, which the nanny uses, would let them through again
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # multiprocessing, which the nanny starts workers by, lets Ctrl-C through again when it starts
+    # its tracker; to ignore it is not enough for polars, which takes it while it works
+    resource_tracker.ensure_running()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     connection = Connection(descriptor)
     scheduler, security, config, options = connection.recv()
     dask, distributed = map(importlib.import_module, ("dask", "distributed"))
