@@ -517,6 +517,15 @@ PLANS = (
         "        return [p for p in self.plan() if there.intersection(p.inputs)]\n\n" + READ,
     ),
     bug(
+        "plan_files() opens a file that is gone",
+        "tasks",
+        "test_some_files_are_planned_alike",
+        READ,
+        "    def plan_files(self, files):\n"
+        "        known = {str(file) for file in files if file.open().close() is None}\n"
+        "        return [p for p in self.plan() if known.intersection(p.inputs)]\n\n" + READ,
+    ),
+    bug(
         "plan_files() gives a part of an origin's partitions",
         "ranges",
         "test_some_files_are_planned_alike",

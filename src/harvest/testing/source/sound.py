@@ -15,6 +15,7 @@ from unittest import mock
 from harvest.api.context import ReadContext
 from harvest.api.settings import structure
 from harvest.api.source import Source
+from harvest.errors import SourceError
 from harvest.pipeline.rows import typed_tables
 from harvest.testing.declarations import class_problems
 from harvest.testing.golden import check_schemas
@@ -121,9 +122,11 @@ class ReadingPromises(SourceKit):
         for each in [source, *(self.open(location, **{setting: value}) for value in values)]:
             for file in files:
                 _require_planned(each, file, {file})
+        if not Path(location).is_dir():
+            return  # where the location itself is gone, nobody asks
         for partition in partitions:
             *others, file = partition.inputs or ("",)
-            if others and Path(file).is_file():
+            if Path(file).is_file():
                 Path(file).unlink()
                 _require_planned(source, file, set(others))
 
@@ -227,8 +230,17 @@ class ReadingPromises(SourceKit):
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
-    """``plan_files`` of a file gives what the plan has of each origin, at least of these inputs."""
-    plan, given = list(source.plan()), list(source.plan_files([Path(file)]) or ())
+    """``plan_files`` of a file gives what the plan has of each origin, at least of these inputs.
+
+    What has a file as its only input may be given when that is gone: it is left out.
+    """
+    try:
+        plan = list(source.plan())
+    except SourceError:  # nothing is left
+        plan = []
+    given = list(source.plan_files([Path(file)]) or ())
+    if not Path(file).exists():
+        given = [partition for partition in given if partition.inputs != (file,)]
     origins = {partition.origin for partition in given}
     require(
         all(p in plan for p in given)
