@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,11 @@ from harvest.toolkit.files import (
     checksum_range,
     files_among,
     flush,
+    folders_of,
     input_path,
     list_files,
     replacing,
+    report_unreadable,
     walk_files,
     walk_names,
     write_atomically,
@@ -171,3 +174,29 @@ def test_a_partition_of_a_file_may_be_given_as_a_string(tmp_path: Path, monkeypa
     )
     for path in ("a", Path("a"), str(tmp_path / "a"), tmp_path / "a"):
         assert file_partition(path, id="a") == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FileNotFoundError(2, "No such file", "/a/b"), "/a/b: no such file or directory"),
+        (PermissionError(13, "Permission denied", "/a/c"), "/a/c: cannot be read: Permission"),
+        (OSError(5, "Input/output error"), "/a: cannot be read: Input/output error"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_of_the_source(error: OSError, words: str) -> None:
+    with pytest.raises(SourceError) as raised, report_unreadable(Path("/a")):
+        raise error
+    assert str(raised.value).startswith(words)
+
+
+def test_the_directories_of_some_files_are_those_that_a_walk_lists(tmp_path: Path) -> None:
+    for name in ("a/b/c", "a/.b", "d"):
+        (tmp_path / name).mkdir(parents=True)
+    files = [tmp_path / name for name in ("a/b/c/x", "a/b/y", "a/b/z", "a/.b/x", "d/x", "gone/x")]
+    choices: list[dict[str, Any]] = [{}, {"depth": 2}, {"hidden": False}]
+    for options in choices:
+        walked = {folder for folder, _ in walk_files(tmp_path, **options)}
+        expected = [folder for folder in dict.fromkeys(f.parent for f in files) if folder in walked]
+        assert list(folders_of(tmp_path, files, **options)) == expected
+        assert expected

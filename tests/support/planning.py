@@ -21,14 +21,17 @@ def change(root: Path, files: dict[str, str | None]) -> list[Path]:
     return [root / name for name in files]
 
 
-def require_changes_planned(source: Source, root: Path, files: dict[str, str | None]) -> None:
-    """After some files have changed, theirs are the partitions that differ from those before."""
+def require_changes_planned(source: Source, root: Path, files: dict[str, str | None]) -> bool:
+    """After some files have changed, theirs are the partitions that differ from those before.
+
+    False where the source gives None and thus has to list everything.
+    """
     before = _plan(source)
     changed = change(root, files)
     after = _plan(source)
     given = source.plan_files(changed)
     if given is None or after is None:
-        return
+        return given is not None
     partitions = list(given)
     paths = set(map(str, changed))
     differ = [p for p in after if p not in (before or ()) or not paths.isdisjoint(p.inputs)]
@@ -37,6 +40,7 @@ def require_changes_planned(source: Source, root: Path, files: dict[str, str | N
     origins = {p.origin for p in partitions}
     assert [p.id for p in after if p.origin in origins and p not in partitions] == []
     assert len({p.id for p in partitions}) == len(partitions)
+    return True
 
 
 def _plan(source: Source) -> list[Partition] | None:

@@ -226,7 +226,7 @@ CHANGES = st.dictionaries(
 def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
     root = tmp_path_factory.mktemp("scans")
     planning.change(root, {"log_scan1": "so that there is always something to read", **first})
-    planning.require_changes_planned(NcemSource(str(root)), root, second)
+    assert planning.require_changes_planned(NcemSource(str(root)), root, second)
 
 
 def test_a_single_file_is_its_own_partition(tmp_path):

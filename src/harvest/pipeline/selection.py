@@ -17,7 +17,7 @@ from pathlib import Path
 from harvest.api.source import Partition, Source
 from harvest.errors import UsageError
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.files import files_among, gone_among, list_files, walk_files
+from harvest.toolkit.files import files_among, list_files, paths_below, walk_files
 from harvest.toolkit.texts import printable_line
 
 from .days import day_of, day_of_directory
@@ -43,7 +43,7 @@ class Selection(abc.ABC):
     def files(self, location: Path) -> Iterable[Path]:
         """The files of a location that are looked at, which may be a file itself."""
 
-    def gone(self, location: Path) -> Iterable[Path]:
+    def gone(self, location: Path) -> Sequence[Path]:
         """Files of a location that are there no more, and may have been read with others."""
         return ()
 
@@ -90,7 +90,8 @@ class Named(Selection):
     def gone(self, location: Path) -> list[Path]:
         """The named files that are there no more."""
         below = self._below(location).items()
-        return list(gone_among(location, (path for path, name in below if name in self._gone)))
+        gone = (path for path, name in below if name in self._gone)
+        return list(map(Path, paths_below(location, gone)))
 
     def _below(self, location: Path) -> dict[str, str]:
         """The named paths as the location spells them, which may be a link; with their names."""
@@ -195,9 +196,9 @@ def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] |
         return None
     gone = selection.gone(location)
     found = source.plan_files(chain(selection.files(location), gone))
-    paths = frozenset(map(str, gone))
-    if found is None or not paths:
+    if found is None or not gone:
         return found
+    paths = frozenset(map(str, gone))
     return (p for p in found if not p.inputs or not paths.issuperset(p.inputs))
 
 

@@ -12,7 +12,7 @@ import attrs
 from harvest.errors import HarvestError, SourceError
 from harvest.plugins.detect import Candidate, best, files_read
 from harvest.plugins.registry import PluginManager
-from harvest.toolkit.files import walk_files
+from harvest.toolkit.files import report_unreadable, walk_files
 from harvest.toolkit.steps import step
 
 from .recipe import Endpoint
@@ -176,7 +176,7 @@ def _known(name: str, claim: _Claim, found: list[tuple[Path, set[Path]]], tree: 
 def _look(top: Path, plugins: PluginManager) -> _Tree:
     tree = _Tree()
     whole: dict[Path, list[Candidate]] = {}
-    try:
+    with report_unreadable(top):
         for folder, files in _folders(top, tree.datasets):
             step(f"{len(tree.sizes):,} files, now {folder.name}")
             for candidate in best(folder, plugins) if folder != top or top.is_dir() else ():
@@ -187,12 +187,6 @@ def _look(top: Path, plugins: PluginManager) -> _Tree:
                 tree.sizes[path] = path.stat().st_size if there else 0
                 found = [*whole.pop(path, ()), *(best(path, plugins) if there else ())]
                 tree.add(path, sorted(found, key=lambda each: -each.confidence))
-    except OSError as error:
-        raise SourceError(
-            f"cannot be read: {error.strerror}",
-            where=str(error.filename or top),
-            remedy="check its permissions",
-        ) from error
     return tree
 
 

@@ -28,10 +28,11 @@ __all__ = [
     "fsync",
     "fsync_directory",
     "fsync_file",
-    "gone_among",
     "input_path",
     "list_files",
+    "paths_below",
     "replacing",
+    "report_unreadable",
     "walk_files",
     "walk_names",
     "write_atomically",
@@ -52,6 +53,25 @@ def input_path(location: str) -> Path:
     if not path.exists():
         raise SourceError("no such file or directory", where=str(path), remedy="check the location")
     return path
+
+
+@contextlib.contextmanager
+def report_unreadable(location: Path) -> Iterator[None]:
+    """Raise a SourceError in place of an OSError: what at a location cannot be listed or read."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise SourceError(
+            "no such file or directory",
+            where=str(error.filename or location),
+            remedy="check the location",
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read: {error.strerror}",
+            where=str(error.filename or location),
+            remedy="check its permissions",
+        ) from error
 
 
 def list_files(directory: Path) -> list[Path]:
@@ -132,21 +152,17 @@ def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
 
     One that lies behind a linked directory is not listed, since it has another path, too.
     """
-    for path in _reached_from(directory, paths):
+    for path in paths_below(directory, paths):
         linked = os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
         if linked or os.path.isfile(path):  # noqa: PTH113
             yield Path(path)
 
 
-def gone_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """Those of some absolute paths that ``walk_files`` of a directory listed before they went."""
-    for path in _reached_from(directory, paths):
-        if not os.path.lexists(path):
-            yield Path(path)
+def paths_below(directory: Path, paths: Iterable[str]) -> Iterator[str]:
+    """Those of some absolute paths, there or not, that no linked directory below one leads to.
 
-
-def _reached_from(directory: Path, paths: Iterable[str]) -> Iterator[str]:
-    """Those of some absolute paths to which no linked directory leads, in their order."""
+    In their order.
+    """
     top = str(directory).rstrip("/")
     direct = {top: True}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
+from harvest.toolkit.files import report_unreadable
 from harvest.toolkit.settings import setting, time_zone
 
 from .read import layout
@@ -74,7 +74,7 @@ class MofkaDaskSource(Source):
         Dask run.
         """
         location = self._location()
-        with _listing(location):
+        with report_unreadable(location):
             yield from self._plan(location)
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
@@ -87,7 +87,7 @@ class MofkaDaskSource(Source):
         paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
         if not location.is_dir() or any(path.parent == location for path in paths):
             return None
-        with _listing(location):
+        with report_unreadable(location):
             base = location.parent if layout.is_run(layout.files_of(location)) else location
             runs = layout.runs_of(location, paths)
             return [_partition(file, base) for _, files in runs for file in files]
@@ -140,25 +140,6 @@ class MofkaDaskSource(Source):
                 where=str(error.filename or partition.origin),
                 remedy="check that the file exists and may be read",
             ) from error
-
-
-@contextlib.contextmanager
-def _listing(location: Path) -> Iterator[None]:
-    """Raises SourceError where files of a location cannot be listed or looked at."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise SourceError(
-            "no such file or directory",
-            where=str(error.filename or location),
-            remedy="check the location",
-        ) from error
-    except OSError as error:
-        raise SourceError(
-            f"cannot be read: {error.strerror}",
-            where=str(error.filename or location),
-            remedy="check its permissions",
-        ) from error
 
 
 def _partition(file: layout.RunFile, base: Path) -> Partition:

@@ -21,7 +21,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import folders_of, input_path, walk_names
+from harvest.toolkit.files import folders_of, input_path, report_unreadable, walk_names
 
 from .config import NcemConfig
 from .directory import OTHER, partitions
@@ -65,7 +65,8 @@ class NcemSource(Source):
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(path)]
-        found = _listed(path, partitions(path, walk_names(path)))
+        with report_unreadable(path):
+            found = list(partitions(path, walk_names(path)))
         if all(partition.options["what"] == "other" for partition in found):
             raise SourceError(
                 "holds no receiver status, data, log or HDF5 file, nor a table of them",
@@ -80,7 +81,8 @@ class NcemSource(Source):
         if not path.is_dir():
             return [_single(file) for file in files if file == path]
         folders = (next(walk_names(folder)) for folder in folders_of(path, files))
-        return _listed(path, partitions(path, folders))
+        with report_unreadable(path):
+            return list(partitions(path, folders))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Rows of a table, or of the files of one group."""
@@ -96,18 +98,6 @@ class NcemSource(Source):
         reader = files.read_statuses if what == "status" else files.read_files
         folder = Path(partition.options["folder"])
         return reader(folder, partition.options["names"], self.config, ctx)
-
-
-def _listed(root: Path, found: Iterable[Partition]) -> list[Partition]:
-    """Partitions of a directory; raises SourceError where it cannot be listed."""
-    try:
-        return list(found)
-    except OSError as error:
-        raise SourceError(
-            f"cannot be listed: {error.strerror}",
-            where=str(error.filename or root),
-            remedy="check the permissions",
-        ) from error
 
 
 def _single(path: Path) -> Partition:

@@ -234,13 +234,15 @@ def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
 
     What has a file as its only input may be given when that is gone: it is left out.
     """
+    given = source.plan_files([Path(file)])
+    if given is None:
+        return
+    there = Path(file).exists()
+    given = [partition for partition in given if there or partition.inputs != (file,)]
     try:
         plan = list(source.plan())
-    except SourceError:  # nothing is left
-        plan = []
-    given = list(source.plan_files([Path(file)]) or ())
-    if not Path(file).exists():
-        given = [partition for partition in given if partition.inputs != (file,)]
+    except SourceError:  # nothing is left that it could be compared with
+        return
     origins = {partition.origin for partition in given}
     require(
         all(p in plan for p in given)

@@ -15,7 +15,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import folders_of, input_path, list_files, walk_files
+from harvest.toolkit.files import folders_of, input_path, list_files, report_unreadable, walk_files
 
 from .. import records
 from .container import MAGIC, has_magic
@@ -72,7 +72,8 @@ class DaskSource(Source):
                 )
             yield _partition(location, location.parent.parent)
             return
-        captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
+        with report_unreadable(location):
+            captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
         if not captures:
             raise SourceError(
                 "holds no capture file of a Dask run",
@@ -96,10 +97,12 @@ class DaskSource(Source):
         paths = list(files)
         if not location.is_dir() or any(path.parent == location for path in paths):
             return None
-        base = location.parent if any(_captures([(location, list_files(location))])) else location
-        folders = folders_of(location, paths, depth=DEPTH, hidden=False)
-        captures = _captures((folder, list_files(folder)) for folder in folders)
-        return [_partition(file, base) for _, files in captures for file in files]
+        with report_unreadable(location):
+            itself = any(_captures([(location, list_files(location))]))
+            base = location.parent if itself else location
+            folders = folders_of(location, paths, depth=DEPTH, hidden=False)
+            captures = _captures((folder, list_files(folder)) for folder in folders)
+            return [_partition(file, base) for _, files in captures for file in files]
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """The rows of one capture file.
