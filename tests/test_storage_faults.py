@@ -95,6 +95,29 @@ def test_storage_that_fails_at_a_step(
     crash.check_equal(place, expected)
 
 
+# --- a kill in the middle of a write --------------------------------------------------------------
+
+
+def test_what_a_killed_write_left_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    # given a dataset with all directories of its state, each with a file that was never renamed
+    small = Small(tmp_path).write(a=dump(1), b=dump(2, damaged=1))
+    small.harvest()
+    small.write(b=dump(3, damaged=2))
+    small.harvest()
+    directories = [small.state, *(path for path in small.state.iterdir() if path.is_dir())]
+    names = {path.name for path in directories}
+    assert {"history", "kept", "rejects", "runs", "segments", "copies"} <= names
+    before = sorted(small.state.rglob("*"))
+    for directory in directories:
+        (directory / ".name.json.0123456789ab.tmp").write_text("half of")
+
+    # when nothing is new
+    small.harvest()
+
+    # then
+    assert sorted(small.state.rglob("*")) == before
+
+
 # --- real disks -----------------------------------------------------------------------------------
 
 

@@ -92,8 +92,8 @@ def forget(state: Path, manifest: Manifest) -> None:
     """Remove what belongs to no kept state."""
     wanted = {f"{run}.json" for run in (*manifest.kept, manifest.run)}
     history = state / HISTORY
-    for path in sorted(history.glob("*.json")) if history.is_dir() else ():
-        if path.name not in wanted:
+    for path in sorted(history.iterdir()) if history.is_dir() else ():
+        if path.name not in wanted:  # what a killed write left beside them, too
             fault.point("history.forget")
             path.unlink()
     _forget_segments(state)
