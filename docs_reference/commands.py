@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from harvest.cli.app import app
+from harvest.cli.app import app, load_command
+from harvest.cli.commands import COMMANDS
 from harvest.toolkit.markdown import table
 
 __all__ = ["Command", "commands", "page"]
@@ -39,12 +40,9 @@ def commands() -> Iterator[Command]:
     """Every command of the program, those of installed plugins included."""
     from harvest.plugins.registry import manager
 
-    top = typer.main.get_command(app)
-    yield from _walk(top, ())
-    for name in manager().commands:
-        loaded = manager().load_app(name)
-        group = typer.main.get_command(loaded) if isinstance(loaded, typer.Typer) else loaded
-        yield from _walk(group, (name,))
+    yield Command((), typer.main.get_command(app))
+    for name in (*COMMANDS, *manager().commands):
+        yield from _walk(load_command(name), (name,))
 
 
 def _walk(command: Any, words: tuple[str, ...]) -> Iterator[Command]:

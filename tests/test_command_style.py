@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import typer
 
-from harvest.cli.app import app
+from harvest.cli.app import app, load_command
+from harvest.cli.commands import COMMANDS
 from harvest.plugins.registry import manager
 
 VERBS = {
@@ -38,10 +39,9 @@ METAVAR = re.compile(r"[A-Z][A-Za-z0-9.,:|=\[\] -]*|[a-z0-9-]+(?:\|[a-z0-9-]+)+"
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
-    yield from _below((), typer.main.get_command(app))
-    for name in manager().commands:
-        loaded = manager().load_app(name)
-        yield from _below((name,), typer.main.get_command(loaded))
+    yield (), typer.main.get_command(app)
+    for name in (*COMMANDS, *manager().commands):
+        yield from _below((name,), load_command(name))
 
 
 def _below(words: tuple[str, ...], command: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -67,6 +67,12 @@ def test_the_walk_sees_commands_of_plugins_too():
     assert {("run",), ("plugins", "new"), ("gpfs", "convert"), ("slurm", "job")} <= {
         w for w, _ in ALL
     }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_has_the_first_sentence_of_each(name):
+    _, line = COMMANDS[name]
+    assert line == load_command(name).short_help
 
 
 @EACH

@@ -6,12 +6,11 @@ import json
 from importlib.util import find_spec
 
 import pytest
-import typer
 
 from harvest import ConfigError, UsageError
 from harvest.api.settings import describe, structure
 from harvest.cli.actions.plugins import print_plugin
-from harvest.cli.app import app
+from harvest.cli.app import app, load_command
 from harvest.pipeline.recipe import Recipe, run_options
 from harvest.plugins.registry import manager
 
@@ -99,7 +98,7 @@ def test_help_of_a_run_shows_the_words_of_every_option(capsys, monkeypatch):
 
 @pytest.mark.parametrize("words", [["run"], ["preview"], ["verify"], ["rejects"]])
 def test_o_is_taken_as_set_where_it_was_and_not_shown(words, capsys):
-    command = typer.main.get_command(app).commands[words[0]]
+    command = load_command(words[0])
     (before,) = [p for p in command.params if p.opts == ["-o"]]
     assert before.hidden
     app(args=[*words, "--help"], prog_name="harvest", standalone_mode=False)

@@ -1,11 +1,12 @@
 """The tree of commands.
 
-The program's own commands are declared in :mod:`harvest.cli.commands`, and import what they work
-with when they are called.  Plugins' groups of commands are listed from their declarations alone.
+A command is listed by its name and a line of help.  The code that takes its options, a module of
+:mod:`harvest.cli.commands` or of a plugin, is imported when the command is called.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,31 +16,20 @@ from typer.core import TyperCommand, TyperGroup
 import harvest
 from harvest.errors import UsageError
 
-from .commands import (
-    export,
-    findings,
-    look,
-    plugins,
-    preview,
-    query,
-    report,
-    run,
-    runs,
-    schedule,
-    schema,
-    verify,
-    view,
-    watch,
-)
+from .commands import COMMANDS
 
 if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["app"]
+__all__ = ["app", "load_command"]
 
 
 class HarvestGroup(TyperGroup):
     """The top level: our commands, then the groups that plugins declare."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.commands = {name: _stand_in(name, line) for name, (_, line) in COMMANDS.items()}
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order in which help shows them."""
@@ -47,37 +37,55 @@ class HarvestGroup(TyperGroup):
         return [*own, *(name for name in _plugins().commands if name not in own)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command; for a plugin's group only a stand-in that carries its line of help."""
+        """A stand-in for a command, which carries its line of help."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
-            return _plain(own)
+            return own
         found = _plugins()
         if not found.claims.of("commands", cmd_name):
             if missing := found.missing("command", cmd_name):
                 raise UsageError(f"unknown command {cmd_name!r}", remedy=f"install {missing}")
             return None
         spec = found.commands.get(cmd_name)
-        help_ = spec.doc if spec is not None else "Declared by several plugins."
-        return _plain(TyperCommand(name=cmd_name, help=help_))
+        return _stand_in(cmd_name, spec.doc if spec is not None else "Declared by several plugins.")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command to be called: here a plugin's group is imported."""
+        """The command to be called: here it is imported."""
         name, command, rest = super().resolve_command(ctx, args)
-        if name is not None and super().get_command(ctx, name) is None:
-            plugin_app = _plugins().load_app(name)
-            command = plugin_app
-            if isinstance(plugin_app, typer.Typer):
-                command = typer.main.get_group(plugin_app)
-            command.name = name
-            _plain(command)
-        return name, command, rest
+        return name, command if name is None else load_command(name), rest
+
+
+def load_command(name: str) -> Any:
+    """Import a command of the program, or a plugin's group of commands.
+
+    Raises UsageError for an unknown name, PluginError where a plugin's cannot be imported.
+    """
+    found = _plugins().load_app(name) if name not in COMMANDS else _of_program(COMMANDS[name][0])
+    if isinstance(found, typer.Typer):
+        found = typer.main.get_group(found)
+    found.name = name
+    return _plain(found)
+
+
+def _of_program(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    found = getattr(import_module(f"harvest.cli.commands.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        return found
+    alone = typer.Typer(add_completion=False)
+    alone.command()(found)
+    return typer.main.get_command(alone)
+
+
+def _stand_in(name: str, line: str) -> TyperCommand:
+    return TyperCommand(name=name, help=line, short_help=line)
 
 
 def _plain(command: Any) -> Any:
     """A command, and those below it, whose help looks as that of all others.
 
     It is plain text, in which brackets stand as they are; and the first sentence of a command
-    stands whole in the list of commands, where a narrow terminal would have it cut.
+    stands whole in a list of commands, where a narrow terminal would have it cut.
     """
     command.rich_markup_mode = None
     first = " ".join((command.help or "").partition("\n\n")[0].split())
@@ -140,23 +148,3 @@ def program(
     ] = False,
 ) -> None:
     """Collect the metadata that scientific runs leave behind, as one model."""
-
-
-app.command("run")(run.run)
-app.command("watch")(watch.watch)
-app.command("schedule")(schedule.schedule)
-app.command("look")(look.look)
-app.command("detect")(preview.detect)
-app.command("preview")(preview.preview)
-app.add_typer(plugins.app, name="plugins")
-app.command("show")(look.show)
-app.command("schema")(schema.schema)
-app.command("view")(view.view)
-app.command("report")(report.report)
-app.command("findings")(findings.findings)
-app.command("export")(export.export)
-app.command("query")(query.query)
-app.command("runs")(runs.runs)
-app.command("rollback")(runs.rollback)
-app.command("verify")(verify.verify)
-app.command("rejects")(verify.rejects)

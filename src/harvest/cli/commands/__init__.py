@@ -1,5 +1,64 @@
-"""The commands as users see them: arguments, options, help.
+"""The commands as users see them: a line in the list of commands; arguments, options, help.
 
-What a command does is in the module of the same name in :mod:`harvest.cli.actions`, which is
-imported when the command is called: help and completion start without the libraries of the work.
+The list needs the table below alone.  The module of a command is imported when the command is
+called, or asked for its help; what the command does is in the module of the same name in
+:mod:`harvest.cli.actions`, so that help and completion start without the libraries of the work.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["COMMANDS"]
+
+COMMANDS: Final = {
+    "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
+    "watch": ("watch:watch", "Keep harvesting as files arrive; each round is an ordinary run."),
+    "schedule": (
+        "schedule:schedule",
+        "Print what makes cron, systemd or Slurm run this harvest, here, at set times.",
+    ),
+    "look": ("look:look", "Say what a directory is made of, and which command harvests it."),
+    "detect": ("preview:detect", "Say which sources can read a path, and how sure they are."),
+    "preview": ("preview:preview", "Show the first rows of a source; nothing is written."),
+    "plugins": ("plugins:app", "List plugins; show, check or begin one."),
+    "show": (
+        "look:show",
+        "Say what a dataset holds, and which views and reports it can serve.",
+    ),
+    "schema": (
+        "schema:schema",
+        "List the record types and views, or show the columns of one: type, unit and meaning.",
+    ),
+    "view": ("view:view", "List the views, or show or export one of a dataset."),
+    "report": (
+        "report:report",
+        "List the reports, or show one over a dataset, or write it to a file or directory.",
+    ),
+    "findings": (
+        "findings:findings",
+        "Say what a dataset shows: conclusions of rules, the worst first, each with its evidence.",
+    ),
+    "export": (
+        "export:export",
+        "Write a dataset in a form that others can find, understand and cite.",
+    ),
+    "query": ("query:query", "Run SQL over a dataset."),
+    "runs": (
+        "runs:runs",
+        "List the runs that wrote a dataset, and which of their states are kept.",
+    ),
+    "rollback": (
+        "runs:rollback",
+        "Bring a dataset back to the state that an earlier run left.",
+    ),
+    "verify": (
+        "verify:verify",
+        "Check a dataset: checksums, row counts, schemas, kept states, files that do not belong.",
+    ),
+    "rejects": (
+        "verify:rejects",
+        "Show the input units that could not be read, and why; or try to read them again.",
+    ),
+}
+"""By name, in the order of help: the module and what in it, and the first sentence of its help."""
