@@ -8,12 +8,9 @@ finding is therefore always a view and a condition that gives those rows again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["SEVERITIES", "Finding", "Rule", "Severity", "Threshold"]
 

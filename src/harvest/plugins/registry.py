@@ -369,7 +369,8 @@ def _as_named(point: EntryPoint) -> Plugin:
     """The plugin of an entry point, as yet unseen."""
     if point.dist is None:
         return Plugin(point.name, "(unknown)", "(unknown)", point.value)
-    return Plugin(point.name, point.dist.name, point.dist.version, point.value)
+    metadata = point.dist.metadata  # which is read and parsed each time it is asked for
+    return Plugin(point.name, metadata["Name"], metadata["Version"], point.value)
 
 
 def _as_broken(plugin: Plugin, error: PluginError, cause: BaseException | None) -> BrokenPlugin:
