@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli import complete
+from harvest.cli.options import Json
 
 __all__ = ["findings"]
 
@@ -36,7 +37,7 @@ def findings(
             autocompletion=complete.finding_settings,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> int:
     """Say what a dataset shows: conclusions of rules, the worst first, each with its evidence.
 
