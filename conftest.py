@@ -22,6 +22,8 @@ sys.path.insert(0, str(SUPPORT))
 os.environ["PYTHONPATH"] = os.pathsep.join(
     p for p in (str(SUPPORT), os.environ.get("PYTHONPATH", "")) if p
 )
+# an assertion in them that fails shows its values, as in a test
+pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.glob("*.py")))
 
 from strength import NIGHT, chosen_by_day, examples  # noqa: E402 - of the folder above
 
