@@ -127,6 +127,24 @@ def test_a_damaged_status_is_kept_as_a_reject(tmp_path, raw, reason):
     assert reason in reject.reason
 
 
+@pytest.mark.parametrize("size", [4_095, 4_096, 4_097, 2**20, 2**20 + 1])
+def test_a_status_of_up_to_a_mebibyte_is_read_whole(tmp_path, size):
+    # given a status of so many bytes
+    path = status(tmp_path, 0, 1, note="")
+    status(tmp_path, 0, 1, note="x" * (size - path.stat().st_size))
+    assert path.stat().st_size == size
+
+    found = read(tmp_path)
+
+    # then it has its whole note, or is a reject
+    if size <= 2**20:
+        (row,) = found.rows("ncem.receiver_status")
+        assert json.loads(path.read_text())["note"] == dict(row["extra"])["note"]
+    else:
+        (reject,) = found.rejects
+        assert reject.reason.startswith("larger than 1048576 bytes, so not a receiver status")
+
+
 def test_a_file_that_vanishes_is_a_reject(tmp_path):
     gone = status(tmp_path, 0, 1)
     data = tmp_path / "data_scan0000000001_module0.data"

@@ -25,6 +25,9 @@ __all__ = ["read_files", "read_statuses"]
 LARGEST_STATUS = 1024 * 1024
 """Bytes of a receiver status, which has about 150; what is larger is not one."""
 
+USUAL_STATUS = 4096
+"""Bytes that a status hardly ever has."""
+
 STATUS_KEYS = {
     "time": str,
     "last_scan_number": int,
@@ -138,7 +141,9 @@ def _name(name: str) -> FileName:
 def _content(path: Path) -> tuple[bytes, str | None]:
     try:
         with path.open("rb") as file:
-            raw = file.read(LARGEST_STATUS + 1)
+            raw = file.read(USUAL_STATUS)  # room for the largest would take longer than to read it
+            if len(raw) == USUAL_STATUS:
+                raw += file.read(LARGEST_STATUS + 1 - USUAL_STATUS)
     except FileNotFoundError:
         return b"", "the file vanished before it was read"
     except OSError as error:
