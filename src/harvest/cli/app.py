@@ -6,8 +6,8 @@ A command is listed by its name and a line of help.  The code that takes its opt
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,8 +68,7 @@ def load_command(name: str) -> Any:
 
 
 def _of_program(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    found = getattr(import_module(f"harvest.cli.commands.{module}"), attribute)
+    found = resolve_name(f"harvest.cli.commands.{target}")
     if isinstance(found, typer.Typer):
         return found
     alone = typer.Typer(add_completion=False)
