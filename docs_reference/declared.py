@@ -142,9 +142,10 @@ def rules() -> str:
             "",
             " ".join(rule.doc.split()),
             "",
-            f"Looks at `{rule.view}`{f' ({given})' if given else ''} where "
+            f"Looks at `{rule.view}`{f' ({given})' if given else ''}{_among(rule)} where "
             f"`{' '.join(rule.where.split())}`.",
             "",
+            *_basis(rule),
             *table(
                 ("threshold", "default", "meaning"),
                 [(f"`{key}`", f"{t.value:g}", t.doc) for key, t in rule.thresholds.items()],
@@ -155,6 +156,24 @@ def rules() -> str:
             "",
         ]
     return "\n".join(lines)
+
+
+def _among(rule: Rule) -> str:
+    return f", among rows with `{' '.join(rule.among.split())}`," if rule.among else ""
+
+
+def _basis(rule: Rule) -> list[str]:
+    """What the verdict rests on, as a table."""
+    if rule.basis is None:
+        return []
+    basis = rule.basis
+    rows = [
+        ("numerator", basis.numerator),
+        ("denominator", basis.denominator or "none: compared with the threshold alone"),
+        ("who is judged", basis.judged),
+        ("unable to judge", basis.unable),
+    ]
+    return table(("the verdict", "rests on"), rows)
 
 
 def _section(name: str, what: Any) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from commands import harvest_here
 
 import harvest
-from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
+from harvest import Basis, Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
 from harvest.errors import PluginError
 from harvest.findings import Verdict, evaluate
 from harvest.plugins.registry import PluginManager
@@ -299,7 +299,7 @@ class OneView:
     ("hours", "unjudged"),
     [
         ([None, None, None], ["test.waste", "test.wasted has no wasted in its 3 rows"]),
-        ([None, 0.5, None], []),  # one row can be judged, and is below the threshold
+        ([None, 0.5, 0.5], []),  # two rows can be judged, and are below the threshold
         ([], []),  # nobody wasted anything
     ],
 )
@@ -314,6 +314,82 @@ def test_a_rule_judges_only_where_a_row_has_what_it_chooses_by(dataset, hours, u
     assert verdict.found == ()
     assert [text for pair in verdict.unjudged for text in pair] == unjudged
     assert verdict.passed == (() if unjudged else ("test.waste",))
+
+
+def people(**columns):
+    """Rows of the view: by user, the hours that each wasted."""
+    return OneView(pl.DataFrame(columns, schema_overrides=HOURS))
+
+
+def test_what_a_rule_could_not_judge_is_left_out_of_its_number_and_said(dataset):
+    # given three users, of whom one wasted much, and of one of whom that is not known
+    rows = people(user=["ada", "bob", "tim"], wasted=[7.0, 0.5, None])
+
+    # when
+    verdict = evaluate(rows, dataset.plugins, rules=[RULE])
+
+    # then
+    (found,) = verdict.found
+    assert found.finding.text == "ada wasted 7 h (1 of 2 rows are over 1 h)."
+    assert found.certainty == ("part",)
+    assert found.certainty_in_words() == (
+        "judged 2 of 3 rows of test.wasted; part: for the others, what the rule needs is not known"
+    )
+    assert found.to_dict()["certainty"] == ["part"]
+
+
+def test_a_rule_that_found_nothing_among_a_part_names_the_part_and_what_brings_the_rest(dataset):
+    # given
+    rows = people(user=["bob", "tim"], wasted=[0.5, None])
+    basis = Basis(numerator="hours", judged="users", unable="the field Wasted brings it")
+
+    # when
+    verdict = evaluate(rows, dataset.plugins, rules=[attrs.evolve(RULE, basis=basis)])
+
+    # then
+    assert (verdict.found, verdict.passed) == ((), ("test.waste",))
+    assert verdict.summary() == "No finding; 1 rule found nothing, 1 of which judged a part only."
+    assert verdict.gaps() == [
+        "Found nothing in a part test.waste: judged 1 of 2 rows of test.wasted; the field Wasted "
+        "brings it."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("user", "wasted", "outcome"),
+    [
+        (["ada", "tim"], [7.0, 9.0], "ada wasted 7 h (1 of 1 rows are over 1 h)."),
+        (["tim"], [9.0], "elsewhere"),  # the rule is about nobody here
+        ([None], [7.0], "unjudged"),  # who it is, is not known
+        (["ada"], [None], "unjudged"),
+    ],
+)
+def test_a_rule_is_about_some_rows_alone(dataset, user, wasted, outcome):
+    some = attrs.evolve(RULE, among="\"user\" <> 'tim'")
+
+    verdict = evaluate(people(user=user, wasted=wasted), dataset.plugins, rules=[some])
+
+    (seen,) = [*texts(verdict), *(["elsewhere"] * len(verdict.elsewhere)),
+               *(["unjudged"] * len(verdict.unjudged))]  # fmt: skip
+    assert seen == outcome
+    assert verdict.passed == ()
+
+
+def test_a_finding_says_in_words_what_makes_it_less_than_certain(dataset):
+    def at_least(rows, total, *, hours):
+        yield Finding("low", "ada wasted at least 7 h.", certainty=("lower_bound", "coarse_clock"))
+
+    rows = people(user=["ada"], wasted=[7.0])
+
+    (found,) = evaluate(rows, dataset.plugins, rules=[attrs.evolve(RULE, judge=at_least)]).found
+
+    assert found.certainty == ("lower_bound", "coarse_clock")
+    assert found.certainty_in_words() == (
+        "judged the one row of test.wasted; lower bound: more may have happened than was "
+        "recorded; coarse clock: times are whole seconds, shares of time may be off"
+    )
+    with pytest.raises(ValueError, match="surely"):
+        Finding("low", "It is so.", certainty=("surely",))
 
 
 def test_of_several_values_those_that_no_row_has_are_named(dataset):

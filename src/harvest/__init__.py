@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .api.context import ReadContext, Reject
     from .api.directory_sink import DirectorySink
     from .api.line_source import LineConfig, LineSource
-    from .api.rule import Finding, Rule, Threshold
+    from .api.rule import Basis, Finding, Rule, Threshold
     from .api.setting import Setting
     from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
     from .api.source import Detection, NoConfig, Partition, Source, file_partition
@@ -89,7 +89,7 @@ _HOMES = {
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
     ".api.line_source": ("LineConfig", "LineSource"),
-    ".api.rule": ("Finding", "Rule", "Threshold"),
+    ".api.rule": ("Basis", "Finding", "Rule", "Threshold"),
     ".api.setting": ("Setting",),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".api.source": (
@@ -121,6 +121,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "API_VERSION",
     "OLDEST_API_VERSION",
+    "Basis",
     "BatchError",
     "Collected",
     "Column",

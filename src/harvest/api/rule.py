@@ -12,12 +12,20 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-__all__ = ["SEVERITIES", "Finding", "Rule", "Severity", "Threshold"]
+__all__ = ["CERTAINTIES", "SEVERITIES", "Basis", "Finding", "Rule", "Severity", "Threshold"]
 
 Severity: TypeAlias = Literal["high", "medium", "low"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
 """The worst first."""
+
+CERTAINTIES: Final[Mapping[str, str]] = {
+    "lower_bound": "lower bound: more may have happened than was recorded",
+    "coarse_clock": "coarse clock: times are whole seconds, shares of time may be off",
+    "one_process": "one process: nothing is said of processes among each other",
+    "part": "part: for the others, what the rule needs is not known",
+}
+"""What makes a finding less than certain, in words."""
 
 
 @attrs.frozen
@@ -41,11 +49,34 @@ class Finding:
     text: one plain sentence with the numbers in it.
     where: values by column that choose this finding's rows among those of its rule; none where
         all of them are its evidence.
+    certainty: what makes it less than certain, out of ``CERTAINTIES``; ``part`` is added to it
+        where some rows could not be judged.
     """
 
     severity: Severity = attrs.field(validator=attrs.validators.in_(SEVERITIES))
     text: str
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
+    certainty: tuple[str, ...] = attrs.field(
+        default=(),
+        converter=tuple,
+        validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Basis:
+    """What the verdict of a rule rests on, in words for its reference page.
+
+    numerator, denominator: what is compared with what, with units; both are of what is judged.
+        No denominator where the numerator is compared with a threshold alone.
+    judged: who is judged, and who is left out.
+    unable: what makes it unable to judge, and which field or option of the recorder brings it.
+    """
+
+    numerator: str
+    denominator: str = ""
+    judged: str
+    unable: str
 
 
 @attrs.frozen(kw_only=True)
@@ -55,14 +86,18 @@ class Rule:
     name: ``family.rule`` (``io.small_requests``).
     doc: what it looks for and why that matters, in one or two sentences.
     view: the view that it looks at; with ``settings``, where that view takes some.
-    where: an SQL condition over the view's columns that chooses the rows to judge.  A threshold
-        stands in braces: ``requests >= {requests} and small > {share} * requests``.
+    among: an SQL condition over the view's columns: the rows that the rule is about, all unless
+        given (``processes > 1``).
+    where: an SQL condition that chooses rows among these.  A threshold stands in braces:
+        ``requests >= {requests} and small > {share} * requests``.  A row for which it is neither
+        true nor false, since a column has no value, could not be judged.
     columns: of the view: what ``judge`` reads and the evidence shows, the most important first.
     judge: callable, or ``module:function`` imported on first use.  It takes a polars frame of the
-        chosen rows with these columns (at least one row), the number of all rows of the view, and
-        the thresholds by name, and gives findings.
+        chosen rows with these columns (at least one row), the number of rows that could be
+        judged, and the thresholds by name, and gives findings.
     advice: what to try.
     reference: what the rule and its thresholds rest on: a document, a paper, another tool.
+    basis: what is compared, of whom, and what makes it unable to judge.
     thresholds: by name.
     requires: record types without which it cannot judge, beyond what the view needs.
     reports: names of the reports that begin with its findings.
@@ -76,14 +111,25 @@ class Rule:
     judge: Callable[..., Iterable[Finding]] | str
     advice: str
     reference: str
+    among: str = ""
+    basis: Basis | None = None
     thresholds: Mapping[str, Threshold] = attrs.field(factory=dict)
     settings: Mapping[str, Any] = attrs.field(factory=dict)
     requires: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
 
+    def population(self, thresholds: Mapping[str, float]) -> str:
+        """Its condition for whom it is about, with these numbers for its thresholds."""
+        return _with_numbers(self.among or "true", thresholds)
+
     def condition(self, thresholds: Mapping[str, float]) -> str:
-        """Its condition with these numbers for its thresholds."""
-        return self.where.format(**{name: _number(value) for name, value in thresholds.items()})
+        """Its condition for what it chooses, among whom it is about."""
+        where = _with_numbers(self.where, thresholds)
+        return f"({self.population(thresholds)}) and ({where})" if self.among else where
+
+
+def _with_numbers(condition: str, thresholds: Mapping[str, float]) -> str:
+    return condition.format(**{name: _number(value) for name, value in thresholds.items()})
 
 
 def _number(value: float) -> str:

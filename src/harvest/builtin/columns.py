@@ -46,6 +46,13 @@ FINDINGS: Final = (
         "know.",
     ),
     Column("text", doc="What was found, in one sentence."),
+    Column(
+        "certainty",
+        doc="complete, or what makes it less than certain: lower_bound, coarse_clock, "
+        "one_process, part.",
+    ),
+    Column("judged", doc="How many rows of view its rule could judge."),
+    Column("unknown", doc="How many rows of view its rule is about and could not judge."),
     Column("advice", doc="What to try."),
     Column("rows", doc="How many rows of view the finding rests on."),
     Column("view", doc="The view with the evidence."),

@@ -36,7 +36,12 @@ class _Question:
     thresholds: dict[str, float]
     settings: dict[str, Any]
 
+    def population(self, frame: pl.LazyFrame) -> pl.Expr:
+        """Whom it is about: also those of whom that is not known."""
+        return condition(self.rule.population(self.thresholds), frame).fill_null(True)
+
     def condition(self, frame: pl.LazyFrame) -> pl.Expr:
+        """Whom it chooses: null for those whom it cannot judge."""
         return condition(self.rule.condition(self.thresholds), frame)
 
 
@@ -55,7 +60,8 @@ def evaluate(
     settings: of views, as ``run``; each is passed to the views that have it.
 
     A rule whose view does not take the settings, wants one to choose by, or has no value of
-    those that the rule chooses by, is left unjudged.
+    those that the rule chooses by, is left unjudged.  One whose view has no row among those that
+    it is about is ``elsewhere``.
     Raises UsageError for a threshold of no rule, or one that is not a number.
     """
     given = thresholds or {}
@@ -79,10 +85,31 @@ def evaluate(
             own = {**common, **rule.settings}
             key = (rule.view, tuple(sorted(own.items())))
             groups.setdefault(key, []).append(_Question(rule, numbers, own))
-    found, passed = _answers(dataset, groups.values(), unjudged)
+    found: list[Found] = []
+    passed: list[str] = []
+    partly: list[tuple[str, str]] = []
+    for group in groups.values():
+        try:
+            answers = _ask(dataset, group)
+        except UsageError as error:
+            unjudged += [(question.rule.name, str(error)) for question in group]
+            continue
+        for question, answer in zip(group, answers, strict=True):
+            rule = question.rule
+            if rule.among and not answer.about:
+                elsewhere.append(rule.name)
+            elif answer.about and not answer.judged:
+                unjudged.append((rule.name, answer.gap))
+            else:
+                some = _judged(question, answer)
+                found += some
+                passed += [] if some else [rule.name]
+                if not some and answer.gap:
+                    partly.append((rule.name, answer.gap))
     found.sort(key=lambda f: (SEVERITIES.index(f.finding.severity), f.rule.name))
     return Verdict(
-        tuple(found), tuple(sorted(passed)), tuple(sorted(unjudged)), tuple(sorted(elsewhere))
+        *(tuple(found), tuple(sorted(passed)), tuple(sorted(unjudged))),
+        *(tuple(sorted(elsewhere)), tuple(sorted(partly))),
     )
 
 
@@ -113,89 +140,71 @@ def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
 
     thresholds: in place of the declared ones.
     """
-    numbers = thresholds_of(rule, thresholds)
-    chosen = rows.filter(condition(rule.condition(numbers), rows)).select(rule.columns)
-    return _judged(rule, chosen, rows.height, numbers, dict(rule.settings))
+    question = _Question(rule, thresholds_of(rule, thresholds), dict(rule.settings))
+    (answer,) = _answers(rows.lazy(), [question])
+    return _judged(question, answer) if answer.judged else []
 
 
-def _answers(
-    dataset: DatasetReader,
-    groups: Iterable[list[_Question]],
-    unjudged: list[tuple[str, str]],
-) -> tuple[list[Found], list[str]]:
-    """What rules found, and the names of those that found nothing; others go to ``unjudged``."""
-    found: list[Found] = []
-    passed: list[str] = []
-    for group in groups:
-        try:
-            total, chosen, unknown = _ask(dataset, group)
-        except UsageError as error:
-            unjudged += [(question.rule.name, str(error)) for question in group]
-            continue
-        for question, rows, gap in zip(group, chosen, unknown, strict=True):
-            rule = question.rule
-            if gap is not None:
-                unjudged.append((rule.name, gap))
-                continue
-            some = _judged(rule, rows, total, question.thresholds, question.settings)
-            found += some
-            passed += [] if some else [rule.name]
-    return found, passed
+@attrs.frozen(eq=False)
+class _Answer:
+    """The rows of a view that a rule chooses.
 
-
-def _ask(
-    dataset: DatasetReader, group: list[_Question]
-) -> tuple[int, list[pl.DataFrame], list[str | None]]:
-    """The rows of a view, those that each rule chooses, and why a rule can choose none.
-
-    The rules look at one view with the same settings.  One that chooses by values that no row of
-    the view has cannot judge.
+    about: how many rows of the view it is about; judged: how many of these it could judge.
+    gap: why it could judge no more; empty where it judged all.
     """
-    view = group[0].rule.view
-    frame = dataset.view(view, **group[0].settings)
-    conditions = [question.condition(frame) for question in group]
-    used = sorted({name for c in conditions for name in c.meta.root_names()})
-    chosen = [
-        frame.filter(c).select(question.rule.columns)
-        for c, question in zip(conditions, group, strict=True)
-    ]
-    counts, judged, known, *rows = pl.collect_all(
-        [
-            frame.select(pl.len()),
-            frame.select(c.is_not_null().any().alias(str(n)) for n, c in enumerate(conditions)),
-            frame.select(pl.col(used).is_not_null().any()),
-            *chosen,
+
+    chosen: pl.DataFrame
+    about: int
+    judged: int
+    gap: str
+
+
+def _ask(dataset: DatasetReader, group: list[_Question]) -> list[_Answer]:
+    """What the rows of a view are to rules that look at it with the same settings."""
+    return _answers(dataset.view(group[0].rule.view, **group[0].settings), group)
+
+
+def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
+    """What the rows of a frame are to each rule, all in one pass over it."""
+    queries = []
+    for question in group:
+        chosen = question.condition(frame)
+        about = frame.filter(question.population(frame)).with_columns(chosen.alias("where"))
+        used = sorted(set(chosen.meta.root_names()))
+        queries += [
+            frame.filter(chosen).select(question.rule.columns),
+            about.select(pl.len().alias("about"), pl.col("where").is_not_null().sum()),
+            about.select(pl.col(used).is_not_null().any()),
         ]
-    )
-    total = int(counts.item())
-    unknown = {n for row in known.iter_rows(named=True) for n, some in row.items() if not some}
-    gaps = [
-        None if total == 0 or yes else _gap(view, set(c.meta.root_names()), unknown, total)
-        for c, yes in zip(conditions, judged.row(0), strict=True)
-    ]
-    return total, rows, gaps
+    results = iter(pl.collect_all(queries))
+    answers = []
+    for question in group:
+        rows, counts, known = next(results), next(results), next(results)
+        about, judged = counts.row(0)
+        missing = [name for name, some in known.row(0, named=True).items() if not some]
+        gap = "" if judged == about else _gap(question.rule, about, judged, missing, known.columns)
+        answers.append(_Answer(rows, about, judged, gap))
+    return answers
 
 
-def _gap(view: str, used: set[str], unknown: set[str], rows: int) -> str:
-    """Why a condition holds or fails for no row."""
-    names = sorted(used & unknown)
-    if names:
-        return f"{view} has no {' or '.join(names)} in its {count_in_words(rows, 'row')}"
-    names = sorted(used)
-    return f"{view} has {' and '.join(names)} in none of its {count_in_words(rows, 'row')} together"
+def _gap(rule: Rule, about: int, judged: int, missing: list[str], used: list[str]) -> str:
+    """Why a condition holds or fails for only some rows, or for none."""
+    rows = f"{count_in_words(about, 'row')}"
+    if judged:
+        text = f"judged {judged:,} of {rows} of {rule.view}"
+    elif missing:
+        text = f"{rule.view} has no {' or '.join(missing)} in its {rows}"
+    else:
+        text = f"{rule.view} has {' and '.join(used)} in none of its {rows} together"
+    return f"{text}; {rule.basis.unable}" if rule.basis else text
 
 
-def _judged(
-    rule: Rule,
-    rows: pl.DataFrame,
-    total: int,
-    thresholds: dict[str, float],
-    settings: dict[str, Any],
-) -> list[Found]:
+def _judged(question: _Question, answer: _Answer) -> list[Found]:
+    rule, rows = question.rule, answer.chosen
     if rows.is_empty():
         return []
     found = []
-    for finding in resolve(rule.judge)(rows, total, **thresholds):
+    for finding in resolve(rule.judge)(rows, answer.judged, **question.thresholds):
         narrowed = _narrowing(finding.where)
         own = rows.filter(condition(narrowed, rows)) if narrowed else rows
         if own.is_empty():
@@ -203,9 +212,11 @@ def _judged(
                 f"rule {rule.name!r} found what no row of {rule.view} shows: {finding.text}",
                 remedy="ask the author of the rule to correct it",
             )
-        where = " and ".join(filter(None, [f"({rule.condition(thresholds)})", narrowed]))
-        evidence = Evidence(rule.view, where, settings, own.height, own.head(EVIDENCE_ROWS))
-        found.append(Found(rule, finding, evidence))
+        where = " and ".join(filter(None, [f"({rule.condition(question.thresholds)})", narrowed]))
+        evidence = Evidence(
+            rule.view, where, question.settings, own.height, own.head(EVIDENCE_ROWS)
+        )
+        found.append(Found(rule, finding, evidence, answer.judged, answer.about - answer.judged))
     return found
 
 

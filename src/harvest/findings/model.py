@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from harvest.api.rule import SEVERITIES, Finding, Rule
+from harvest.api.rule import CERTAINTIES, SEVERITIES, Finding, Rule
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 
@@ -46,11 +46,33 @@ class Evidence:
 
 @attrs.frozen(eq=False)
 class Found:
-    """A finding of a rule, with its evidence."""
+    """A finding of a rule, with its evidence.
+
+    judged: how many rows of the view the rule could judge; unknown: how many it could not, among
+        those that it is about.
+    """
 
     rule: Rule
     finding: Finding
     evidence: Evidence
+    judged: int
+    unknown: int
+
+    @property
+    def certainty(self) -> tuple[str, ...]:
+        """How sure it is: ``complete``, or all that makes it less than certain."""
+        given = self.finding.certainty
+        part = ("part",) if self.unknown and "part" not in given else ()
+        return (*given, *part) or ("complete",)
+
+    def certainty_in_words(self) -> str:
+        """How sure it is: ``judged 46 of 61 rows; coarse clock: ...``."""
+        judged = f"judged all {self.judged:,} rows" if self.judged > 1 else "judged the one row"
+        if self.unknown:
+            judged = f"judged {self.judged:,} of {self.judged + self.unknown:,} rows"
+        first = "complete: " if self.certainty == ("complete",) else ""
+        reasons = [CERTAINTIES[word] for word in self.certainty if word in CERTAINTIES]
+        return "; ".join([f"{first}{judged} of {self.evidence.view}", *reasons])
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, without the rows themselves."""
@@ -58,6 +80,9 @@ class Found:
             "rule": self.rule.name,
             "severity": self.finding.severity,
             "text": self.finding.text,
+            "certainty": list(self.certainty),
+            "judged": self.judged,
+            "unknown": self.unknown,
             "advice": self.rule.advice,
             "view": self.evidence.view,
             "settings": {key: str(value) for key, value in self.evidence.settings.items()},
@@ -75,12 +100,14 @@ class Verdict:
     passed: names of rules that looked and found nothing.
     unjudged: names of rules that lack a part of what they need, each with the reason.
     elsewhere: names of rules on what the dataset does not hold at all.
+    partly: names of rules that found nothing and could judge a part only, each with which.
     """
 
     found: tuple[Found, ...] = ()
     passed: tuple[str, ...] = ()
     unjudged: tuple[tuple[str, str], ...] = ()
     elsewhere: tuple[str, ...] = ()
+    partly: tuple[tuple[str, str], ...] = ()
 
     def summary(self) -> str:
         """One sentence: ``3 findings: 1 high, 2 medium; 12 rules found nothing.``"""
@@ -91,6 +118,8 @@ class Verdict:
             said = f"{count_in_words(len(severities), 'finding')}: {', '.join(counts)}"
         if self.passed:
             said += f"; {count_in_words(len(self.passed), 'rule')} found nothing"
+        if self.partly:
+            said += f", {len(self.partly)} of which judged a part only"
         if self.unjudged:
             said += f"; {count_in_words(len(self.unjudged), 'rule')} could not judge"
         if self.elsewhere:
@@ -113,8 +142,9 @@ class Verdict:
             pieces += [
                 html.paragraph(f"{found.finding.severity.upper()}: {found.finding.text}"),
                 html.details(
-                    "What to try, and the evidence",
-                    html.paragraph(found.rule.advice)
+                    "How sure it is, what to try, and the evidence",
+                    html.paragraph(f"How sure: {found.certainty_in_words()}.")
+                    + html.paragraph(found.rule.advice)
                     + html.paragraph(f"{shown}:")
                     + html.table(
                         first.columns,
@@ -124,14 +154,20 @@ class Verdict:
                     + html.paragraph(f"Rule {found.rule.name}: {found.rule.reference}"),
                 ),
             ]
-        return html.joined(*pieces, html.bullets(f"Could not judge {gap}" for gap in self.gaps()))
+        return html.joined(*pieces, html.bullets(self.gaps()))
 
     def gaps(self) -> list[str]:
-        """Why rules could not judge, each reason once, with the rules it stopped."""
-        by_reason: dict[str, list[str]] = {}
-        for name, reason in self.unjudged:
-            by_reason.setdefault(reason, []).append(name)
-        return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+        """Why rules could not judge, or a part only; each reason once, with the rules."""
+        sentences = []
+        for said, gaps in (
+            ("Could not judge", self.unjudged),
+            ("Found nothing in a part", self.partly),
+        ):
+            by_reason: dict[str, list[str]] = {}
+            for name, reason in gaps:
+                by_reason.setdefault(reason, []).append(name)
+            sentences += [f"{said} {', '.join(n)}: {reason}." for reason, n in by_reason.items()]
+        return sentences
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -140,6 +176,7 @@ class Verdict:
             "passed": list(self.passed),
             "unjudged": [{"rule": name, "reason": reason} for name, reason in self.unjudged],
             "elsewhere": list(self.elsewhere),
+            "partly": [{"rule": name, "reason": reason} for name, reason in self.partly],
         }
 
 

@@ -65,6 +65,7 @@ def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool
         said = _filled(f"{severity}  {printable_line(found.finding.text)}", "", console)
         said.stylize("bold", 0, len(severity))
         console.print(said)
+        _term("sure", found.certainty_in_words(), console)
         _term("try", found.rule.advice, console)
         command = printable_line(found.evidence.command(dataset))
         if fold:
@@ -72,10 +73,10 @@ def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool
         else:
             console.print(Text("  see  ", style="dim") + Text(command), soft_wrap=True)
         _term("rule", f"{found.rule.name}; rests on: {found.rule.reference}", console)
-    if verdict.unjudged:
-        console.print()
-    for gap in verdict.gaps():
-        said = _filled(f"Could not judge {printable_line(gap)}.", "", console)
+    for number, gap in enumerate(verdict.gaps()):
+        if not number:
+            console.print()
+        said = _filled(printable_line(gap), "", console)
         said.stylize("italic")
         console.print(said)
 

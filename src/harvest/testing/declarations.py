@@ -55,10 +55,12 @@ def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
         for name in rule.reports
         if name not in plugins.reports
     ]
-    try:
-        pl.sql_expr(rule.condition({name: t.value for name, t in rule.thresholds.items()}))
-    except (KeyError, pl.exceptions.PolarsError) as error:
-        problems.append(f"{rule.name}: {rule.where!r} is not a condition: {error}")
+    for text, ask in ((rule.among, rule.population), (rule.where, rule.condition)):
+        try:
+            pl.sql_expr(ask({name: t.value for name, t in rule.thresholds.items()}))
+        except (KeyError, pl.exceptions.PolarsError) as error:
+            problems.append(f"{rule.name}: {text!r} is not a condition: {error}")
+            break
     return problems
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 from rich.console import Console
 
 from harvest.cli.progress import working
@@ -48,6 +49,7 @@ def list_rules(names: list[str] | None, *, json: bool) -> int:
                     "name": rule.name,
                     "doc": rule.doc,
                     "view": rule.view,
+                    "among": rule.among,
                     "where": rule.where,
                     "thresholds": {
                         name: {"value": threshold.value, "doc": threshold.doc}
@@ -55,6 +57,7 @@ def list_rules(names: list[str] | None, *, json: bool) -> int:
                     },
                     "advice": rule.advice,
                     "reference": rule.reference,
+                    "basis": None if rule.basis is None else attrs.asdict(rule.basis),
                     "reports": list(rule.reports),
                 }
                 for rule in rules
