@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["findings"]
 
-_SCHEMA: Final = {
+_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "severity": pl.String,
     "rule": pl.String,
     "text": pl.String,
