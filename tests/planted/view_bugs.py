@@ -18,7 +18,10 @@ EVENTS = (
     "1714557600000\tinfo\tgood <b>morning</b>\n1714557601000\terror\tit broke\n",
     "1714557600000\tdebug\tdetails\n1714557602000\terror\tand again\n1714557603000\tinfo\tend\n",
 )
-TASKS = '{"task": 1, "time": "2024-05-01T10:00:00Z"}\n{"task": 2, "time": "2024-05-01T10:00:00Z"}\n'
+TASKS = (
+    '{"task": 1, "time": "2024-05-01T10:00:00Z", "name": "sort"}\n'
+    '{"task": 2, "time": "2024-05-01T10:00:00Z", "name": "sort"}\n'
+)
 
 
 class _Planted:
@@ -65,6 +68,11 @@ class Located(_Planted, ViewConformance):
     row_of = "planted.event"
 
 
+class Names(_Planted, ViewConformance):
+    view = "planted.names"
+    key = ("origin",)
+
+
 class Summary(_Planted, ReportConformance):
     report = "planted.summary"
     totals: ClassVar = {"files": ("events", "errors")}
@@ -72,7 +80,7 @@ class Summary(_Planted, ReportConformance):
     examples: ClassVar = {"level": "info"}
 
 
-KITS = {"per_file": PerFile, "located": Located, "summary": Summary}
+KITS = {"per_file": PerFile, "located": Located, "names": Names, "summary": Summary}
 
 VIEW_BUGS = (
     bug(
@@ -118,6 +126,27 @@ VIEW_BUGS = (
         'rows = dataset["planted.task"].group_by("time").agg(task=pl.min("id")).collect()\n'
         '    tasks = pl.LazyFrame(rows.to_dicts() or {"time": [], "task": []})\n'
         '    tasks = tasks.with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))',
+    ),
+    bug(
+        "what is not known is counted as 0",
+        "names",
+        "test_unknown_is_not_zero",
+        'pl.when(named.any()).then(pl.col("name").drop_nulls().n_unique())',
+        'pl.col("name").drop_nulls().n_unique()',
+    ),
+    bug(
+        "a rule finds nothing where it does not know",
+        "names",
+        "test_unknown_is_not_zero",
+        'where="names < tasks"',
+        'where="coalesce(names, tasks) < tasks"',
+    ),
+    bug(
+        "a rule accuses where it does not know",
+        "names",
+        "test_unknown_is_not_zero",
+        'where="names < tasks"',
+        'where="names is null"',
     ),
     bug(
         "a view reads before it is asked",

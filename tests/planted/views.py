@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from harvest import Column, ReportSpec, View, hookimpl
+from harvest import Column, Finding, ReportSpec, Rule, View, hookimpl
 from harvest.report import Notes, Report, Table
 
 harvest_api = 1
@@ -26,6 +26,21 @@ def located(dataset):
     events = dataset["planted.event"].select("time", "level", "text", "origin", "position")
     found = events.join(tasks, on="time", how="left", maintain_order="left")
     return found.with_columns(pl.col("origin").cast(pl.String)).sort("origin", "position")
+
+
+def names(dataset):
+    """One row per file of tasks: what is known of their names."""
+    named = pl.col("name").is_not_null()
+    per_file = dataset["planted.task"].group_by(pl.col("origin").cast(pl.String))
+    return per_file.agg(
+        tasks=pl.len(),
+        names=pl.when(named.any()).then(pl.col("name").drop_nulls().n_unique()),
+    ).sort("origin", "tasks")
+
+
+def few_names(rows, total):
+    """Files whose tasks share a name."""
+    yield Finding("low", f"{rows.height} of {total} files have more tasks than names.")
 
 
 def summary(dataset, *, level="error"):
@@ -70,6 +85,34 @@ def harvest_views():
             requires=("planted.event", "planted.task"),
             columns=(*passed_on, Column("task", format="d", doc="Its number; null where none.")),
         ),
+        View(
+            name="planted.names",
+            doc="Names of tasks by file.",
+            build=names,
+            requires=("planted.task",),
+            columns=(
+                Column("origin", format="path", doc="The file."),
+                Column("tasks", doc="How many it has."),
+                Column("names", doc="How many names they have; null where none is known."),
+            ),
+        ),
+    ]
+
+
+@hookimpl
+def harvest_rules():
+    """The rule."""
+    return [
+        Rule(
+            name="planted.few_names",
+            doc="Tasks that share a name.",
+            view="planted.names",
+            where="names < tasks",
+            columns=("origin", "tasks", "names"),
+            judge=few_names,
+            advice="Give each task a name.",
+            reference="this test",
+        )
     ]
 
 

@@ -5,8 +5,9 @@ of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConfo
 ``SinkConformance`` are tests of all that plugins promise, to be inherited, as are
 ``ViewConformance`` and ``ReportConformance``.  ``check_golden``
 compares what a source gave with a file; ``check_view`` builds a view and wants a meaning for each
-of its columns; ``judge`` applies a rule to rows of its view.  None of it needs pytest, which finds
-fixtures for the same things in ``harvest.testing.pytest_plugin``.
+of its columns; ``faults_of_unknown`` looks for what a view and its rules say too much where less is
+known (``without_column``); ``judge`` applies a rule to rows of its view.  None of it needs pytest,
+which finds fixtures for the same things in ``harvest.testing.pytest_plugin``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .sink import SinkConformance
     from .sink.driver import SinkDriver
     from .source import SourceConformance
+    from .unknown import faults_of_unknown, without_column
     from .views import ViewConformance, check_view, faults_of_columns
 
 _HOMES = {
@@ -40,8 +42,10 @@ _HOMES = {
     "collect": "harvest.pipeline.collect",
     "collect_partition": "harvest.pipeline.collect",
     "faults_of_columns": ".views",
+    "faults_of_unknown": ".unknown",
     "judge": "harvest.findings",
     "update_golden": ".golden",
+    "without_column": ".unknown",
 }
 
 __all__ = [
@@ -58,8 +62,10 @@ __all__ = [
     "collect",
     "collect_partition",
     "faults_of_columns",
+    "faults_of_unknown",
     "judge",
     "update_golden",
+    "without_column",
 ]
 
 

@@ -25,16 +25,20 @@ ODD = ("no such value", "", "-1", "é;1")
 
 
 class AlteredDataset(Dataset):
-    """A dataset whose frames are changed as they are read; some record types have no rows."""
+    """A dataset whose frames are changed as they are read; some record types have no rows.
+
+    of: the record type whose frames are changed, all unless given.
+    """
 
     def __init__(
         self,
         dataset: Dataset,
         change: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda frame: frame,
         absent: str | None = None,
+        of: str | None = None,
     ):
         super().__init__(dataset.sink, dataset.manifest, dataset.plugins)
-        self.change, self.absent = change, absent
+        self.change, self.absent, self.of = change, absent, of
 
     @property
     def record_types(self) -> dict[str, int]:
@@ -42,7 +46,8 @@ class AlteredDataset(Dataset):
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
         frame = super().__getitem__(name)
-        return self.change(frame.head(0) if name == self.absent else frame)
+        frame = frame.head(0) if name == self.absent else frame
+        return self.change(frame) if self.of in (None, name) else frame
 
 
 class DatasetKit(Conformance):

@@ -16,6 +16,7 @@ from harvest.plugins.columns import columns_of
 
 from .datasets import AlteredDataset, DatasetKit
 from .promise import BrokenPromise, does_not_apply, promise, require
+from .unknown import faults_of_unknown, without_each_column
 
 __all__ = ["ViewConformance", "check_view", "faults_of_columns"]
 
@@ -121,6 +122,7 @@ class ViewConformance(DatasetKit):
     view: its name.  key: columns that identify a row.
     row_of: a record type of which every row gives one of the view's, where that is so.
     adds_up: columns whose sum over two inputs is the sum over each.
+    null_says: ``record_type.column`` -> what its null says, where that is not "not known".
     """
 
     kind = "view"
@@ -128,6 +130,16 @@ class ViewConformance(DatasetKit):
     key: ClassVar[tuple[str, ...]] = ()
     row_of: ClassVar[str | None] = None
     adds_up: ClassVar[tuple[str, ...]] = ()
+    null_says: ClassVar[Mapping[str, str]] = {}
+
+    def less_known(self, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
+        """The dataset altered so that less of it is known, each time with words for it.
+
+        One column that may be null at a time; an author adds others with ``AlteredDataset``.
+        """
+        for column, less in without_each_column(dataset, self.spec(dataset).requires):
+            if column not in self.null_says:
+                yield f"without {column}", less
 
     def spec(self, dataset: Dataset) -> View:
         return dataset.plugins.view(self.view)
@@ -203,6 +215,23 @@ class ViewConformance(DatasetKit):
         if self.row_of is not None:
             held = dataset[self.row_of].select(pl.len()).collect().item()
             require(frame.height == held, f"{frame.height} rows of {held} of {self.row_of}", LOST)
+
+    @promise("what is not known is not zero: no count becomes 0, and no rule concludes more")
+    def test_unknown_is_not_zero(self, tmp_path: Path) -> None:
+        if not self.key:
+            does_not_apply("the class does not say what a row is (key)")
+        dataset = self.two(tmp_path)
+        faults = [
+            f"{words}, {fault}"
+            for words, less in self.less_known(dataset)
+            for fault in faults_of_unknown(dataset, less, self.view, self.key)
+        ]
+        require(
+            not faults,
+            "\n".join(faults),
+            "give null for what is not known, and let rules judge rows that have what they need; "
+            "where null says something else, say so in `null_says` of the test class",
+        )
 
     @promise("a view reads nothing before its rows are asked for")
     def test_it_is_lazy(self, tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""Unknown is not zero: what views and rules say where a value of the input is not known.
+
+A dataset is altered so that less of it is known: a column that may be null is null throughout, a
+worker reported nothing, a job still runs.  Then nothing that was counted is 0, and no rule
+concludes more than it did, or that there is nothing to conclude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from harvest.api.rule import SEVERITIES
+from harvest.dataset import Dataset
+from harvest.errors import DatasetError, UsageError
+from harvest.findings import evaluate
+
+from .datasets import AlteredDataset
+
+__all__ = ["faults_of_unknown", "without_column", "without_each_column"]
+
+
+def without_column(dataset: Dataset, record_type: str, column: str) -> Dataset:
+    """The dataset in which a column is null in all rows of a record type."""
+    return AlteredDataset(dataset, partial(_null, column), of=record_type)
+
+
+def without_each_column(
+    dataset: Dataset, record_types: Iterable[str]
+) -> Iterator[tuple[str, Dataset]]:
+    """The dataset without one column that may be null at a time, and the column's full name."""
+    kinds = dataset.plugins.record_types()
+    for name in record_types:
+        for column in kinds[name].columns:
+            if column.nullable:
+                full = f"{name}.{column.name}"
+                yield full, without_column(dataset, name, column.name)
+
+
+def faults_of_unknown(
+    known: Dataset, less: Dataset, view: str, key: Sequence[str], **settings: Any
+) -> list[str]:
+    """Sentences on what a view, and the rules that look at it, say too much.
+
+    known: a dataset; less: the same of which less is known.
+    key: columns of the view that identify a row.
+    A view or rule that refuses with words says nothing too much.
+    """
+    return [
+        *_faults_of_view(known, less, view, key, settings),
+        *_faults_of_rules(known, less, view),
+    ]
+
+
+def _null(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    kind = frame.collect_schema().get(column)
+    return frame if kind is None else frame.with_columns(pl.lit(None, kind).alias(column))
+
+
+def _faults_of_view(
+    known: Dataset, less: Dataset, view: str, key: Sequence[str], settings: dict[str, Any]
+) -> Iterator[str]:
+    before = known.view(view, **settings).collect()
+    try:
+        after = less.view(view, **settings).collect()
+    except (DatasetError, UsageError):
+        return
+    both = before.join(after, on=list(key), how="inner", suffix=" of less", nulls_equal=True)
+    for name, kind in before.schema.items():
+        if kind.is_numeric() and name not in key:
+            zero = both.filter(pl.col(name) != 0, pl.col(f"{name} of less") == 0)
+            if not zero.is_empty():
+                where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
+                yield f"{view}.{name} is {zero[name][0]!r} and becomes 0 ({where})"
+
+
+def _faults_of_rules(known: Dataset, less: Dataset, view: str) -> Iterator[str]:
+    rules = [rule for rule in known.plugins.rules.values() if rule.view == view]
+    before, after = (evaluate(dataset, known.plugins, rules=rules) for dataset in (known, less))
+    for rule in rules:
+        was, now = (
+            [SEVERITIES.index(f.finding.severity) for f in verdict.found if f.rule is rule]
+            for verdict in (before, after)
+        )
+        if now and min(now) < min(was, default=len(SEVERITIES)):
+            texts = [f.finding.text for f in after.found if f.rule is rule]
+            yield f"{rule.name} concludes more than before: {texts[0]}"
+        partly = [name for name, _ in after.partly]
+        if was and rule.name in after.passed and rule.name not in partly:
+            yield f"{rule.name} concluded something, and now that there is nothing"
