@@ -97,6 +97,8 @@ class RejectWriter:
 def read_rejects(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """All rejects of these files, in order."""
     for path in paths:
-        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
-            for batch in file.iter_batches():
+        # read by this thread alone: one of Arrow's own that lets go of a Python object while the
+        # interpreter ends aborts the process
+        with path.open("rb") as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
+            for batch in file.iter_batches(use_threads=False):
                 yield from batch.to_pylist()
