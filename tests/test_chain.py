@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest.builtin.chain import chain, lineage
-from harvest.builtin.chain.hosts import expand
+from harvest.toolkit.hosts import expand
 
 START = datetime(2026, 3, 1, 10)
 RUN = "/data/R1"
@@ -189,6 +189,18 @@ def test_a_captured_process_has_the_logs_of_its_host_and_process_id_at_its_time(
     ]
     assert of(dataset, "process to log", "process", "log", "sure") == [
         ("tcp://n1:1", there, "certain")
+    ]
+
+
+def test_a_log_of_another_site_s_host_is_of_no_captured_process():
+    # given a process on n1.site.org, and logs of its process id from hosts that are called alike
+    hosts = ("n1", "N1.Site.org.", "n1.other.org", "10.1.0.5")
+    logs = [log(77, 0.2, 0.8, f"/darshan/{host}", host=host) for host in hosts]
+    dataset = Rows(dask__run_summary=[run()], dask__process=[captured("a", 5)], darshan__job=logs)
+
+    assert sorted(of(dataset, "process to log", "log")) == [
+        ("/darshan/N1.Site.org.",),
+        ("/darshan/n1",),
     ]
 
 

@@ -12,7 +12,7 @@ import pytest
 import harvest
 from harvest.testing import collect
 from harvest_mofka_dask.api.memory import MemoryReader
-from harvest_mofka_dask.io.ties import TRACE
+from harvest_mofka_dask.io.ties import TRACE, ties
 from harvest_mofka_dask.io.views import task_io, workers_processes
 from harvest_mofka_dask.live.source import DaskSource
 from harvest_mofka_dask.views.summary import run_summary
@@ -221,6 +221,30 @@ def test_a_process_of_another_id_or_host_is_no_captured_worker(twins):
         (B, None, None),
     ]
     assert task_io(data).collect().is_empty()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [("10.201.4.43", "10.201.4.44"), ("n1.one.org", "n1.two.org"), ("fe80::1", "fe80::2")],
+)
+def test_processes_of_one_number_on_two_hosts_are_two(tmp_path, ours, theirs):
+    """Nodes number their processes alike: an address, or a full name, tells them apart."""
+    # given a captured worker that executed nothing, and a trace of either host, both of process 21
+    run = write(
+        tmp_path, s=[*scheduler(), captures.END], a=worker(A, captures.END, host=ours, pid=21)
+    )
+    done = [{"run": str(run), "worker": A, "thread": THREAD, "first": T, "last": T}]
+    operations = [did(21, ours, origin="o.darshan"), did(21, theirs, origin="t.darshan")]
+    threads = pl.DataFrame(
+        [{**row, "run": str(run), "begin": T, "end": T} for row in operations]
+    ).select("run", "origin", "rank", "thread", "hostname", "pid", "begin", "end")
+    known = pl.DataFrame([{"run": str(run), "worker": A, "host": ours, "pid": 21}])
+    times = [pl.from_epoch(pl.col(n).cast(pl.Int64)).alias(n) for n in ("begin", "end")]
+    spans = [pl.from_epoch(pl.col(n).cast(pl.Int64)).alias(n) for n in ("first", "last")]
+
+    found = ties(threads.with_columns(times), pl.DataFrame(done).with_columns(spans), known)
+
+    assert found.select("origin", "hostname", "worker").rows() == [("o.darshan", ours, A)]
 
 
 def test_a_trace_without_its_host_is_tied_by_the_process_id(twins):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from harvest.toolkit.frames import directory_of
+from harvest.toolkit.hosts import expand, same_host, short
 
-from .hosts import expand, short
 from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, links, rows
 
 if TYPE_CHECKING:
@@ -178,13 +178,14 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
         {"node_list": lists, "host": [expand(text) for text in lists]},
         schema={"node_list": pl.String, "host": pl.List(pl.String)},
     ).explode("host")
-    theirs = hosts.select("run", short(pl.col("host")).alias("host")).drop_nulls().unique()
-    counted = theirs.with_columns(wanted=pl.len().over("run"))
+    theirs = hosts.drop_nulls().unique().with_columns(short=short(pl.col("host")))
+    counted = theirs.drop_nulls("short").with_columns(wanted=pl.len().over("run"))
     fits = (
-        near.join(nodes, on="node_list")
-        .with_columns(short(pl.col("host")))
+        near.join(nodes.rename({"host": "node"}), on="node_list")
+        .with_columns(short=short(pl.col("node")))
+        .join(counted, on=["run", "short"])
+        .filter(same_host(pl.col("node"), pl.col("host")))
         .unique(["cluster", "job_id", "run", "host"])
-        .join(counted, on=["run", "host"])
         .group_by("cluster", "job_id", "run")
         .agg(shared=pl.len(), wanted=pl.col("wanted").first())
         .filter(pl.col("shared") == pl.col("wanted"))

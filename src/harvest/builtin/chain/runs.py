@@ -9,8 +9,8 @@ import attrs
 import polars as pl
 
 from harvest.toolkit.frames import directory_of
+from harvest.toolkit.hosts import same_host, short
 
-from .hosts import short
 from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, typed
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _logs_of_processes(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
     )
     return (
         processes.join(logs, on=["short", "pid"])
-        .filter(at_once)
+        .filter(at_once, same_host(pl.col("host"), pl.col("hostname")))
         .select("run", "host", "pid", "log", process="address")
         .sort("run", "process", "log")
         .collect()

@@ -18,7 +18,7 @@ import polars as pl
 
 from ..frames import load
 from ..views.executions import EXECUTION_TYPES, executions
-from .ties import runs_of_logs, same_host, trace
+from .ties import may_be_of, runs_of_logs, trace
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -272,7 +272,7 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
     return (
         logs.join(runs, on="origin")
         .join(known.captured, on=["run", "pid"])
-        .filter(same_host(pl.col("hostname"), pl.col("host")))
+        .filter(may_be_of(pl.col("hostname"), pl.col("host")))
         .select("origin", pl.lit(0, pl.Int64).alias("rank"), "run", "worker", "host", "pid")
     )
 

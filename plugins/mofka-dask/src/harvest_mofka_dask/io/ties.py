@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from harvest.toolkit.hosts import same_host
+
 from ..frames import host_of, run_of
 
-__all__ = ["TRACE", "processes_of", "runs_of_logs", "same_host", "ties", "trace"]
+__all__ = ["TRACE", "may_be_of", "processes_of", "runs_of_logs", "ties", "trace"]
 
 SEGMENTS = "darshan.dxt_segment"
 
@@ -107,7 +109,7 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.D
         found.group_by("run", "worker", "process")
         .agg(
             shared=pl.col("thread").n_unique(),
-            at_home=(host == pl.col("hostname")).fill_null(value=False).any(),
+            at_home=same_host(host, pl.col("hostname")).fill_null(value=False).any(),
             beside=together.dt.total_microseconds().clip(lower_bound=0).sum(),
             by_pid=pl.col("by_pid").any(),
         )
@@ -132,10 +134,9 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.D
     )
 
 
-def same_host(name: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Whether two names are of one host, be one of them short; also where the first is null."""
-    short, theirs = (each.str.extract(r"^([^.]*)") for each in (name, other))
-    return short.is_null() | (short == theirs)
+def may_be_of(hostname: pl.Expr, host: pl.Expr) -> pl.Expr:
+    """Whether a process of this host name, null where a log has none, may be on the host."""
+    return hostname.is_null() | same_host(hostname, host)
 
 
 def _possible(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +145,7 @@ def _possible(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     same = (
         numbered.select("pair", "run", "pid", "hostname", "worker")
         .join(known.rename({"worker": "owner"}), on=["run", "pid"])
-        .filter(same_host(pl.col("hostname"), pl.col("host")))
+        .filter(may_be_of(pl.col("hostname"), pl.col("host")))
         .group_by("pair")
         .agg(owned=(pl.col("owner") == pl.col("worker")).any())
     )
