@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from harvest.toolkit.frames import directory_of
+from .runs import DASK_TYPES, named_run, run_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
+    "DASK_TYPES",
     "Frames",
     "host_of",
     "known_sum",
@@ -31,21 +32,7 @@ __all__ = [
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
 
-DASK_TYPES = (
-    "dask.task_transition",
-    "dask.worker_transition",
-    "dask.transfer",
-    "dask.worker",
-    "dask.client",
-    "dask.graph_task",
-    "dask.log_event",
-    "dask.process",
-)
 JOB_TYPES = ("run.node", "run.directive")
-
-
-run_of = directory_of
-"""The run of an input: its directory, which the inputs of one run share."""
 
 
 def load(
@@ -53,17 +40,15 @@ def load(
 ) -> Frames:
     """Lazy frames of the named record types with the column ``run``.
 
-    run: keeps this run only; a run directory as it is in the dataset, or its last part.
+    run: keeps this run only: its directory, or the directory's name.
+
+    Raises UsageError where the dataset holds no such run, or several.
     """
+    wanted = named_run(dataset, run)
     found = {}
     for name in names:
         frame = dataset[name].with_columns(run=run_of(pl.col("origin")))
-        if run is not None:
-            wanted = str(run).rstrip("/")
-            frame = frame.filter(
-                (pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}")
-            )
-        found[name] = frame
+        found[name] = frame if wanted is None else frame.filter(pl.col("run") == wanted)
     return found
 
 

@@ -25,7 +25,6 @@ import attrs
 import polars as pl
 
 import harvest
-from harvest import UsageError
 
 from ..views.tasks import tasks
 from .memory import Harvested, RunFiles, harvest_directory, harvest_files
@@ -218,14 +217,7 @@ class TaskHandler:
         """
         if isinstance(dataset, (str, os.PathLike)):
             dataset = harvest.open(dataset)
-        handler = cls(tasks(dataset, run=run).collect())
-        if run is not None and not len(handler):
-            known = tasks(dataset).select(pl.col("run").unique().sort()).collect().to_series()
-            raise UsageError(
-                f"no tasks of a run {run!r}",
-                remedy=f"the dataset holds tasks of {', '.join(known) or 'no run'}",
-            )
-        return handler
+        return cls(tasks(dataset, run=run).collect())
 
     @classmethod
     def from_directory(cls, path: str | os.PathLike[str]) -> TaskHandler:

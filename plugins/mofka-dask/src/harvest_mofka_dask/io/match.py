@@ -143,7 +143,10 @@ def _nanoseconds() -> pl.Expr:
 
 
 def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
-    """Read what is known of tasks, and which threads the trace has."""
+    """Read what is known of tasks, and which threads the trace has.
+
+    run: keeps one run, by its directory.
+    """
     frames = load(dataset, NAMED, run=run)
     workers = (
         pl.concat([frame.select("run", "worker") for frame in frames.values()])
@@ -157,8 +160,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     runs, captured = _runs(dataset), _known(dataset, run)
     logs = runs_of_logs(threads, runs)
     if run is not None:
-        wanted = str(run).rstrip("/")
-        logs = logs.filter((pl.col("run") == wanted) | pl.col("run").str.ends_with(f"/{wanted}"))
+        logs = logs.filter(pl.col("run") == run)
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
     threads = threads.join(logs, on="origin")
     tied = ties(threads, _thread_spans(frames["dask.task_transition"]), captured)

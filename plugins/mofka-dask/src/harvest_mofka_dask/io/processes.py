@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest import UsageError
 
-from ..views.runs import choose_runs
+from ..runs import choose_runs
 from .ties import runs_of_logs
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from ..frames import host_of
+from ..runs import named_run
 from .counted import counted_io
 from .match import Correlation, correlate
 
@@ -91,13 +92,14 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
     run: keeps one run (its directory, or the directory's name).
     """
+    wanted = named_run(dataset, run)
 
     def compute() -> pl.DataFrame:
-        known = correlate(dataset, run)
+        known = correlate(dataset, wanted)
         traced = _traced(known)
         if "darshan.job" not in dataset:
             return traced
-        counted = counted_io(dataset, known, run).with_columns(
+        counted = counted_io(dataset, known, wanted).with_columns(
             thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
         )
         return pl.concat([traced, counted.select(list(TASK_IO))])
@@ -148,7 +150,8 @@ def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.La
 
     run: keeps one run (its directory, or the directory's name).
     """
-    return deferred(lambda: _coverage(correlate(dataset, run)), COVERAGE)
+    wanted = named_run(dataset, run)
+    return deferred(lambda: _coverage(correlate(dataset, wanted)), COVERAGE)
 
 
 def _coverage(known: Correlation) -> pl.DataFrame:
@@ -183,7 +186,8 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
 
     run: keeps one run (its directory, or the directory's name).
     """
-    return deferred(lambda: _workers_processes(correlate(dataset, run)), WORKERS_PROCESSES)
+    wanted = named_run(dataset, run)
+    return deferred(lambda: _workers_processes(correlate(dataset, wanted)), WORKERS_PROCESSES)
 
 
 def _workers_processes(known: Correlation) -> pl.DataFrame:
@@ -218,7 +222,8 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
     no I/O; of others nothing is known.  Where a log traces a file in both DXT_POSIX and
     DXT_MPIIO, only the former counts, for the latter speaks of the same bytes.
     """
-    return deferred(lambda: _totals(correlate(dataset, run)), TOTALS)
+    wanted = named_run(dataset, run)
+    return deferred(lambda: _totals(correlate(dataset, wanted)), TOTALS)
 
 
 def _totals(known: Correlation) -> pl.DataFrame:

@@ -11,12 +11,12 @@ from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
 from ..frames import Frames, known_sum, load, microseconds
+from ..runs import choose_run
 from ..trace.tasks import place_tasks
 from ..trace.tracks import microseconds_since
 from ..views.executions import EXECUTION_TYPES, executions
 from ..views.kinds import kinds_of
 from ..views.pairs import pairs_of
-from ..views.runs import choose_run
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table

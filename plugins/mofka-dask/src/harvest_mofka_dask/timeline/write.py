@@ -18,8 +18,8 @@ from harvest.toolkit.amounts import count_in_words, seconds_in_words
 from harvest.toolkit.files import write_atomically
 from harvest.toolkit.texts import printable_line
 
+from ..runs import choose_run
 from ..trace.view import RunTrace
-from ..views.runs import choose_run
 from .blocks import ALONE, MERGED, Block, blocks
 from .figure import figure_item, library, need, rows_of
 from .kinds import kinds_of

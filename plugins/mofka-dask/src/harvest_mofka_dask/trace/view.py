@@ -24,8 +24,8 @@ from harvest.toolkit.files import replacing
 from ..frames import Frames, load
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
+from ..runs import choose_run, choose_runs, named_run
 from ..views.executions import EXECUTION_TYPES, executions
-from ..views.runs import choose_run, choose_runs
 from .io import SEGMENT, IoPlacer, log_pieces
 from .tasks import place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks
@@ -46,6 +46,7 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
     run: keeps one run (its directory, or the directory's name).
     """
+    wanted = named_run(dataset, run)
 
     def batches(
         columns: list[str] | None,
@@ -55,7 +56,7 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         left = rows
         next_pid, next_tid = 1, FIRST_TID
-        for name in choose_runs(dataset, run):
+        for name in choose_runs(dataset, wanted):
             made = RunTrace(dataset, name, next_pid, next_tid)
             for batch in made.events():
                 frame = batch if predicate is None else batch.filter(predicate)

@@ -10,6 +10,7 @@ from harvest.toolkit.deferred import deferred
 
 from ..frames import DASK_TYPES, Frames, known_sum, load
 from ..io.processes import processes
+from ..runs import named_run
 from .executions import executions
 from .kinds import io_by_task, kinds_of
 from .log_signs import log_signs
@@ -117,7 +118,8 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
 
     run: keeps one run (its directory, or the directory's name).
     """
-    return deferred(lambda: _indicators(dataset, run), INDICATORS)
+    wanted = named_run(dataset, run)
+    return deferred(lambda: _indicators(dataset, wanted), INDICATORS)
 
 
 def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

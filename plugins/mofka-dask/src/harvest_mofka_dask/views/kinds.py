@@ -11,6 +11,7 @@ from harvest.toolkit.deferred import deferred
 from ..frames import Frames, known_sum, load
 from ..io.counted import COUNTER_TYPES
 from ..io.views import once, task_io
+from ..runs import named_run
 from .executions import EXECUTION_TYPES, executions
 from .failures import failed_tasks, repeated_tasks
 
@@ -55,11 +56,12 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
     run: keeps one run (its directory, or the directory's name).
     """
+    wanted = named_run(dataset, run)
 
     def compute() -> pl.DataFrame:
-        frames = load(dataset, KIND_TYPES, run=run)
+        frames = load(dataset, KIND_TYPES, run=wanted)
         found = executions(frames).collect()
-        return kinds_of(found, frames, io_by_task(dataset, run))
+        return kinds_of(found, frames, io_by_task(dataset, wanted))
 
     return deferred(compute, PREFIXES)
 

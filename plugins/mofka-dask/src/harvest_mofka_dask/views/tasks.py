@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest import UsageError
+
 from ..frames import Frames, load, microseconds
 from ..io.views import TOTALS, task_io_totals
+from ..runs import choices, named_run
 from .events import EVENT, task_events
 from .executions import executions
 from .prefixes import prefix_of
@@ -28,10 +31,22 @@ def tasks(
 
     run: keeps one run (its directory, or the directory's name).
     key: keeps one task.
+
+    Raises UsageError where the dataset holds no such run or task.
     """
-    io = task_io_totals(dataset, run=run) if TRACED in dataset else None
-    frame = task_frame(load(dataset, TYPES, run=run), io)
-    return frame if key is None else frame.filter(pl.col("key") == key)
+    wanted = named_run(dataset, run)
+    io = task_io_totals(dataset, run=wanted) if TRACED in dataset else None
+    frames = load(dataset, TYPES, run=wanted)
+    frame = task_frame(frames, io)
+    if key is None:
+        return frame
+    keys = task_events(frames).select("key").unique().collect()["key"]
+    if key not in keys:
+        raise UsageError(
+            f"no record holds a task {key!r}",
+            remedy=choices("choose one of", keys.sort().to_list()),
+        )
+    return frame.filter(pl.col("key") == key)
 
 
 def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:

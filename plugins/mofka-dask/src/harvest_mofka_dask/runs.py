@@ -7,13 +7,28 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
-
-from ..frames import DASK_TYPES, run_of
+from harvest.toolkit.frames import directory_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["choose_run", "choose_runs", "runs_of"]
+__all__ = ["DASK_TYPES", "choices", "choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
+
+DASK_TYPES = (
+    "dask.task_transition",
+    "dask.worker_transition",
+    "dask.transfer",
+    "dask.worker",
+    "dask.client",
+    "dask.graph_task",
+    "dask.log_event",
+    "dask.process",
+    "dask.execution",
+)
+"""Record types that make a run."""
+
+run_of = directory_of
+"""The run of an input: its directory, which the inputs of one run share."""
 
 SHOWN = 10
 
@@ -50,6 +65,14 @@ def choose_runs(dataset: DatasetReader, run: str | None) -> list[str]:
     raise UsageError(f"{len(chosen)} runs are named {wanted!r}", remedy=_choices("choose", chosen))
 
 
+def named_run(dataset: DatasetReader, run: str | None) -> str | None:
+    """The directory of the run that a setting names; None where it names none.
+
+    Raises UsageError when none or several bear the name.
+    """
+    return None if run is None else choose_runs(dataset, run)[0]
+
+
 def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
     """The one run that is named, or the only one there is.
 
@@ -69,9 +92,12 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
     return runs[0]
 
 
-def _choices(what: str, runs: list[str]) -> str:
-    names = [name.rpartition("/")[2] or name for name in runs]
-    if len(set(names)) < len(names):
-        names = runs
+def choices(what: str, names: list[str]) -> str:
+    """The names of which one is to be chosen, or the first of them."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"
+
+
+def _choices(what: str, runs: list[str]) -> str:
+    names = [name.rpartition("/")[2] or name for name in runs]
+    return choices(what, runs if len(set(names)) < len(names) else names)
