@@ -198,7 +198,12 @@ class WorkerCapture:
         self._stimulus_id = event.stimulus_id
         status = _ENDS.get(type(event))
         if status is not None:
-            begins, ends = getattr(event, "start", None), getattr(event, "stop", None)
+            # Dask shifts these times to the scheduler's clock; all others are by this one
+            shift = self._worker.scheduler_delay
+            begins, ends = (
+                None if moment is None else moment - shift
+                for moment in (getattr(event, "start", None), getattr(event, "stop", None))
+            )
             thread = self._worker.state.threads.get(event.key)
             self._executions.append((event.key, thread, begins, ends, status))
 

@@ -288,8 +288,8 @@ def _executed(dataset: DatasetReader, processes: pl.DataFrame, run: str | None) 
         homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"]
     )
     sure = pl.col("by_worker")
-    start = pl.when(sure).then("start").otherwise(pl.col("start") - SKEW)
-    end = pl.when(sure).then("end").otherwise(pl.col("end") + SKEW)
+    start = pl.when(sure).then(pl.coalesce("opened", "start")).otherwise(pl.col("start") - SKEW)
+    end = pl.when(sure).then(pl.coalesce("closed", "end")).otherwise(pl.col("end") + SKEW)
     return found.select(
         *("process", "key", "prefix"),
         owner="worker",

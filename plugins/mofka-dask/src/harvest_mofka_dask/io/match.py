@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 import polars as pl
 
-from ..frames import load
+from ..frames import Frames, load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 from .windows import thread_completions, windows_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Correlation", "correlate"]
 
-NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker")
+NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.execution")
 
 
 @attrs.frozen
@@ -163,7 +163,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
         logs = logs.filter(pl.col("run") == run)
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
     threads = threads.join(logs, on="origin")
-    tied = ties(threads, _thread_spans(frames["dask.task_transition"]), captured)
+    tied = ties(threads, _thread_spans(frames), captured)
     # windows of tied workers only: they may be a small part of a long record
     homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
     found = windows_of(frames, homes)
@@ -210,12 +210,17 @@ def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
 
 
-def _thread_spans(transitions: pl.LazyFrame) -> pl.DataFrame:
-    """Between which times each thread of a worker ran tasks, as the scheduler saw it."""
+def _thread_spans(frames: Frames) -> pl.DataFrame:
+    """Between which times each thread of a worker ran tasks, as the scheduler or itself saw it."""
+    columns = ("run", "worker", "thread")
+    credited = thread_completions(frames["dask.task_transition"]).select(
+        *columns, first=pl.min_horizontal("begins", "time"), last="time"
+    )
+    own = frames["dask.execution"].filter(pl.col("thread").is_not_null())
     return (
-        thread_completions(transitions)
-        .group_by("run", "worker", "thread")
-        .agg(first=pl.min_horizontal("begins", "time").min(), last=pl.col("time").max())
+        pl.concat([credited, own.select(*columns, first="begins", last="ends")])
+        .group_by(columns)
+        .agg(pl.col("first").min(), pl.col("last").max())
         .collect(engine="streaming")
     )
 
@@ -233,7 +238,8 @@ def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lane_windows(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
-    numbered = found.with_row_index("window").select(
+    timed = found.with_row_index("window").filter(pl.col("start").is_not_null())
+    numbered = timed.select(
         *("home", "thread"),
         pl.col("window").cast(pl.Int64),
         start=pl.col("start").to_physical(),

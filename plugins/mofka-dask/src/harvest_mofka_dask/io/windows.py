@@ -7,7 +7,8 @@ thread (Dask counts it as running, too), so these two states prolong a window bu
 The worker does not record the thread; the scheduler's processing -> memory does.  A window that
 ends in memory takes the thread of the execution of that task on that worker that the scheduler saw
 nearest to its end.  A window that never closes, since its end was not recorded, takes the next
-execution that the scheduler saw, and ends with it.  The thread of all others is not known.
+execution that the scheduler saw, and ends with it.  Where a worker recorded its attempts itself
+(``io.attempts``), a window has the thread of its attempt.  The thread of all others is not known.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from ..frames import Frames
+from .attempts import ATTEMPT, attempts_of, with_attempts
 
 __all__ = ["Windows", "completions", "thread_completions", "windows", "windows_of"]
 
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
 ONE = ["home", "key"]
+WINDOW_TYPES = ("dask.worker_transition", "dask.execution")
 SHAPE: dict[str, pl.DataType] = {
     "run": pl.String(),
     "key": pl.String(),
@@ -31,6 +34,8 @@ SHAPE: dict[str, pl.DataType] = {
     "start": pl.Datetime("us", "UTC"),
     "end": pl.Datetime("us", "UTC"),
     "thread": pl.Int64(),
+    "credited": pl.Boolean(),
+    **ATTEMPT,
 }
 
 
@@ -39,7 +44,8 @@ class Windows:
     """Windows of tasks, in numbers, for there may be millions.
 
     frame: home (number of the worker), key (its place in keys), task (number of home and key),
-        start, end (null: open) and thread (null: not known); sorted by run, key, home, start.
+        start, end (null: open), thread (null: not known), credited (whether it ended in memory on
+        that thread) and the columns of an attempt; sorted by run, key, home, start.
     keys: the texts of all keys, sorted.
     """
 
@@ -61,20 +67,20 @@ def thread_completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def windows(frames: Frames) -> pl.LazyFrame:
-    """All windows: run, key, worker, start, end (null: open), thread (null: not known).
+    """All windows: run, key, worker, and the other columns of ``Windows.frame``.
 
     Sorted by run, key, worker and start.
     """
 
     def compute() -> pl.DataFrame:
-        named = frames["dask.worker_transition"].select("run", "worker").unique().collect()
-        homes = named.drop_nulls().sort("run", "worker").with_row_index("home")
+        named = pl.concat([frames[kind].select("run", "worker") for kind in WINDOW_TYPES])
+        homes = named.unique().collect().drop_nulls().sort("run", "worker").with_row_index("home")
         found = windows_of(frames, homes)
         return found.frame.select(
             homes["run"].gather(found.frame["home"]).alias("run"),
             found.keys.gather(found.frame["key"]).alias("key"),
             homes["worker"].gather(found.frame["home"]).alias("worker"),
-            *("start", "end", "thread"),
+            *("start", "end", "thread", "credited", *ATTEMPT),
         )
 
     return deferred(compute, SHAPE)
@@ -86,7 +92,8 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
     home numbers the workers in order of run and worker.
     """
     changes = _changes(frames["dask.worker_transition"], homes)
-    keys = changes["key"].unique().sort()
+    attempts = attempts_of(frames, homes)
+    keys = pl.concat([changes["key"], attempts["key"]]).unique().sort()
     codes = keys.to_frame().with_row_index("code")
     found = _windows(_with_codes(changes, codes))
     del changes
@@ -98,8 +105,12 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
         codes,
     )
     runs = homes.select("home", place=pl.col("run").rank("dense"))
+    threads = with_attempts(_with_threads(found, done), _with_codes(attempts, codes))
     frame = (
-        _with_threads(found, done)
+        threads.with_columns(
+            pl.coalesce("own_thread", "thread").alias("thread"),
+            credited=pl.col("thread").is_not_null(),
+        )
         .join(runs, on="home")
         .sort("place", "key", "home", "start", "end", "thread", nulls_last=True)
         .drop("place")

@@ -6,10 +6,12 @@ be missing:
 - The scheduler credits an execution to a worker and thread (processing -> memory), with its
   duration, the size of the result, and the times ``begins`` and ``ends``, which it may have
   corrected for the clocks' difference by as much as two seconds.
-- The worker itself records when the task was executing (see ``io.windows``).
+- The worker itself records when the task was executing (see ``io.windows``); captures have each
+  attempt with its exact times and its thread (see ``io.attempts``).
 
-What only the scheduler knows is its own.  The times are those of the worker's window, as the I/O
-that the operating system saw falls into it; without a window, those of the scheduler.
+What only the scheduler knows is its own.  The times are those of the worker's attempt, else of its
+window, as the I/O that the operating system saw falls into it; without either, those of the
+scheduler.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from .prefixes import prefix_of
 
 __all__ = ["EXECUTION_TYPES", "executions"]
 
-EXECUTION_TYPES: Final = ("dask.task_transition", "dask.worker_transition")
+EXECUTION_TYPES: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")
 
 ONE: Final = ["run", "worker", "key"]
 NTH: Final = [*ONE, "with_thread", "nth"]
@@ -37,10 +39,11 @@ def executions(frames: Frames) -> pl.LazyFrame:
 
     - run, worker, key;
     - prefix: as the scheduler recorded it of the task, else derived from the key (``prefixes``);
-    - thread: pthread id; null where the scheduler credits the execution to nobody (it failed, was
-      cancelled, or never ended);
-    - start, end: the worker's own window where it recorded one, else begins and ends; end is null
-      where the execution was never seen to end;
+    - thread: pthread id; null where the worker recorded none, and the scheduler credits the
+      execution to nobody (it failed, was cancelled, or never ended);
+    - start, end: the worker's own attempt or window where it recorded one, else begins and ends;
+      end is null where the execution was never seen to end;
+    - opened, closed: the worker's window, which may be wider: the task held its thread;
     - began, ended: begins and ends, else start and end;
     - seconds: its duration, else end - start; null where it was never seen to end;
     - begins, ends, duration_s, size_bytes: as the scheduler has them;
@@ -48,8 +51,8 @@ def executions(frames: Frames) -> pl.LazyFrame:
     - recorded: when it was recorded last, by the scheduler or else by the worker;
     - by_scheduler, by_worker: who recorded it.
 
-    Of the executions of one key on one worker, the n-th window whose thread is known is the n-th
-    that the scheduler credits to the worker.
+    Of the executions of one key on one worker, the n-th window that ended in memory, on a thread
+    that is known, is the n-th that the scheduler credits to the worker.
     """
     began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
     spent = microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
@@ -62,13 +65,15 @@ def executions(frames: Frames) -> pl.LazyFrame:
             pl.coalesce("prefix", "known_prefix", prefix_of(pl.col("key"))).alias("prefix"),
             pl.coalesce("thread", "window_thread").alias("thread"),
             *_start_and_end(),
+            pl.col("window_start").alias("opened"),
+            pl.col("window_end").alias("closed"),
             *("begins", "ends", "duration_s", "size_bytes"),
             outcome=pl.when(pl.col("time").is_not_null())
             .then(pl.lit("memory"))
             .otherwise("outcome"),
             recorded=pl.coalesce("time", "window_end", "window_start"),
             by_scheduler=pl.col("time").is_not_null(),
-            by_worker=pl.col("window_start").is_not_null(),
+            by_worker=pl.col("by_worker").is_not_null(),
         )
         .with_columns(began=began, ended=ended, seconds=pl.coalesce("duration_s", spent))
         .sort("run", "worker", "start", "key", nulls_last=True)
@@ -85,12 +90,13 @@ def _known_prefixes(transitions: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
-    """When an execution ran: by the worker's window, else as the scheduler has it."""
+    """When an execution ran: by the worker's attempt or window, else as the scheduler has it."""
     lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
-    start = pl.coalesce("window_start", "begins", pl.col("time") - lasted, "time")
+    start = pl.coalesce("window_began", "window_start", "begins", pl.col("time") - lasted, "time")
     closed = pl.col("outcome").is_not_null()
     # where the end of a window was not recorded, the duration is surer than another clock's time
     end = pl.coalesce(
+        "window_ended",
         pl.when(closed).then("window_end"),
         pl.col("window_start") + lasted,
         pl.when(pl.col("window_start").is_null()).then(pl.coalesce("ends", "time")),
@@ -124,14 +130,23 @@ def _windows(frames: Frames) -> pl.LazyFrame:
     )
     return (
         windows(frames)
-        .with_columns(with_thread=pl.col("thread").is_not_null())
+        .join(
+            left,
+            left_on=[*ONE, "end"],
+            right_on=[*ONE, "window_end"],
+            how="left",
+            maintain_order="left",
+        )
         .select(
             *ONE,
-            "with_thread",
+            with_thread="credited",
             window_thread="thread",
             window_start="start",
             window_end="end",
-            nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
+            window_began="began",
+            window_ended="ended",
+            outcome=pl.coalesce("outcome", "status"),
+            by_worker=pl.lit(value=True),
+            nth=pl.int_range(pl.len()).over([*ONE, "credited"]),
         )
-        .join(left, on=[*ONE, "window_end"], how="left")
     )

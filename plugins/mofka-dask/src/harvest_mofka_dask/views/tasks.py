@@ -12,7 +12,7 @@ from ..frames import Frames, load, microseconds
 from ..io.views import TOTALS, task_io_totals
 from ..runs import choices, named_run
 from .events import EVENT, task_events
-from .executions import executions
+from .executions import EXECUTION_TYPES, executions
 from .prefixes import prefix_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["task_frame", "tasks"]
 
 TRACED = "darshan.dxt_segment"
-TYPES = ("dask.graph_task", "dask.task_transition", "dask.worker_transition", "dask.transfer")
+TYPES = (*EXECUTION_TYPES, "dask.graph_task", "dask.transfer")
 
 
 def tasks(
