@@ -17,8 +17,12 @@ def complete_run() -> list[Record]:
         scheduler("x", 1, "released>waiting", group="g", prefix="p"),
         ran("x", 3, A, 1, 2),
         scheduler("x", 4, "memory>forgotten"),
+        worker("x", 1, "ready>executing", A),
         worker("x", 2, "executing>memory", A),
         worker("x", 2, "released>fetch", B),
+        r.GraphTask(time=at(0), client="c", key="x", dependencies=[], requested=True, graph=1),
+        transfer(0, "outgoing", A, None, x=5),
+        r.LogEvent(time=at(0), message="m", kind="start", source="scheduler"),
     ]
 
 
@@ -42,16 +46,17 @@ def test_bytes_that_both_sides_told_are_moved_once():
         transfer(3, "outgoing", A, None, x=100),
     )
     summary = one(run_summary_view(data))
-    assert (summary["bytes_received"], summary["bytes_sent"]) == (107, 240)
-    assert summary["bytes_to_clients"] == 100
-    assert summary["bytes_moved"] == 100 + 40 + 7 + 100
+    # 5 bytes beside went from A to a client
+    assert (summary["bytes_received"], summary["bytes_sent"]) == (107, 245)
+    assert summary["bytes_to_clients"] == 105
+    assert summary["bytes_moved"] == 100 + 40 + 7 + 105
 
 
 def test_copies_are_counted_beside_transfers():
     move = transfer(1, "incoming", B, A, x=1)
     move.copies = 3
     summary = one(run_summary_view(dataset(*complete_run(), move)))
-    assert (summary["transfers"], summary["transfer_copies"]) == (1, 3)
+    assert (summary["transfers"], summary["transfer_copies"]) == (2, 4)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +92,28 @@ def test_copies_are_counted_beside_transfers():
             "no scheduler transition is recorded: states of tasks, the threads that ran them and "
             "the sizes of results are not known; executions are those that workers recorded, and "
             "kinds of tasks are derived from their keys",
+        ),
+        (
+            [],
+            (r.Transfer,),
+            "no transfer is recorded: whether data moved, and how much, is not known",
+        ),
+        (
+            [],
+            (r.GraphTask,),
+            "no graph is recorded: what tasks need, and who asked for them, is not known",
+        ),
+        (
+            [],
+            (r.LogEvent,),
+            "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown",
+        ),
+        (
+            # the worker's record begins after this execution
+            [ran("x", 0.5, A, 0.1, 0.4)],
+            (),
+            "1 execution of workers that recorded others is known from the scheduler alone: their "
+            "records may begin late, or lack events",
         ),
         (
             [worker("x", 2, "a>b", "0")],
@@ -147,9 +174,27 @@ def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
 
 
 def test_a_silent_worker_that_ran_tasks_is_told_of():
-    rows = [row for row in complete_run() if not (isinstance(row, r.WorkerTransition))]
+    own = (r.WorkerTransition, r.Transfer)
+    rows = [row for row in complete_run() if not isinstance(row, own)]
     notes = one(run_summary_view(dataset(*rows)))["completeness_notes"]
-    assert notes[1] == "the scheduler credits executions to 1 worker that reported no events"
+    assert "the scheduler credits executions to 1 worker that reported no events" in notes
+
+
+@pytest.mark.parametrize(
+    ("without", "unknown"),
+    [
+        (r.Transfer, ("transfers", "transfer_copies", "bytes_sent", "bytes_received",
+                      "bytes_to_clients", "bytes_moved")),
+        (r.GraphTask, ("graphs", "graph_tasks", "clients")),
+        (r.TaskTransition, ("scheduler_transitions", "task_groups", "unfinished_tasks")),
+        (r.WorkerTransition, ("worker_transitions",)),
+        (r.WorkerEvent, ("workers", "silent_workers", "unregistered_workers")),
+    ],
+)  # fmt: skip
+def test_what_a_missing_record_would_have_is_null_and_not_0(without, unknown):
+    rows = [row for row in complete_run() if not isinstance(row, without)]
+    summary = one(run_summary_view(dataset(*rows)))
+    assert {name for name in unknown if summary[name] is not None} == set()
 
 
 def test_logs_give_the_times_of_a_run_only_where_nothing_else_does():

@@ -37,7 +37,8 @@ def test_a_worker_has_its_executions_and_what_it_told():
     assert (a["first_report"], a["last_report"]) == (at(4.5), at(8))
     # B is known from A's transfers alone
     b = rows[B]
-    assert (b["registered"], b["reported"], b["executed"]) == (False, False, 0)
+    assert (b["registered"], b["reported"], b["executed"]) == (False, False, None)
+    assert (b["transfers"], b["bytes_received"], b["bytes_sent"]) == (None, None, None)
 
 
 def test_without_the_scheduler_executions_are_those_that_workers_recorded():

@@ -19,16 +19,36 @@ ERROR_SHOWN: Final = 100
 """Characters of an error that a sentence has."""
 
 
+def _certainty(run: dict[str, Any], *, counted: str = "observed_workers") -> tuple[str, ...]:
+    """Whether only a part was observed, and whether the record is known to lack more.
+
+    counted: the column that has how many workers the finding is about.
+    """
+    known, workers = run[counted], run["workers"]
+    part = known is not None and workers is not None and known < workers
+    return (*(("part",) if part else ()), *(("lower_bound",) if run["cut"] else ()))
+
+
+def _observed(run: dict[str, Any]) -> str:
+    """Of whom a finding speaks where some workers were not observed; nothing where all were."""
+    if "part" not in _certainty(run):
+        return ""
+    return f" of the {run['observed_workers']:,} of {run['workers']:,} workers observed"
+
+
 def unused_threads(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
     """Threads that were there and executed nothing."""
     text = (
-        f"Its {count_in_words(run['threads'], 'thread')} executed tasks in "
-        f"{share_in_words(run['used_share'])} of the {seconds_in_words(run['span_s'])} between the "
-        f"first task and the end of the last ({run['busy_s']:,.0f} of {run['thread_s']:,.0f} "
-        f"thread-seconds); at most {count_in_words(run['peak_threads'], 'task')} ran at the same "
-        "time."
+        f"Its {count_in_words(run['observed_threads'], 'thread')}{_observed(run)} executed tasks "
+        f"in {share_in_words(run['used_share'])} of the {seconds_in_words(run['span_s'])} between "
+        f"the first task and the end of the last ({run['observed_busy_s']:,.0f} of "
+        f"{run['thread_s']:,.0f} thread-seconds); at most "
+        f"{count_in_words(run['peak_threads'], 'task')} ran at the same time."
     )
-    return Finding("high" if run["used_share"] < share / 2 else "medium", text)
+    certainty = _certainty(run)
+    # what the others did may make it less bad
+    much = run["used_share"] < share / 2 and "part" not in certainty
+    return Finding("high" if much else "medium", text, certainty=certainty)
 
 
 def work_for_few(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
@@ -36,14 +56,17 @@ def work_for_few(run: dict[str, Any], *, share: float, seconds: float) -> Findin
     part = run["serial_s"] / run["span_s"]
     text = (
         f"For {seconds_in_words(run['serial_s'])} of {seconds_in_words(run['span_s'])} "
-        f"({share_in_words(part)}) {_few(run)} of {run['threads']:,} executed tasks"
+        f"({share_in_words(part)}) {_few(run)} of {run['observed_threads']:,}{_observed(run)} "
+        "executed tasks"
     )
     if run["tail_s"] >= 0.1 * run["span_s"]:
         text += (
             f", and from {seconds_in_words(run['tail_s'])} before the end on no more than that; "
             f"{run['last_prefix']} ended last"
         )
-    return Finding("high" if part > 0.5 else "medium", f"{text}.")
+    certainty = _certainty(run)
+    much = part > 0.5 and "part" not in certainty
+    return Finding("high" if much else "medium", f"{text}.", certainty=certainty)
 
 
 def _few(run: dict[str, Any]) -> str:
@@ -61,7 +84,7 @@ def gaps(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
         f"{seconds_in_words(run['longest_gap_s'])} begins {seconds_in_words(begins)} after the "
         "first task."
     )
-    return Finding("high" if part > 0.5 else "medium", text)
+    return Finding("high" if part > 0.5 else "medium", text, certainty=_certainty(run))
 
 
 def imbalance(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
@@ -70,12 +93,20 @@ def imbalance(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
     text = (
         f"Worker {run['busiest_worker']} executed tasks for "
         f"{seconds_in_words(run['busiest_s'])} per thread, the mean of "
-        f"{count_in_words(run['workers'], 'worker')} is {seconds_in_words(run['mean_worker_s'])}: "
+        f"{_all_or_observed(run)} is {seconds_in_words(run['mean_worker_s'])}: "
         f"spread evenly, its work would end up to {seconds_in_words(run['imbalance_s'])} earlier"
     )
     if idle:
         text += f"; {count_in_words(idle, 'worker')} executed nothing"
-    return Finding("high" if run["imbalance_s"] > 0.5 * run["span_s"] else "medium", f"{text}.")
+    certainty = _certainty(run)
+    much = run["imbalance_s"] > 0.5 * run["span_s"] and "part" not in certainty
+    return Finding("high" if much else "medium", f"{text}.", certainty=certainty)
+
+
+def _all_or_observed(run: dict[str, Any]) -> str:
+    if "part" in _certainty(run):
+        return f"the {run['observed_workers']:,} of {run['workers']:,} workers observed"
+    return count_in_words(run["workers"], "worker")
 
 
 def short_tasks(
@@ -91,21 +122,27 @@ def short_tasks(
         f"({share_in_words(part)}). Most are {run['commonest_prefix']} "
         f"({run['commonest_executions']:,}, median {seconds_in_words(run['commonest_median_s'])})."
     )
-    return Finding("high" if part > 1 else "medium", text)
+    return Finding("high" if part > 1 else "medium", text, certainty=_certainty(run))
 
 
 def transfers(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
     """Time that moving results took, against executing."""
-    part = run["moving_s"] / run["busy_s"]
-    rate = bytes_in_words(run["moved_bytes"] / run["moving_s"])
+    part = run["transfer_share"]
+    moved, rate = "results", ""
+    if run["moved_bytes"] is not None:
+        moved = bytes_in_words(run["moved_bytes"])
+        rate = f" ({bytes_in_words(run['moved_bytes'] / run['moving_s'])}/s)"
     text = (
-        f"Moving {bytes_in_words(run['moved_bytes'])} between workers and to clients took "
-        f"{seconds_in_words(run['moving_s'])} ({rate}/s), {share_in_words(part)} of the "
-        f"{seconds_in_words(run['busy_s'])} of executing; most, "
-        f"{bytes_in_words(run['largest_bytes'])}, went from {run['largest_source']} to "
-        f"{run['largest_target']}."
+        f"Moving {moved} between workers and to clients took "
+        f"{seconds_in_words(run['moving_s'])}{rate}, {share_in_words(part)} of the "
+        f"{seconds_in_words(run['busy_s'])} of executing"
     )
-    return Finding("high" if part > 1 else "medium", text)
+    if run["largest_bytes"] is not None:
+        text += (
+            f"; most, {bytes_in_words(run['largest_bytes'])}, went from {run['largest_source']} to "
+            f"{run['largest_target']}"
+        )
+    return Finding("high" if part > 1 else "medium", f"{text}.", certainty=_certainty(run))
 
 
 def spilling(run: dict[str, Any], *, bytes: float) -> Finding:  # noqa: A002
@@ -114,7 +151,9 @@ def spilling(run: dict[str, Any], *, bytes: float) -> Finding:  # noqa: A002
         f"{count_in_words(run['spilling_workers'], 'worker')} moved "
         f"{bytes_in_words(run['spilled_bytes'])} of results to disk for want of memory"
     )
-    return Finding("medium", text + _fullest(run))
+    return Finding(
+        "medium", text + _fullest(run), certainty=_certainty(run, counted="sampled_workers")
+    )
 
 
 def full_memory(run: dict[str, Any], *, share: float) -> Finding:
@@ -123,6 +162,7 @@ def full_memory(run: dict[str, Any], *, share: float) -> Finding:
     return Finding(
         "high" if run["memory_peak_share"] >= 0.95 else "medium",
         f"{text} of the memory that it may use.",
+        certainty=_certainty(run, counted="sampled_workers"),
     )
 
 
@@ -147,9 +187,15 @@ def memory_warnings(run: dict[str, Any], *, warnings: float) -> Finding:
         if run[column]
     ]
     text = f"The logs have {', '.join(said[:-1])}{' and ' if said[1:] else ''}{said[-1]}."
+    certainty = _lower_bound(run)
     if run["memory_restarts"]:
-        return Finding("high", text)
-    return Finding("medium" if run["pauses"] else "low", text)
+        return Finding("high", text, certainty=certainty)
+    return Finding("medium" if run["pauses"] else "low", text, certainty=certainty)
+
+
+def _lower_bound(run: dict[str, Any]) -> tuple[str, ...]:
+    """Whether the record is known to lack something, so that there may be more."""
+    return ("lower_bound",) if run["cut"] else ()
 
 
 def lost_workers(run: dict[str, Any], *, workers: float) -> Finding:
@@ -162,7 +208,7 @@ def lost_workers(run: dict[str, Any], *, workers: float) -> Finding:
         f"{who} died before the last task ended: the results held there were lost, and what needs "
         "them is computed again."
     )
-    return Finding("high", text)
+    return Finding("high", text, certainty=_lower_bound(run))
 
 
 def silent_workers(run: dict[str, Any], *, workers: float) -> Finding:
@@ -172,7 +218,7 @@ def silent_workers(run: dict[str, Any], *, workers: float) -> Finding:
     text += f", as {run['silent_worker']}; " if silent > 1 else f": {run['silent_worker']}; "
     executed = run["silent_executed"]
     if executed == 0:
-        return Finding("low", f"{text}by the scheduler's record, no task was executed there.")
+        return Finding("low", f"{text}the scheduler saw no result come from there.")
     text += (
         "what was executed there is not known."
         if executed is None
@@ -195,7 +241,7 @@ def failures(run: dict[str, Any], *, executions: float) -> Finding:
     text += f"of kind {run['failed_prefix']}"
     if run["failed_error"]:
         text += f", {'mostly ' if of_kind > 1 else ''}with {_short(run['failed_error'])}"
-    return Finding("high" if part > 0.1 else "medium", f"{text}.")
+    return Finding("high" if part > 0.1 else "medium", f"{text}.", certainty=_certainty(run))
 
 
 def _short(error: str) -> str:
@@ -211,7 +257,7 @@ def repeats(run: dict[str, Any], *, share: float) -> Finding:
         f"{seconds_in_words(run['repeated_s'])} of {seconds_in_words(run['busy_s'])} of executing "
         f"({share_in_words(part)})."
     )
-    return Finding("high" if part > 0.25 else "medium", text)
+    return Finding("high" if part > 0.25 else "medium", text, certainty=_certainty(run))
 
 
 def garbage(run: dict[str, Any], *, percent: float) -> Finding:
@@ -222,7 +268,7 @@ def garbage(run: dict[str, Any], *, percent: float) -> Finding:
         f"{'says' if run['gc_warnings'] == 1 else 'say'} that garbage collection took much CPU "
         f"time, at worst {worst:.0f} %."
     )
-    return Finding("medium" if worst >= 30 else "low", text)
+    return Finding("medium" if worst >= 30 else "low", text, certainty=_lower_bound(run))
 
 
 def event_loop(run: dict[str, Any], *, seconds: float) -> Finding:
@@ -232,7 +278,8 @@ def event_loop(run: dict[str, Any], *, seconds: float) -> Finding:
         f"{count_in_words(run['loop_warnings'], 'time')}, together for "
         f"{seconds_in_words(run['loop_s'])}, at worst for {seconds_in_words(run['loop_worst_s'])}."
     )
-    return Finding("high" if run["loop_worst_s"] >= 30 else "medium", text)
+    much = run["loop_worst_s"] >= 30
+    return Finding("high" if much else "medium", text, certainty=_lower_bound(run))
 
 
 def tasks_waiting_for_files(run: dict[str, Any], *, share: float, of_run: float) -> Finding:
@@ -249,8 +296,11 @@ def tasks_waiting_for_files(run: dict[str, Any], *, share: float, of_run: float)
             f" ({bytes_in_words(run['io_prefix_beside_bytes'])} by counters alone, while only "
             "such tasks ran in the process)"
         )
-    whole = run["io_prefix_s"] / run["busy_s"]
-    return Finding("high" if whole > 0.5 else "medium", f"{text}.")
+    whole = run["io_prefix_s"] / run["io_busy_s"]
+    # what is not traced may be theirs, too
+    more = ("lower_bound",) if run["untraced_bytes"] else ()
+    certainty = tuple(dict.fromkeys((*_certainty(run), *more)))
+    return Finding("high" if whole > 0.5 else "medium", f"{text}.", certainty=certainty)
 
 
 def untraced_io(run: dict[str, Any], *, share: float, bytes: float) -> Finding:  # noqa: A002

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DASK_TYPES",
+    "count_if_known",
     "Frames",
     "host_of",
     "known_sum",
@@ -76,7 +77,13 @@ def known_sum(column: str) -> pl.Expr:
     return pl.when(known).then(pl.col(column).sum())
 
 
+def count_if_known(flag: pl.Expr) -> pl.Expr:
+    """How many rows have a flag; null where of none it is known."""
+    return pl.when(flag.is_not_null().any()).then(flag.sum().cast(pl.Int64))
+
+
 def moved_bytes() -> pl.Expr:
     """Bytes of a ``dask.transfer`` row: its total, or the sum of its keys where that is empty."""
-    shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes")).list.sum()
-    return pl.coalesce(pl.col("total_bytes"), shares)
+    shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes"))
+    known = shares.list.eval(pl.element().is_not_null()).list.all()
+    return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(shares.list.sum()))

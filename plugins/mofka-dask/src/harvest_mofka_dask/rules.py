@@ -14,6 +14,7 @@ import attrs
 from harvest import Finding, Rule, Threshold
 
 from . import conclusions
+from .bases import BASES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +31,7 @@ def _per_run(
         for row in rows.iter_rows(named=True):
             found = conclude(row, **thresholds)
             name = row["run"].rpartition("/")[2] or row["run"]
-            text = f"{name}: {found.text}" if total > 1 else found.text
+            text = f"{name}: {found.text}" if (row["runs"] or total) > 1 else found.text
             yield attrs.evolve(found, text=text, where={"run": row["run"]})
 
     return judge
@@ -40,18 +41,20 @@ _REPORTS: Final = ("dask.run",)
 _BEST: Final = "Dask documentation, Best Practices"
 _MEMORY: Final = "Dask.distributed documentation, Worker Memory Management"
 _SPAN: Final = "seconds that it costs, at least"
-_TIME: Final = ("span_s", "first_start", "threads", "thread_s", "busy_s")
+_TIME: Final = ("span_s", "first_start", "observed_threads", "thread_s", "observed_busy_s")
+_COMPLETE: Final = ("observed_workers", "workers", "cut", "runs")
+"""Columns that say how much of a run a finding is about."""
 
 
 def _rule(name: str, conclude: Callable[..., Finding], **more: Any) -> Rule:
     """A rule on the indicators; ``columns`` without the run."""
-    columns = ("run", *more.pop("columns"))
     return Rule(
         name=f"dask.{name}",
         view="dask.indicators",
         judge=_per_run(conclude),
-        columns=columns,
+        columns=("run", *dict.fromkeys((*more.pop("columns"), *_COMPLETE))),
         reports=_REPORTS,
+        basis=BASES[name],
         **more,
     )
 
@@ -62,8 +65,8 @@ RULES: Final = (
         conclusions.unused_threads,
         doc="Threads that executed nothing while others did: the run would take as long with "
         "fewer, or be faster with more parallel work.",
-        where="used_share < {share} and thread_s - busy_s > {seconds}",
-        columns=("used_share", "peak_threads", "workers", *_TIME),
+        where="used_share < {share} and thread_s - observed_busy_s > {seconds}",
+        columns=("used_share", "peak_threads", *_TIME),
         advice="Ask for fewer threads, or cut the work into more tasks that can run side by side; "
         "the other findings may say why the threads had none.",
         reference="parallel efficiency as of the POP Centre of Excellence, which calls less than "
@@ -107,10 +110,11 @@ RULES: Final = (
         "imbalance",
         conclusions.imbalance,
         doc="A worker with much more work than the others: the run lasts as long as it does.",
-        where="workers > 1 and imbalance_s > {share} * span_s and imbalance_s > {seconds}",
+        among="workers > 1",
+        where="imbalance_s > {share} * span_s and imbalance_s > {seconds}",
         columns=(
             *("imbalance_s", "busiest_worker", "busiest_s", "mean_worker_s", "idle_workers"),
-            *("workers", *_TIME),
+            *_TIME,
         ),
         advice="Cut large tasks into several of the same size, and do not pin tasks to workers; "
         "work stealing moves only what has not begun.",
@@ -143,10 +147,10 @@ RULES: Final = (
         "transfers",
         conclusions.transfers,
         doc="Results that take long to move between workers, against the time of executing.",
-        where="moving_s > {share} * busy_s and moving_s > {seconds}",
+        where="transfer_share > {share} and moving_s > {seconds}",
         columns=(
-            *("moving_s", "moved_bytes", "movements", "busy_s", "largest_source"),
-            *("largest_target", "largest_bytes"),
+            *("transfer_share", "moving_s", "moved_bytes", "movements", "busy_s"),
+            *("largest_source", "largest_target", "largest_bytes"),
         ),
         advice="Let tasks that use the same data run on one worker (fewer, larger workers; fusing "
         "tasks), and make results smaller before they move.",
@@ -156,7 +160,6 @@ RULES: Final = (
             "share": Threshold(0.2, "of the time of executions that moving may take"),
             "seconds": Threshold(1, _SPAN),
         },
-        requires=("dask.transfer",),
     ),
     _rule(
         "spilling",
@@ -165,13 +168,12 @@ RULES: Final = (
         where="spilled_bytes > {bytes}",
         columns=(
             *("spilled_bytes", "spilling_workers", "memory_peak_share", "memory_peak_worker"),
-            "workers",
+            "sampled_workers",
         ),
         advice="Give workers more memory, use smaller chunks, or release results that are used no "
         "more.",
         reference=f"{_MEMORY}: spilling begins at 60 % of a worker's memory",
         thresholds={"bytes": Threshold(0, "bytes that may be moved to disk")},
-        requires=("dask.worker_sample",),
     ),
     _rule(
         "full_memory",
@@ -179,11 +181,10 @@ RULES: Final = (
         doc="A worker that came near its memory limit, where Dask stops giving it tasks and then "
         "ends it.",
         where="memory_peak_share >= {share}",
-        columns=("memory_peak_share", "memory_peak_worker", "workers"),
+        columns=("memory_peak_share", "memory_peak_worker", "sampled_workers"),
         advice="Give workers more memory or fewer threads, or use smaller chunks.",
         reference=f"{_MEMORY}: a worker pauses at 80 %, and is ended at 95 %",
         thresholds={"share": Threshold(0.8, "of the memory that a worker may use")},
-        requires=("dask.worker_sample",),
     ),
     _rule(
         "memory_warnings",
@@ -195,7 +196,6 @@ RULES: Final = (
         "does not manage is that of libraries, leaks, and the allocator.",
         reference=f"{_MEMORY}: pause at 80 %, terminate at 95 %, unmanaged memory",
         thresholds={"warnings": Threshold(1, "such lines")},
-        requires=("dask.log_event",),
     ),
     _rule(
         "lost_workers",
@@ -248,33 +248,31 @@ RULES: Final = (
         "garbage_collection",
         conclusions.garbage,
         doc="Garbage collection that takes much of the CPU time of a worker or the scheduler.",
-        where="gc_worst_percent >= {percent}",
+        where="gc_warnings > 0 and gc_worst_percent >= {percent}",
         columns=("gc_warnings", "gc_worst_percent", "workers"),
         advice="Make fewer Python objects (columns instead of lists), or smaller graphs.",
         reference="distributed 2026.8: its own warning, from 10 % on",
         thresholds={"percent": Threshold(10, "of the CPU time, at worst")},
-        requires=("dask.log_event",),
     ),
     _rule(
         "event_loop",
         conclusions.event_loop,
         doc="Event loops that did not respond: heartbeats come late, and connections break.",
-        where="loop_worst_s >= {seconds}",
+        where="loop_warnings > 0 and loop_worst_s >= {seconds}",
         columns=("loop_warnings", "loop_s", "loop_worst_s", "workers"),
         advice="Look for functions that hold the interpreter's lock for long, and for large "
         "results that are moved at once.",
         reference="distributed 2026.8: its own warning, from 3 s on",
         thresholds={"seconds": Threshold(3, "seconds without response, at worst")},
-        requires=("dask.log_event",),
     ),
     _rule(
         "tasks_in_io",
         conclusions.tasks_waiting_for_files,
         doc="A kind of task that spends much of its time reading and writing files.",
-        where="io_prefix_s > {share} * io_prefix_busy_s and io_prefix_s > {of_run} * busy_s",
+        where="io_prefix_s > {share} * io_prefix_busy_s and io_prefix_s > {of_run} * io_busy_s",
         columns=(
             *("io_prefix", "io_prefix_s", "io_prefix_share", "io_prefix_bytes"),
-            *("io_prefix_beside_bytes", "io_prefix_busy_s", "io_s", "busy_s"),
+            *("io_prefix_beside_bytes", "io_prefix_busy_s", "io_s", "io_busy_s", "untraced_bytes"),
         ),
         advice="Look at dask.task_io for the files and the size of the requests: larger requests, "
         "fewer small files, and data read once and kept help most.",
@@ -282,9 +280,8 @@ RULES: Final = (
         "be worth a change",
         thresholds={
             "share": Threshold(0.3, "of the time of these tasks"),
-            "of_run": Threshold(0.05, "of the time of all executions"),
+            "of_run": Threshold(0.05, "of the time of all executions there"),
         },
-        requires=("darshan.job",),
     ),
     _rule(
         "untraced_io",
@@ -302,6 +299,5 @@ RULES: Final = (
             "share": Threshold(0.2, "of the bytes that are counted"),
             "bytes": Threshold(1e6, "bytes that are counted, at least"),
         },
-        requires=("darshan.job",),
     ),
 )

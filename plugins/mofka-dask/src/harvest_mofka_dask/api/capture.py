@@ -156,7 +156,8 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
         lines.append(f"{found.folded:,} of them repeat a transfer and are folded into it")
     if "dask.worker" in found.reader:
         for row in found.summary().iter_rows(named=True):
-            lines.append(f"{row['workers']} workers registered, {row['workers_reported']} reported")
+            registered, reported = row["workers"] or 0, row["workers_reported"] or 0
+            lines.append(f"{registered} workers registered, {reported} reported")
             lines += [f"note: {note}" for note in row["completeness_notes"]]
     lines += [f"note: {note}" for note in found.notes]
     return [printable_line(line) for line in lines]

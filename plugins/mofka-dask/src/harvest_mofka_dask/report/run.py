@@ -10,20 +10,19 @@ from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
-from ..frames import Frames, known_sum, load, microseconds
+from ..frames import DASK_TYPES, Frames, known_sum, load, microseconds
 from ..runs import choose_run
 from ..trace.tasks import place_tasks
 from ..trace.tracks import microseconds_since
-from ..views.executions import EXECUTION_TYPES, executions
+from ..views.executions import executions
 from ..views.kinds import kinds_of
 from ..views.pairs import pairs_of
+from ..views.workers import whole_runs
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table
 
 __all__ = ["dask_run"]
-
-TYPES = (*EXECUTION_TYPES, "dask.transfer", "dask.log_event")
 
 
 def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Report:
@@ -35,7 +34,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     Raises UsageError when a run is to be chosen.
     """
     name = choose_run(data, run, "--set run=NAME")
-    frames = load(data, TYPES, run=name)
+    frames = load(data, DASK_TYPES, run=name)
     (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
     workers = data.view("dask.workers", run=name).collect()
     start = _micros(summary["first_time"])
@@ -44,7 +43,8 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     (judged,) = data.view("dask.indicators", run=name).collect().to_dicts()
     pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
-    kinds = kinds_of(found, frames, io.tied if io.tied.height else None)
+    whole = whole_runs(workers.lazy()).collect()
+    kinds = kinds_of(found, frames, io.tied if io.tied.height else None, whole)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
         intro=[*_intro(summary, workers, tasks, judged), *filter(None, [io_sentence(io)])],
@@ -53,7 +53,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             *_streams(tasks, kinds, workers),
             _prefixes(kinds),
             *_failures(kinds),
-            _workers(workers, tasks, summary, moved=pairs.height > 0),
+            _workers(workers, tasks, summary),
             _states(frames),
             *([matrix(pairs), pairs_table(pairs, top)] if pairs.height else [_no_transfers()]),
             *io_sections(io, tasks, start),
@@ -71,12 +71,14 @@ def _in_run_time(placed: pl.DataFrame, start: int) -> pl.DataFrame:
 def _intro(
     summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, judged: dict[str, Any]
 ) -> list[str]:
-    hosts = {node["role"]: node["hosts"] for node in summary["nodes"]}
+    hosts = {node["role"]: node["hosts"] for node in summary["nodes"] or []}
     on = f" on {_count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
     registered = summary["workers"]
     known = "" if registered == workers.height else f" ({registered} of them registered)"
+    if registered is None:
+        known = " that any record names"
     parts = [
-        f"{_count(summary['tasks'], 'task')}, {tasks['key'].n_unique():,} of them executed in "
+        f"{_count(summary['tasks'] or 0, 'task')}, {tasks['key'].n_unique():,} of them executed in "
         f"{_count(tasks.height, 'execution')}; {_count(workers.height, 'worker')}{known}{on}, from "
         f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
         f"{summary['wall_s'] or 0:,.1f} s.",
@@ -105,17 +107,20 @@ def _execution_sentence(judged: dict[str, Any]) -> str:
     left_out = f"; {_count(unended, 'execution')} not seen to end left out" if unended else ""
     used = ""
     if judged["used_share"] is not None:
+        observed, workers = judged["observed_workers"], judged["workers"]
+        part = "" if observed == workers else f" of the {observed} of {workers} workers observed"
         used = (
-            f", {share_in_words(judged['used_share'])} of what "
-            f"{_count(judged['threads'], 'thread')} had between the first task and the end of the "
-            "last"
+            f"; of what {_count(judged['observed_threads'], 'thread')}{part} had between the first "
+            f"task and the end of the last, {share_in_words(judged['used_share'])} was used"
         )
     return f"Executing took {judged['busy_s']:,.1f} thread-seconds{used}{left_out}."
 
 
 def _transfer_sentence(judged: dict[str, Any]) -> str:
-    if not judged["movements"]:
-        return "No transfer is recorded."
+    if judged["movements"] is None:
+        return "No transfer is recorded: what moved is not known."
+    if judged["moved_bytes"] is None:
+        return f"How much its {_count(judged['movements'], 'transfer')} moved is not recorded."
     return f"{bytes_in_words(judged['moved_bytes'])} moved between workers and to clients."
 
 
@@ -142,7 +147,7 @@ def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) ->
         ]
     return [
         stream(tasks, kinds["prefix"].to_list()),
-        occupancy(tasks, workers["worker"].to_list(), workers["nthreads"].max()),  # type: ignore[arg-type]
+        occupancy(tasks, workers),
     ]
 
 
@@ -191,17 +196,13 @@ def _failures(kinds: pl.DataFrame) -> list[Section]:
     return [table] if rows.height else []
 
 
-def _workers(
-    workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any], *, moved: bool
-) -> Table:
+def _workers(workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any]) -> Table:
     wall = summary["wall_s"] or 0.0
     share = pl.col("occupied_s") / wall if wall else pl.lit(None, pl.Float64)
     rows = pl.concat([workers, _on_unknown_workers(tasks)], how="diagonal").with_columns(
         share=share
     )
     unended = [Column("unended", "not ended", doc="those not seen to end; in no time here")]
-    if not moved:
-        rows = rows.with_columns(bytes_received=None, bytes_sent=None)
     return Table(
         "workers",
         rows,
@@ -256,11 +257,11 @@ def _states(frames: Frames) -> Table:
             .agg(
                 tasks=pl.col("key").n_unique().cast(pl.Int64),
                 entered=pl.len().cast(pl.Int64),
-                total_s=microseconds(spent.sum()),
+                total_s=pl.when(spent.count() > 0).then(microseconds(spent.sum())),
                 mean_s=pl.when(spent.count() > 0).then(spent.sum() / spent.count() / 1e6),
                 max_s=microseconds(spent.max()),
             )
-            .sort("total_s", "state", descending=[True, False])
+            .sort("total_s", "state", descending=[True, False], nulls_last=True)
             .select(pl.lit(by).alias("told_by"), pl.all())
         )
     return Table(
@@ -282,7 +283,8 @@ def _states(frames: Frames) -> Table:
 
 
 def _no_transfers() -> Notes:
-    return Notes("transfers", ["No transfer is recorded."], title="Transfers")
+    text = "No transfer is recorded: whether data moved between workers, and how much, is not known."
+    return Notes("transfers", [text], title="Transfers")
 
 
 def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:

@@ -22,6 +22,9 @@ DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
 OCCUPANCY_COLUMNS = 240
 PALE = 0.35
+GREY = "#8a8f99"
+UNSEEN = "not observed"
+"""What a hatched row says."""
 SINCE = "since the first event of the run"
 LINE = ["worker", "thread", "lane"]
 """What has a line of its own: a thread, or where it is not known, what ran at the same time."""
@@ -93,11 +96,12 @@ def _pale_sentence(tasks: pl.DataFrame) -> str:
     return f" {unended:,} were not seen to end: they are drawn pale, up to the run's last event."
 
 
-def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) -> Plot | Notes:
+def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     """How many threads of each worker were executing, over time.
 
-    workers: all that the run had, so that the idle ones show; threads: that a worker has, None
-        where it is not known.  Executions that were not seen to end are left out.
+    workers: rows of ``dask.workers``, all that the run had, so that the idle ones show; those of
+        which it is not known what they executed are hatched.  Executions that were not seen to end
+        are left out.
     """
     unended = int(tasks["seconds"].is_null().sum())
     tasks = tasks.filter(pl.col("seconds").is_not_null())
@@ -107,13 +111,16 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) 
             ["No execution was seen to end, so that how busy workers were is not known."],
             title="Occupancy of workers",
         )
+    names = workers["worker"].to_list()
+    silent = workers.select(pl.col("executed").is_null()).to_series().to_list()
+    threads: int | None = workers["nthreads"].max()  # type: ignore[assignment]
     most = max(threads or 1, most_at_once(tasks))
     first, last = _range(tasks)
-    grid = _busy_threads(tasks, workers, first, last)
+    grid = _busy_threads(tasks, names, first, last)
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
 
     def draw(figure: Any) -> None:
-        _draw_occupancy(figure, grid, edges, workers, most)
+        _draw_occupancy(figure, grid, edges, names, most, silent)
 
     left_out = {
         f"{unended:,} executions that were not seen to end": unended,
@@ -123,12 +130,24 @@ def occupancy(tasks: pl.DataFrame, workers: Sequence[str], threads: int | None) 
         "occupancy",
         draw,
         "Occupancy of workers",
-        f"Above, how many threads of all workers were executing tasks over time; below, a row for "
-        f"each of {len(workers)} workers, its colour stronger where more of its threads were. "
-        f"{_scale(threads)}"
+        f"Above, how many threads of {_observed(silent)} were executing tasks over time; below, a "
+        f"row for each of {len(names)} workers, its colour stronger where more of its threads "
+        f"were. {_silent_sentence(silent)}{_scale(workers)}"
         + "".join(f" Without {what}." for what, count in left_out.items() if count),
-        size=(9.4, min(2.6 + 0.17 * len(workers), 8.0)),
+        size=(9.4, min(2.6 + 0.17 * len(names), 8.0) + (0.2 if any(silent) else 0)),
     )
+
+
+def _observed(silent: Sequence[bool]) -> str:
+    return f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
+
+
+def _silent_sentence(silent: Sequence[bool]) -> str:
+    unseen = silent.count(True)
+    if not unseen:
+        return ""
+    who = "1 worker" if unseen == 1 else f"{unseen} workers"
+    return f"Hatched: what {who} executed is not recorded, which is not idleness. "
 
 
 def _busy_threads(
@@ -152,19 +171,28 @@ def _draw_occupancy(
     edges: NDArray[np.float64],
     workers: Sequence[str],
     most: int,
+    silent: Sequence[bool],
 ) -> None:
     """All workers as a curve above, and each as a row of cells below, the darkest at ``most``."""
+    from matplotlib.patches import Patch  # optional: the extra "report"
+
     above, axes = figure.subplots(
         2, 1, sharex=True, height_ratios=[1.0, max(0.17 * len(workers), 0.9)]
     )
     above.stairs(grid.sum(axis=0), edges, color="C0", fill=True, alpha=0.35)
     above.stairs(grid.sum(axis=0), edges, color="C0", linewidth=1.0)
-    above.set_ylabel("all workers", fontsize=8)
+    above.set_ylabel("observed" if any(silent) else "all workers", fontsize=8)
     above.set_ylim(bottom=0)
     image = axes.pcolormesh(
         edges, np.arange(len(workers) + 1) - 0.5, grid, cmap=shades(), vmin=0,
         vmax=most, rasterized=True,
     )  # fmt: skip
+    rows = [row for row, unseen in enumerate(silent) if unseen]
+    if rows:
+        # matplotlib draws hatches in the colour of edges, which have no width here
+        hatched = {"color": "none", "hatch": "////", "edgecolor": GREY, "linewidth": 0}
+        axes.barh(rows, edges[-1] - edges[0], left=edges[0], height=1.0, **hatched)
+        legend(figure, [Patch(facecolor="none", hatch="////", edgecolor=GREY, label=UNSEEN)])
     axes.set_ylim(len(workers) - 0.5, -0.5)
     name_workers(axes, workers, range(len(workers)))
     axes.grid(visible=False)
@@ -175,13 +203,18 @@ def _draw_occupancy(
     bar.outline.set_visible(False)
 
 
-def _scale(threads: int | None) -> str:
-    if threads:
-        return f"A worker has {threads} threads, as the logs say."
-    return (
-        "The logs do not say how many threads a worker has: the darkest is the most that ran "
-        "on one at the same time."
-    )
+def _scale(workers: pl.DataFrame) -> str:
+    numbers = workers["nthreads"].drop_nulls().unique().sort().to_list()
+    if not numbers:
+        return (
+            "How many threads a worker has is not recorded: the darkest is the most that ran on "
+            "one at the same time."
+        )
+    if workers["nthreads"].null_count():
+        return f"Of some workers it is not recorded how many threads they have; others have {numbers[-1]}."
+    if len(numbers) == 1:
+        return f"A worker has {numbers[0]} threads."
+    return f"Workers have {numbers[0]} to {numbers[-1]} threads."
 
 
 def most_at_once(tasks: pl.DataFrame) -> int:

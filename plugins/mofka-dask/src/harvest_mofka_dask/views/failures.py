@@ -75,14 +75,17 @@ def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
 def repeated_tasks(found: pl.LazyFrame) -> pl.LazyFrame:
     """One row per task that was executed more than once: run, key, repeated, repeated_s.
 
-    repeated: how often beyond the first; repeated_s: the time of all executions but the last.
+    repeated: how often beyond the first; repeated_s: the time of all executions but the last, null
+    where of none it is known.
     """
     ordered = found.sort("recorded", nulls_last=False)
     return (
         ordered.group_by("run", "key", maintain_order=True)
         .agg(
             repeated=pl.len().cast(pl.Int64) - 1,
+            known=pl.col("seconds").head(pl.len() - 1).is_not_null().any(),
             repeated_s=pl.col("seconds").head(pl.len() - 1).sum(),
         )
+        .with_columns(repeated_s=pl.when("known").then("repeated_s"))
         .filter(pl.col("repeated") > 0)
     )

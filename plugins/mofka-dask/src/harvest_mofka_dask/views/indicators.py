@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest.toolkit.deferred import deferred
 
-from ..frames import DASK_TYPES, Frames, known_sum, load
+from ..frames import DASK_TYPES, Frames, count_if_known, known_sum, load
 from ..io.processes import processes
 from ..runs import named_run
 from .executions import executions
@@ -17,7 +17,7 @@ from .log_signs import log_signs
 from .memory import memory_use
 from .occupancy import at_once
 from .pairs import pairs_of
-from .workers import worker_frame
+from .workers import recorded_runs, whole_runs, worker_frame
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -28,9 +28,14 @@ _TIME = pl.Datetime("us", "UTC")
 
 INDICATORS: dict[str, pl.DataType] = {
     "run": pl.String(),
+    "runs": pl.Int64(),
     # time of threads
     "workers": pl.Int64(),
     "threads": pl.Int64(),
+    "observed_workers": pl.Int64(),
+    "observed_threads": pl.Int64(),
+    "observed_busy_s": pl.Float64(),
+    "cut": pl.Boolean(),
     "first_start": _TIME,
     "span_s": pl.Float64(),
     "thread_s": pl.Float64(),
@@ -77,7 +82,9 @@ INDICATORS: dict[str, pl.DataType] = {
     "largest_source": pl.String(),
     "largest_target": pl.String(),
     "largest_bytes": pl.Int64(),
+    "transfer_share": pl.Float64(),
     # memory
+    "sampled_workers": pl.Int64(),
     "memory_peak_share": pl.Float64(),
     "memory_peak_worker": pl.String(),
     "spilled_bytes": pl.Int64(),
@@ -100,6 +107,7 @@ INDICATORS: dict[str, pl.DataType] = {
     "beside_bytes": pl.Int64(),
     "unknown_bytes": pl.Int64(),
     "io_s": pl.Float64(),
+    "io_busy_s": pl.Float64(),
     "io_prefix": pl.String(),
     "io_prefix_bytes": pl.Int64(),
     "io_prefix_s": pl.Float64(),
@@ -126,11 +134,13 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
     found = executions(frames).collect()
     io = io_by_task(dataset, run)
-    kinds = kinds_of(found, frames, io)
-    workers = _with_threads(worker_frame(frames, found.lazy())).collect()
-    spans = at_once(found.lazy(), _threads(workers).lazy()).collect()
+    every = worker_frame(frames, found.lazy()).collect()
+    kinds = kinds_of(found, frames, io, whole_runs(every.lazy()).collect())
+    workers = _with_threads(every)
+    threads = _threads(workers, found)
+    spans = at_once(found.lazy(), threads.lazy()).collect()
     pieces = [
-        _threads(workers),
+        threads,
         spans,
         _time_of_threads(workers, spans),
         _balance(workers),
@@ -141,18 +151,28 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         _moved(frames),
         memory_use(frames).collect(),
         log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
-        _silent(workers, spans),
+        _silent(workers, spans, recorded_runs(frames).collect()),
         _files(processes(dataset), io),
+        _cut(frames),
     ]
     row = pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
     for piece in pieces:
         row = row.join(piece, on="run", how="left")
+    unseen = pl.col("observed_workers") < pl.col("workers")
+    gaps = ("gaps_s", "longest_gap_s", "longest_gap_start")
     return (
         row.with_columns(
-            pl.col("executions", "unended", "registered_workers", "silent_workers").fill_null(0),
+            runs=pl.lit(row.height, pl.Int64),
+            # what did not run on the workers that were observed may have run on the others
+            *(pl.when(~unseen).then(name).alias(name) for name in gaps),
+            transfer_share=pl.when(~unseen & (pl.col("busy_s") > 0)).then(
+                pl.col("moving_s") / pl.col("busy_s")
+            ),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
             untraced_bytes=pl.col("counted_bytes") - pl.col("traced_bytes"),
-            used_share=pl.when(pl.col("thread_s") > 0).then(pl.col("busy_s") / pl.col("thread_s")),
+            used_share=pl.when(pl.col("thread_s") > 0).then(
+                pl.col("observed_busy_s") / pl.col("thread_s")
+            ),
         )
         .with_columns(
             unknown_bytes=pl.col("untraced_bytes")
@@ -163,46 +183,80 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
 
 
-def _with_threads(workers: pl.LazyFrame) -> pl.LazyFrame:
-    """Workers that took part, with ``own``: how many threads each has."""
+def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
+    """Workers that took part, with ``own``: how many threads each has, and ``observed``.
+
+    observed: whether it is known what it executed, for how long, and on how many threads.
+    """
     took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
-    return workers.filter(took_part).with_columns(
-        own=pl.coalesce("nthreads", pl.col("threads").list.len().cast(pl.Int64))
+    # threads that were seen to run tasks, of one that ran none are unknown, not none
+    seen = pl.when(pl.col("executed") > 0).then(pl.col("threads").list.len().cast(pl.Int64))
+    return (
+        workers.filter(took_part)
+        .with_columns(own=pl.coalesce("nthreads", seen))
+        .with_columns(observed=pl.col("busy_s").is_not_null() & (pl.col("own") > 0))
+        .with_columns(pl.col("observed").fill_null(value=False))
     )
 
 
-def _threads(workers: pl.DataFrame) -> pl.DataFrame:
-    return workers.group_by("run").agg(workers=pl.len().cast(pl.Int64), threads=known_sum("own"))
+def _threads(workers: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """Per run: workers and threads, all and observed; few_of: threads of which a tenth is few.
+
+    few_of is null where executions are known that none of the observed workers did.
+    """
+    seen = pl.col("observed")
+    elsewhere = found.join(
+        workers.filter(seen), on=["run", "worker"], how="anti", nulls_equal=False
+    )
+    strange = elsewhere.select("run", strange=True).unique()
+    return (
+        workers.group_by("run")
+        .agg(
+            workers=pl.len().cast(pl.Int64),
+            threads=pl.when(pl.col("own").is_not_null().all()).then(pl.col("own").sum()),
+            observed_workers=seen.sum().cast(pl.Int64),
+            observed_threads=pl.when(seen.any()).then(pl.col("own").filter(seen).sum()),
+            observed_busy_s=pl.when(seen.any()).then(pl.col("busy_s").filter(seen).sum()),
+        )
+        .join(strange, on="run", how="left")
+        .with_columns(few_of=pl.when(pl.col("strange").is_null()).then("observed_threads"))
+    )
 
 
 def _time_of_threads(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """run, thread_s: the time of all threads within the span of executions."""
+    """run, thread_s: the time of all observed threads within the span of executions."""
     came = pl.max_horizontal("registered_time", "first_start")
     left = pl.when(pl.col("removed_time").is_not_null()).then(
         pl.min_horizontal(pl.max_horizontal("removed_time", "last_report"), "last_end")
     )
     there = (pl.coalesce(left, "last_end") - came).dt.total_microseconds().clip(lower_bound=0)
     return (
-        workers.join(spans.select("run", "first_start", "last_end"), on="run")
+        workers.filter("observed")
+        .join(spans.select("run", "first_start", "last_end"), on="run")
         .group_by("run")
         .agg(thread_s=(there * pl.col("own")).sum() / 1e6)
     )
 
 
 def _balance(workers: pl.DataFrame) -> pl.DataFrame:
-    each = workers.filter(pl.col("busy_s").is_not_null()).with_columns(
-        each=pl.col("busy_s") / pl.max_horizontal("own", 1)
-    )
     return (
-        each.sort("each", "worker", descending=[True, False])
+        workers.filter("observed")
+        .with_columns(each=pl.col("busy_s") / pl.col("own"))
+        .sort("each", "worker", descending=[True, False])
         .group_by("run", maintain_order=True)
         .agg(
             busiest_worker=pl.col("worker").first(),
             busiest_s=pl.col("each").first(),
             mean_worker_s=pl.col("each").mean(),
+            several=pl.len() > 1,
             idle_workers=(pl.col("executed") == 0).sum().cast(pl.Int64),
         )
-        .with_columns(imbalance_s=pl.col("busiest_s") - pl.col("mean_worker_s"))
+        .with_columns(
+            # one worker is neither above nor below the others
+            imbalance_s=pl.when(pl.col("several")).then(
+                pl.col("busiest_s") - pl.col("mean_worker_s")
+            )
+        )
     )
 
 
@@ -213,7 +267,6 @@ def _executed(found: pl.DataFrame) -> pl.DataFrame:
         .group_by("run", maintain_order=True)
         .agg(
             executions=pl.len().cast(pl.Int64),
-            unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
             busy_s=known_sum("seconds"),
             median_s=pl.col("seconds").median(),
             last_prefix=ended.last(),
@@ -222,16 +275,20 @@ def _executed(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
-    ordered = kinds.sort("executions", "prefix", descending=[True, False])
+    ordered = kinds.sort("executions", "prefix", descending=[True, False], nulls_last=True)
     return ordered.group_by("run", maintain_order=True).agg(
         commonest_prefix=pl.col("prefix").first(),
         commonest_executions=pl.col("executions").first(),
         commonest_median_s=pl.col("median_s").first(),
         attempts=pl.col("attempts").sum(),
-        failed=pl.col("failed").sum(),
-        repeated=pl.col("repeated").sum(),
-        repeated_s=pl.col("repeated_s").sum(),
+        **{name: _at_least(name) for name in ("unended", "failed", "repeated", "repeated_s")},
     )
+
+
+def _at_least(column: str) -> pl.Expr:
+    """The sum; null where it is none as far as is known, and some are not known."""
+    values = pl.col(column)
+    return pl.when(values.is_not_null().all() | (values.sum() > 0)).then(values.sum())
 
 
 def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
@@ -246,10 +303,10 @@ def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
 
 def _io_of_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
     """Of the kind that spent most in I/O: prefix, bytes, time."""
-    spent = pl.col("io_s") + pl.col("io_beside_s")
+    spent = pl.sum_horizontal("io_s", "io_beside_s")
     moved = pl.sum_horizontal("io_read_bytes", "io_write_bytes", "io_beside_bytes")
     ordered = (
-        kinds.filter(pl.col("io_s").is_not_null())
+        kinds.filter(pl.col("io_s").is_not_null() | pl.col("io_beside_s").is_not_null())
         .with_columns(spent=spent, moved=moved)
         .sort("spent", "prefix", descending=[True, False])
     )
@@ -257,12 +314,13 @@ def _io_of_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
         ordered.group_by("run", maintain_order=True)
         .agg(
             io_s=pl.col("spent").sum(),
-            beside_bytes=pl.col("io_beside_bytes").sum(),
+            io_busy_s=known_sum("io_busy_s"),
+            beside_bytes=known_sum("io_beside_bytes"),
             io_prefix=pl.col("prefix").first(),
             io_prefix_bytes=pl.col("moved").first(),
             io_prefix_s=pl.col("spent").first(),
             io_prefix_beside_bytes=pl.col("io_beside_bytes").first(),
-            io_prefix_busy_s=pl.col("total_s").first(),
+            io_prefix_busy_s=pl.col("io_busy_s").first(),
         )
         .with_columns(
             io_prefix_share=pl.when(pl.col("io_prefix_busy_s") > 0).then(
@@ -278,8 +336,8 @@ def _moved(frames: Frames) -> pl.DataFrame:
         .group_by("run", maintain_order=True)
         .agg(
             movements=pl.col("movements").sum(),
-            moved_bytes=pl.col("bytes").sum(),
-            moving_s=pl.col("seconds").sum(),
+            moved_bytes=known_sum("bytes"),
+            moving_s=known_sum("seconds"),
             largest_source=pl.col("source").first(),
             largest_target=pl.col("target").first(),
             largest_bytes=pl.col("bytes").first(),
@@ -288,28 +346,41 @@ def _moved(frames: Frames) -> pl.DataFrame:
     )
 
 
-def _silent(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+def _silent(workers: pl.DataFrame, spans: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
     """Workers that registered but reported nothing, and those whose record stops too early."""
-    silent = pl.col("registered") & ~pl.col("reported")
-    lost = pl.col("lost").fill_null(value=False) & (pl.col("last_report") < pl.col("last_end"))
+    silent = pl.when(pl.col("registered").is_not_null()).then(
+        pl.col("registered") & ~pl.col("reported")
+    )
+    early = pl.col("last_report") < pl.col("last_end")
+    lost = pl.when(pl.col("lost").is_not_null()).then(pl.col("lost") & early)
     name = pl.col("worker")
     return (
         workers.join(spans.select("run", "last_end"), on="run", how="left")
+        .join(recorded, on="run", how="left")
         .sort("worker")
         .group_by("run", maintain_order=True)
         .agg(
-            registered_workers=pl.col("registered").sum().cast(pl.Int64),
-            silent_workers=silent.sum().cast(pl.Int64),
+            registered_workers=count_if_known(pl.col("registered")),
+            silent_workers=count_if_known(silent),
             silent_worker=name.filter(silent).first(),
-            silent_executed=_sum_if_all_known(pl.col("executed").filter(silent)),
-            recorded_lost=lost.sum().cast(pl.Int64),
+            silent_executed=pl.when(pl.col("by_scheduler").any()).then(
+                pl.col("executed").filter(silent).sum()
+            ),
+            recorded_lost=count_if_known(lost),
             lost_worker=name.filter(lost).first(),
         )
     )
 
 
-def _sum_if_all_known(values: pl.Expr) -> pl.Expr:
-    return pl.when(values.is_not_null().all()).then(values.sum())
+def _cut(frames: Frames) -> pl.DataFrame:
+    """run, cut: whether a part of its record is known to be missing."""
+    log, processes = frames["dask.log_event"], frames["dask.process"]
+    gone = pl.col("kind").is_in(["data_failure", "blind", "lost"])
+    pieces = [
+        log.select("run", cut=gone),
+        processes.select("run", cut=pl.col("end_time").is_null()),
+    ]
+    return pl.concat(pieces).group_by("run").agg(pl.col("cut").any()).collect()
 
 
 def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFrame:
@@ -318,9 +389,7 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
     of_processes = pl.DataFrame(schema=schema)
     if counted is not None:
         of_processes = counted.group_by("run").agg(
-            pl.sum_horizontal(f"{what}_read_bytes", f"{what}_write_bytes")
-            .sum()
-            .alias(f"{what}_bytes")
+            _sum_of(f"{what}_read_bytes", f"{what}_write_bytes").alias(f"{what}_bytes")
             for what in ("counted", "traced")
         )
     known = {"run": pl.String, "task_bytes": pl.Int64, "untraced_task_bytes": pl.Int64}
@@ -328,7 +397,14 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
     if io is not None:
         mine, counted_only = pl.col("key").is_not_null(), pl.col("how") == "counted"
         of_tasks = io.group_by("run").agg(
-            task_bytes=pl.col("bytes").filter(mine).sum(),
-            untraced_task_bytes=pl.col("bytes").filter(mine & counted_only).sum(),
+            task_bytes=_sum_of(pl.col("bytes").filter(mine)),
+            untraced_task_bytes=_sum_of(pl.col("bytes").filter(mine & counted_only)),
         )
     return of_processes.join(of_tasks, on="run", how="full", coalesce=True)
+
+
+def _sum_of(*columns: str | pl.Expr) -> pl.Expr:
+    """The sum of what is known in some columns; null where nothing is, or there is no row."""
+    each = [pl.col(name) if isinstance(name, str) else name for name in columns]
+    known = pl.any_horizontal(values.is_not_null().any() for values in each)
+    return pl.when(known).then(pl.sum_horizontal(values.sum() for values in each))

@@ -8,19 +8,19 @@ import polars as pl
 
 from harvest.toolkit.deferred import deferred
 
-from ..frames import Frames, known_sum, load
+from ..frames import DASK_TYPES, Frames, known_sum, load
 from ..io.counted import COUNTER_TYPES
 from ..io.views import once, task_io
 from ..runs import named_run
-from .executions import EXECUTION_TYPES, executions
+from .executions import executions
 from .failures import failed_tasks, repeated_tasks
+from .workers import whole_runs, worker_frame
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["IO_TYPES", "io_by_task", "kinds_of", "prefixes"]
 
-KIND_TYPES: Final = (*EXECUTION_TYPES, "dask.log_event")
 IO_TYPES: Final = ("darshan.dxt_segment", *COUNTER_TYPES)
 
 PREFIXES: dict[str, pl.DataType] = {
@@ -46,9 +46,12 @@ PREFIXES: dict[str, pl.DataType] = {
     "io_share": pl.Float64(),
     "io_beside_bytes": pl.Int64(),
     "io_beside_s": pl.Float64(),
+    "io_busy_s": pl.Float64(),
 }
 
-IO_SUMS: Final = ("io_read_bytes", "io_write_bytes", "io_s", "io_beside_bytes", "io_beside_s")
+IO_SUMS: Final = (
+    *("io_read_bytes", "io_write_bytes", "io_s", "io_beside_bytes", "io_beside_s", "io_busy_s"),
+)
 
 
 def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -59,9 +62,10 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     wanted = named_run(dataset, run)
 
     def compute() -> pl.DataFrame:
-        frames = load(dataset, KIND_TYPES, run=wanted)
+        frames = load(dataset, DASK_TYPES, run=wanted)
         found = executions(frames).collect()
-        return kinds_of(found, frames, io_by_task(dataset, wanted))
+        whole = whole_runs(worker_frame(frames, found.lazy())).collect()
+        return kinds_of(found, frames, io_by_task(dataset, wanted), whole)
 
     return deferred(compute, PREFIXES)
 
@@ -73,8 +77,14 @@ def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame | None:
     return once(task_io(dataset, run=run)).collect()
 
 
-def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None) -> pl.DataFrame:
-    """The view, from executions and rows of ``dask.task_io``."""
+def kinds_of(
+    found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None, whole: pl.DataFrame
+) -> pl.DataFrame:
+    """The view, from executions and rows of ``dask.task_io``.
+
+    whole: runs whose workers recorded all that they executed: elsewhere, a failure or repeat that
+        is not recorded may have happened all the same.
+    """
     one = ["run", "prefix"]
     seconds = pl.col("seconds")
     sums = found.group_by(one).agg(
@@ -88,20 +98,27 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None) -> pl
         size_bytes=known_sum("size_bytes"),
     )
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
-    whole = pl.col("total_s").sum().over("run")
+    total = pl.col("total_s").sum().over("run")
+    none = pl.when("whole").then(0)
     return (
         # kinds whose executions are known to have failed alone are here, too
         sums.join(_failures(frames), on=one, how="full", coalesce=True)
         .join(_repeats(found, of_key), on=one, how="left")
-        .join(_io(io, of_key), on=one, how="left")
+        .join(_io(io, found), on=one, how="left")
+        .join(whole.with_columns(whole=True), on="run", how="left")
         .with_columns(
-            pl.col("tasks", "executions", "unended").fill_null(0),
-            pl.col("failed", "repeated", "repeated_s").fill_null(0),
+            pl.coalesce("failed", none).alias("failed"),
+            pl.coalesce("repeated", none).alias("repeated"),
+            pl.when(pl.col("repeated").is_null())
+            .then(pl.when("whole").then(0.0))
+            .otherwise("repeated_s")
+            .alias("repeated_s"),
+            pl.when((pl.col("unended") > 0) | pl.col("whole")).then("unended"),
             attempts=pl.col("executions").fill_null(0) + pl.col("unseen").fill_null(0),
-            share=pl.when(whole > 0).then(pl.col("total_s") / whole),
+            share=pl.when(total > 0).then(pl.col("total_s") / total),
         )
         .with_columns(
-            io_share=pl.when(pl.col("total_s") > 0).then(pl.col("io_s") / pl.col("total_s"))
+            io_share=pl.when(pl.col("io_busy_s") > 0).then(pl.col("io_s") / pl.col("io_busy_s"))
         )
         .sort("run", "total_s", "prefix", descending=[False, True, False], nulls_last=True)
         .select(list(PREFIXES))
@@ -131,35 +148,65 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
         .collect()
         .join(of_key, on=["run", "key"])
         .group_by("run", "prefix")
-        .agg(pl.col("repeated").sum(), pl.col("repeated_s").sum())
+        .agg(pl.col("repeated").sum(), known_sum("repeated_s"))
     )
 
 
-def _io(io: pl.DataFrame | None, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix and the columns io_* but io_share, of kinds in runs whose processes are known."""
+def _io(io: pl.DataFrame | None, found: pl.DataFrame) -> pl.DataFrame:
+    """run, prefix and the columns io_* but io_share, of kinds in runs whose processes are known.
+
+    Of executions in other processes no I/O is known: they are left out of io_busy_s, too.
+    """
     one = ["run", "prefix"]
     if io is None:
         return pl.DataFrame(schema={name: PREFIXES[name] for name in (*one, *IO_SUMS)})
-
-    def moved(op: str) -> pl.Expr:
-        return pl.col("bytes").filter(pl.col("op") == op).sum()
-
+    how, op = pl.col("how"), pl.col("op")
+    homes = io.filter(pl.col("worker").is_not_null()).select("run", "worker").unique()
+    there = found.join(homes, on=["run", "worker"])
+    known = io.group_by("run").agg(
+        traced=(how == "traced").any(), counted=(how == "counted").any()
+    )
     spent = ((pl.col("seconds") * 1e9).round(0).cast(pl.Int64).sum() / 1e9).round(9)
+    timed = pl.when(pl.col("seconds").is_not_null().any()).then(spent)
+
+    def moved(*which: pl.Expr) -> pl.Expr:
+        mine = pl.col("bytes").filter(*which) if which else pl.col("bytes")
+        return pl.when((mine.len() == 0) | mine.is_not_null().any()).then(mine.sum())
+
+    of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
     beside = io.filter(pl.col("beside").is_not_null()).group_by("run", prefix="beside")
+    tied = pl.lit(value=True)
     return (
-        of_key.select(one)
+        found.select(one)
         .unique()
-        .join(io.select("run").unique(), on="run")
+        .join(known, on="run")
+        .join(there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")), on=one, how="left")
         .join(
-            of_tasks.agg(io_read_bytes=moved("read"), io_write_bytes=moved("write"), io_s=spent),
+            of_tasks.agg(
+                of_task=tied,
+                io_read_bytes=moved(op == "read"),
+                io_write_bytes=moved(op == "write"),
+                io_s=timed,
+            ),
             on=one,
             how="left",
         )
         .join(
-            beside.agg(io_beside_bytes=pl.col("bytes").sum(), io_beside_s=spent),
+            beside.agg(of_kind=tied, io_beside_bytes=moved(), io_beside_s=timed),
             on=one,
             how="left",
         )
-        .with_columns(pl.col(IO_SUMS).fill_null(0))
+        # without a trace, what tasks are not known to have done they may have done
+        .with_columns(
+            pl.when(pl.col("of_task").is_null() & pl.col("traced") & pl.col("here"))
+            .then(0)
+            .otherwise(pl.col("io_read_bytes", "io_write_bytes", "io_s"))
+            .name.keep(),
+            pl.when(pl.col("of_kind").is_null() & pl.col("counted") & pl.col("here"))
+            .then(0)
+            .otherwise(pl.col("io_beside_bytes", "io_beside_s"))
+            .name.keep(),
+        )
+        .select(*one, *IO_SUMS)
     )

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["log_signs"]
+__all__ = ["NO_LINES", "log_signs"]
+
+NO_LINES = ("blind", "lost")
+"""Kinds of events of captures that no log has: what their processes could not record."""
 
 
 def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per run that has a log.
+    """One row per run that has a log of its scheduler or workers.
+
+    What no such log can say is null: of a worker's memory those of workers alone speak.
 
     ends: run, last_end: when its last execution ended; workers that die later count for nothing,
     as that is how some runs end.
@@ -24,13 +29,19 @@ def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
     message = pl.col("message")
     gc = message.str.extract(r"full garbage collections took (\d+)% CPU time").cast(pl.Float64)
     loop = message.str.extract(r"Event loop was unresponsive in .*? for ([0-9.]*[0-9])s")
-    died = (pl.col("kind") == "death") & (pl.col("time") < pl.col("last_end"))
+    death = pl.col("kind") == "death"
+    died = death & (pl.col("time") < pl.col("last_end"))
 
     def lines(pattern: str) -> pl.Expr:
-        return message.str.contains(pattern).sum().cast(pl.Int64)
+        said = message.str.contains(pattern).sum().cast(pl.Int64)
+        return pl.when((pl.col("source") == "worker").any()).then(said)
 
     return (
-        log.join(ends, on="run", how="left")
+        # spells without a record are rows, too, and no lines of a log
+        log.filter(
+            pl.col("source").is_in(["scheduler", "worker"]), ~pl.col("kind").is_in(NO_LINES)
+        )
+        .join(ends, on="run", how="left")
         .with_columns(gc=gc, loop=loop.cast(pl.Float64, strict=False))
         .group_by("run")
         .agg(
@@ -42,6 +53,6 @@ def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
             loop_warnings=pl.col("loop").count().cast(pl.Int64),
             loop_s=pl.col("loop").sum(),
             loop_worst_s=pl.col("loop").max(),
-            deaths=died.sum().cast(pl.Int64),
+            deaths=pl.when(~(death & died.is_null()).any()).then(died.sum().cast(pl.Int64)),
         )
     )

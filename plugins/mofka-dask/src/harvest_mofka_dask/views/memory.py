@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ..frames import Frames
+from ..frames import Frames, count_if_known, known_sum
 
 __all__ = ["memory_use"]
 
@@ -12,7 +12,7 @@ __all__ = ["memory_use"]
 def memory_use(frames: Frames) -> pl.LazyFrame:
     """One row per run whose workers were sampled.
 
-    Columns: run; spilled_bytes: written to disk for want of memory; spilling_workers: how many
+    Columns: run; sampled_workers: of which memory and limit are known; spilled_bytes: written to disk for want of memory; spilling_workers: how many
     did; memory_peak_share, memory_peak_worker: of the worker that came closest to its limit, and
     its memory then as a share of that.
     """
@@ -31,9 +31,7 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
         .group_by("run", "origin", worker="address")
         .agg(
             # workers that count no spills may still hold results on disk
-            spilled=pl.max_horizontal(
-                pl.col("spill_bytes").max(), pl.col("spilled_bytes").max()
-            ).fill_null(0),
+            spilled=pl.max_horizontal(pl.col("spill_bytes").max(), pl.col("spilled_bytes").max()),
             memory=pl.col("memory_bytes").max(),
         )
         .join(limit, on=one, how="left")
@@ -41,8 +39,9 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
         .sort("share", "worker", descending=[True, False], nulls_last=True)
         .group_by("run", maintain_order=True)
         .agg(
-            spilled_bytes=pl.col("spilled").sum(),
-            spilling_workers=(pl.col("spilled") > 0).sum().cast(pl.Int64),
+            sampled_workers=pl.col("worker").filter(pl.col("share").is_not_null()).n_unique(),
+            spilled_bytes=known_sum("spilled"),
+            spilling_workers=count_if_known(pl.col("spilled") > 0),
             memory_peak_share=pl.col("share").first(),
             memory_peak_worker=pl.col("worker").filter(pl.col("share").is_not_null()).first(),
         )

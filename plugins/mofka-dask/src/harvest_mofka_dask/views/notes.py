@@ -15,8 +15,9 @@ SHOWN = 8
 def completeness_notes() -> pl.Expr:
     """A list of sentences; empty where nothing speaks against completeness.
 
-    Needs the summary's counts, silent_workers, unregistered_workers, silent_busy_workers,
-    untold_graph_tasks, lost_processes, blind_spells and run.
+    Needs the summary's counts, null where a kind of record is missing, silent_workers,
+    unregistered_workers, silent_busy_workers, missed_executions, untold_graph_tasks,
+    lost_processes, blind_spells, all_captured, logged and run.
     """
     return pl.concat_list(
         _nothing_recorded(),
@@ -28,13 +29,18 @@ def completeness_notes() -> pl.Expr:
         _lost_events(),
         _lost_processes(),
         _blind_spells(),
+        _missed_executions(),
         _unseen_graph_tasks(),
         _unfinished(),
         _nothing_from_workers(),
+        _no_transfers(),
+        _no_graphs(),
+        _no_logs(),
     ).list.drop_nulls()
 
 
 def _when(condition: pl.Expr, sentence: pl.Expr) -> pl.Expr:
+    """A sentence where the condition holds; what is not known holds nowhere."""
     return pl.when(condition).then(sentence).otherwise(pl.lit(None, dtype=pl.String))
 
 
@@ -53,7 +59,7 @@ def _names(column: str) -> pl.Expr:
 
 def _nothing_recorded() -> pl.Expr:
     return _when(
-        pl.col("scheduler_transitions") == 0,
+        pl.col("scheduler_transitions").is_null(),
         pl.lit(
             "no scheduler transition is recorded: states of tasks, the threads that ran them and "
             "the sizes of results are not known; executions are those that workers recorded, and "
@@ -64,7 +70,7 @@ def _nothing_recorded() -> pl.Expr:
 
 def _nothing_from_workers() -> pl.Expr:
     return _when(
-        (pl.col("worker_transitions") == 0) & (pl.col("scheduler_transitions") > 0),
+        pl.col("worker_transitions").is_null() & (pl.col("scheduler_transitions") > 0),
         pl.lit(
             "no worker transition is recorded: executions are those that the scheduler saw reach "
             "memory, at the times that it has of them"
@@ -74,7 +80,7 @@ def _nothing_from_workers() -> pl.Expr:
 
 def _no_registrations() -> pl.Expr:
     return _when(
-        pl.col("workers") == 0,
+        pl.col("workers").is_null(),
         pl.lit("no worker registration is recorded: which workers took part is not known"),
     )
 
@@ -157,6 +163,41 @@ def _blind_spells() -> pl.Expr:
     return _when(
         spells.list.len() > 0,
         sentence("a part was not recorded: ", spells.list.head(SHOWN).list.join("; ")) + more,
+    )
+
+
+def _missed_executions() -> pl.Expr:
+    return _when(
+        pl.col("missed_executions") > 0,
+        sentence(
+            _some("missed_executions", "execution", "executions"),
+            " of workers that recorded others ",
+            pl.when(pl.col("missed_executions") == 1).then(pl.lit("is")).otherwise(pl.lit("are")),
+            " known from the scheduler alone: their records may begin late, or lack events",
+        ),
+    )
+
+
+def _no_transfers() -> pl.Expr:
+    return _when(
+        pl.col("transfers").is_null() & ~pl.col("all_captured").fill_null(value=False),
+        pl.lit(
+            "no transfer is recorded: whether data moved, and how much, is not known"
+        ),
+    )
+
+
+def _no_graphs() -> pl.Expr:
+    return _when(
+        pl.col("graphs").is_null(),
+        pl.lit("no graph is recorded: what tasks need, and who asked for them, is not known"),
+    )
+
+
+def _no_logs() -> pl.Expr:
+    return _when(
+        ~pl.col("logged").fill_null(value=False),
+        pl.lit("no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown"),
     )
 
 

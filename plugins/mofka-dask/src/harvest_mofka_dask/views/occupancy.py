@@ -17,18 +17,20 @@ FEW: Final = 0.1
 def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     """One row per run that has executions which were seen to end.
 
-    found: executions; threads: run, threads (of all workers, null where not known).
+    found: executions; threads: run, few_of (the threads that these are executions of, null where
+    that is not known).
 
     Columns: run; first_start, last_end and span_s: from the first execution to the last;
     peak_threads: most executions at once; few_threads: the most that count as few; serial_s: time
-    with an execution, but few; tail_s: from the last moment with more until the end; gaps_s: time
-    without any; longest_gap_s, longest_gap_start.
+    with an execution, but few; tail_s: from the last moment with more until the end (these three
+    are null where few_of is); gaps_s: time without any; longest_gap_s, longest_gap_start.
     """
     steps = _steps(found, threads)
     running, spent = pl.col("running"), pl.col("spent")
     most_few = pl.col("few_threads")
     last = pl.col("until").max()
     busy_until = pl.coalesce(pl.col("until").filter(running > most_few).max(), pl.col("at").min())
+    few_known = most_few.first().is_not_null()
     idle = running == 0
     return (
         steps.sort("run", "at")
@@ -38,8 +40,8 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
             last_end=last,
             few_threads=most_few.first(),
             peak_threads=running.max(),
-            serial=spent.filter(running.is_between(1, most_few)).sum(),
-            tail=(last - busy_until).dt.total_microseconds(),
+            serial=pl.when(few_known).then(spent.filter(running.is_between(1, most_few)).sum()),
+            tail=pl.when(few_known).then((last - busy_until).dt.total_microseconds()),
             gaps=spent.filter(idle).sum(),
             longest_gap=spent.filter(idle).max(),
             longest_gap_start=pl.col("at").filter(idle).sort_by(spent.filter(idle)).last(),
@@ -66,7 +68,7 @@ def _steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
             ended.select("run", at="end", more=pl.lit(-1, pl.Int64)),
         ]
     )
-    few = pl.max_horizontal((pl.col("threads") * FEW).floor().cast(pl.Int64), 1)
+    few = (pl.col("few_of") * FEW).floor().cast(pl.Int64).clip(lower_bound=1)
     return (
         turns.sort("run", "at", "more")
         .with_columns(
@@ -74,5 +76,5 @@ def _steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
         )
         .with_columns(spent=(pl.col("until") - pl.col("at")).dt.total_microseconds())
         .filter(pl.col("spent") > 0)
-        .join(threads.select("run", few_threads=few.fill_null(1)), on="run", how="left")
+        .join(threads.select("run", few_threads=few), on="run", how="left")
     )

@@ -6,23 +6,24 @@ from typing import Final
 
 import polars as pl
 
-from ..frames import moved_bytes
+from ..frames import known_sum, moved_bytes
 
-__all__ = ["CLIENT", "pairs_of"]
+__all__ = ["CLIENT", "UNNAMED", "pairs_of"]
 
 CLIENT: Final = "a client"
+UNNAMED: Final = "a worker not recorded"
 
 
 def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
     """One row per run and pair: source, target, movements, bytes, seconds, and who reported.
 
     A movement is reported by the side that sends and the side that receives, or by one of them: per
-    pair the larger of the two accounts is taken.
+    pair the larger of the two accounts is taken.  Bytes and seconds that nobody recorded are null.
     """
     pair = ["run", "source", "target"]
     sides = transfers.select(
         *("run", "direction", "duration_s"),
-        source=pl.col("fulfiller").fill_null(CLIENT),
+        source=pl.col("fulfiller").fill_null(UNNAMED),
         target=pl.col("requestor").fill_null(CLIENT),
         bytes=moved_bytes(),
     )
@@ -30,8 +31,8 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
         sides.group_by(*pair, "direction")
         .agg(
             movements=pl.len().cast(pl.Int64),
-            bytes=pl.col("bytes").sum(),
-            seconds=pl.col("duration_s").sum(),
+            bytes=known_sum("bytes"),
+            seconds=known_sum("duration_s"),
         )
         .group_by(pair)
         .agg(
@@ -44,5 +45,5 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
             .then(pl.lit("the sender"))
             .otherwise(pl.lit("the receiver")),
         )
-        .sort("bytes", *pair, descending=[True, False, False, False])
+        .sort("bytes", *pair, descending=[True, False, False, False], nulls_last=True)
     )

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ..frames import DASK_TYPES, JOB_TYPES, Frames, load, microseconds, moved_bytes, sentence
+from ..frames import DASK_TYPES, JOB_TYPES, Frames, known_sum, load, microseconds, moved_bytes, sentence
+from .executions import executions
+from .log_signs import NO_LINES
 from .notes import completeness_notes
+from .pairs import pairs_of
 from .prefixes import prefix_of
-from .workers import worker_frame
+from .workers import recorded_runs, worker_frame
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -50,33 +53,22 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
         _job(frames),
     ):
         frame = frame.join(piece, on="run", how="left")
-    counts = [name for name in COUNTS if name not in ("completeness_notes",)]
-    notes = completeness_notes()
     return (
         frame.with_columns(
-            pl.col(counts).fill_null(0),
-            pl.col(LISTS).fill_null(pl.lit([], dtype=pl.List(pl.String))),
-            pl.col("nodes").fill_null(pl.lit([], dtype=pl.List(NODES))),
-            pl.col("directives").fill_null(pl.lit([], dtype=pl.List(DIRECTIVE))),
+            blind_spells=pl.when(pl.col("processes") > 0).then(
+                pl.col("blind_spells").fill_null(pl.lit([], pl.List(pl.String)))
+            ),
             wall_s=microseconds(
                 (pl.col("last_time") - pl.col("first_time")).dt.total_microseconds()
             ),
         )
-        .with_columns(completeness_notes=notes)
+        .with_columns(completeness_notes=completeness_notes())
         .with_columns(complete=pl.col("completeness_notes").list.len() == 0)
         .select(COLUMNS)
         .sort("run")
     )
 
 
-COUNTS = (
-    *("tasks", "graph_tasks", "task_groups", "task_prefixes"),
-    *("scheduler_transitions", "worker_transitions", "transfers", "transfer_copies"),
-    *("bytes_received", "bytes_sent", "bytes_to_clients", "bytes_moved"),
-    *("workers", "workers_reported", "silent_busy_workers", "data_failures"),
-    *("clients", "graphs", "untold_graph_tasks", "erred_tasks", "unfinished_tasks", "processes"),
-)
-LISTS = ("silent_workers", "unregistered_workers", "lost_processes", "blind_spells")
 COLUMNS = (
     *("run", "first_time", "last_time", "wall_s"),
     *("tasks", "graph_tasks", "task_groups", "task_prefixes"),
@@ -90,6 +82,17 @@ COLUMNS = (
 
 def _rows() -> pl.Expr:
     return pl.len().cast(pl.Int64)
+
+
+def _some(flag: pl.Expr) -> pl.Expr:
+    """How many rows have a flag; null where none has."""
+    return pl.when(flag.any()).then(flag.sum().cast(pl.Int64))
+
+
+def _distinct(column: str) -> pl.Expr:
+    """How many different values a column has; null where it has none."""
+    values = pl.col(column).drop_nulls()
+    return pl.when(values.len() > 0).then(values.n_unique().cast(pl.Int64))
 
 
 def _runs(frames: Frames) -> pl.LazyFrame:
@@ -123,7 +126,10 @@ def _times(frames: Frames) -> pl.LazyFrame:
 
 
 def _task_counts(frames: Frames) -> pl.LazyFrame:
-    """Distinct keys, their prefixes, and keys in graphs of which the scheduler recorded nothing."""
+    """Distinct keys, their prefixes, and keys in graphs of which the scheduler recorded nothing.
+
+    What a kind of record that the run lacks would have is null.
+    """
     carried = (
         frames["dask.transfer"]
         .select("run", "keys")
@@ -160,7 +166,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
         .agg(
             tasks=_rows(),
             task_prefixes=pl.col("prefix").n_unique().cast(pl.Int64),
-            graph_tasks=pl.col("in_graph").sum().cast(pl.Int64),
+            graph_tasks=_some(pl.col("in_graph")),
             untold_graph_tasks=(pl.col("in_graph") & ~pl.col("scheduled")).sum().cast(pl.Int64),
         )
     )
@@ -169,7 +175,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
 def _scheduler(transitions: pl.LazyFrame) -> pl.LazyFrame:
     counts = transitions.group_by("run").agg(
         scheduler_transitions=_rows(),
-        task_groups=pl.col("group").drop_nulls().n_unique().cast(pl.Int64),
+        task_groups=_distinct("group"),
     )
     pending = (
         transitions.select("run", "key", "time", "position", "finish_state")
@@ -195,39 +201,49 @@ def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
         .agg(
             transfers=_rows(),
             transfer_copies=pl.col("copies").sum(),
-            bytes_received=pl.col("bytes").filter(incoming).sum(),
-            bytes_sent=pl.col("bytes").filter(pl.col("direction") == "outgoing").sum(),
-            bytes_to_clients=pl.col("bytes").filter(to_client).sum(),
+            bytes_received=_bytes(incoming),
+            bytes_sent=_bytes(pl.col("direction") == "outgoing"),
+            bytes_to_clients=_bytes(to_client),
         )
     )
+
+
+def _bytes(which: pl.Expr) -> pl.Expr:
+    """Bytes of some rows; null where of none of them they are known, 0 where there are none."""
+    mine = pl.col("bytes").filter(which)
+    return pl.when((mine.len() == 0) | mine.is_not_null().any()).then(mine.sum())
 
 
 def _movements(transfers: pl.LazyFrame) -> pl.LazyFrame:
-    incoming = pl.col("direction") == "incoming"
-    return (
-        transfers.with_columns(bytes=moved_bytes())
-        .group_by("run", "requestor", "fulfiller")
-        .agg(
-            received=pl.col("bytes").filter(incoming).sum(),
-            sent=pl.col("bytes").filter(~incoming).sum(),
-        )
-        .group_by("run")
-        .agg(bytes_moved=pl.max_horizontal("received", "sent").sum())
-    )
+    return pairs_of(transfers).group_by("run").agg(bytes_moved=known_sum("bytes"))
 
 
 def _workers(frames: Frames) -> pl.LazyFrame:
     registered, reported = pl.col("registered"), pl.col("reported")
+    known = registered.is_not_null().any()
     silent = registered & ~reported
+    found = executions(frames)
+    # credited to a worker that recorded executions, and did not record this one
+    missed = (
+        found.filter(pl.col("by_scheduler") & ~pl.col("by_worker"))
+        .group_by("run", "worker")
+        .agg(missed=_rows())
+    )
     return (
-        worker_frame(frames)
+        worker_frame(frames, found)
+        .join(missed, on=["run", "worker"], how="left")
+        .join(recorded_runs(frames), on="run", how="left")
         .group_by("run")
         .agg(
-            workers=registered.sum().cast(pl.Int64),
-            workers_reported=reported.sum().cast(pl.Int64),
+            workers=pl.when(known).then(registered.sum().cast(pl.Int64)),
+            workers_reported=_some(reported),
             silent_busy_workers=(silent & (pl.col("executed") > 0)).sum().cast(pl.Int64),
-            silent_workers=pl.col("worker").filter(silent).sort(),
-            unregistered_workers=pl.col("worker").filter(reported & ~registered).sort(),
+            silent_workers=pl.when(known).then(pl.col("worker").filter(silent).sort().implode()),
+            unregistered_workers=pl.when(known).then(
+                pl.col("worker").filter(reported & ~registered).sort().implode()
+            ),
+            missed_executions=pl.col("missed").filter(pl.col("transitions") > 0).sum(),
+            all_captured=pl.col("lost").is_not_null().all(),
         )
     )
 
@@ -240,7 +256,11 @@ def _log(log: pl.LazyFrame) -> pl.LazyFrame:
         .sort("time", "origin", "position", nulls_last=True)
         .group_by("run")
         .agg(
-            data_failures=failed.sum().cast(pl.Int64),
+            logged=(~pl.col("kind").is_in(NO_LINES)).any(),
+            # what a consumer lost, its log alone says
+            data_failures=pl.when((pl.col("source") == "consumer").any() | failed.any()).then(
+                failed.sum().cast(pl.Int64)
+            ),
             blind_spells=pl.col("spell").filter(blind),
         )
     )
@@ -260,7 +280,7 @@ def _clients(frames: Frames) -> pl.LazyFrame:
     return (
         pl.concat(named)
         .group_by("run")
-        .agg(clients=pl.col("client").drop_nulls().n_unique().cast(pl.Int64))
+        .agg(clients=_distinct("client"))
     )
 
 
@@ -274,7 +294,16 @@ def _errors(frames: Frames) -> pl.LazyFrame:
         frames[name].filter(pl.col("finish_state") == state).select("run", "key")
         for name, state in (("dask.task_transition", "erred"), ("dask.worker_transition", "error"))
     ]
-    return pl.concat(errors).unique().group_by("run").agg(erred_tasks=_rows())
+    erred = pl.concat(errors).unique().group_by("run").agg(erred=_rows())
+    recorded = pl.concat(
+        [
+            frames["dask.task_transition"].select("run").unique(),
+            frames["dask.worker_transition"].select("run").unique(),
+        ]
+    ).unique()
+    return recorded.join(erred, on="run", how="left").select(
+        "run", erred_tasks=pl.col("erred").fill_null(0)
+    )
 
 
 def _job(frames: Frames) -> pl.LazyFrame:

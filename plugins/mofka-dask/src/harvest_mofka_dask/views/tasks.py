@@ -57,8 +57,10 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     return (
         _from_events(task_events(frames))
         .join(_executions(executions(frames)), on=one, how="left")
+        .join(_recorded(frames), on="run", how="left")
         .with_columns(
-            pl.col("executions").fill_null(0),
+            pl.when("executed").then(pl.col("executions").fill_null(0)),
+            pl.when("moved").then(pl.col("transfers", "bytes_sent", "bytes_received")),
             prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))),
         )
         .join(_from_graphs(frames["dask.graph_task"]), on=one, how="left")
@@ -77,12 +79,29 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     )
 
 
+def _recorded(frames: Frames) -> pl.LazyFrame:
+    """One row per run: whether it has records of executed, and of moved."""
+    named = pl.col("worker").is_not_null()
+    moved = frames["dask.transfer"].filter(pl.col("keys").is_not_null())
+    pieces = [
+        frames["dask.task_transition"].select("run", kind=pl.lit("executed")),
+        frames["dask.worker_transition"].filter(named).select("run", kind=pl.lit("executed")),
+        frames["dask.execution"].filter(named).select("run", kind=pl.lit("executed")),
+        moved.select("run", kind=pl.lit("moved")),
+    ]
+    found = pl.concat(piece.unique() for piece in pieces)
+    return found.group_by("run").agg(
+        executed=(pl.col("kind") == "executed").any(), moved=(pl.col("kind") == "moved").any()
+    )
+
+
 def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:
     scheduler = pl.col("source") == "scheduler"
     carried = pl.col("source") == "transfer"
 
     def carried_bytes(direction: str) -> pl.Expr:
-        return pl.col("size_bytes").filter(carried & (pl.col("direction") == direction)).sum()
+        sizes = pl.col("size_bytes").filter(carried & (pl.col("direction") == direction))
+        return pl.when(sizes.is_not_null().all()).then(sizes.sum())
 
     def in_order(column: str) -> pl.Expr:
         return pl.col(column).drop_nulls().unique(maintain_order=True)

@@ -14,7 +14,7 @@ from .executions import executions
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["captured", "worker_frame", "workers"]
+__all__ = ["captured", "recorded_runs", "whole_runs", "worker_frame", "workers"]
 
 ONE = ["run", "worker"]
 
@@ -28,33 +28,39 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``; found: their executions, if at hand."""
+    """The view, from frames that carry the column ``run``; found: their executions, if at hand.
+
+    A worker of which nothing is recorded has no zeros: 0 is only what was looked for.
+    """
     ran = executions(frames) if found is None else found
+    transferred = pl.col("transfers").is_not_null()
+    silent = pl.col("transitions").is_null() & ~transferred & pl.col("lost").is_null()
+    # what it did not record of these kinds, it did not do
+    told = ~silent & pl.col("by_workers")
+    idle = told & pl.col("executed").is_null()
     return (
         _names(frames)
         .join(_membership(frames), on=ONE, how="left")
         .join(_executions(ran), on=ONE, how="left")
-        .join(_scheduled_runs(frames["dask.task_transition"]), on="run", how="left")
+        .join(recorded_runs(frames), on="run", how="left")
         .join(_threads_in_logs(frames["dask.log_event"]), on="run", how="left")
         .join(_transition_reports(frames["dask.worker_transition"]), on=ONE, how="left")
         .join(_transfer_reports(frames["dask.transfer"]), on=ONE, how="left")
         .join(captured(frames["dask.process"]), on=ONE, how="left")
         .with_columns(
-            pl.col("registered").fill_null(value=False),
-            pl.col("transitions", "transfers", "bytes_received", "bytes_sent").fill_null(0),
-        )
-        .with_columns(known=pl.col("scheduled").is_not_null() | (pl.col("transitions") > 0))
-        .with_columns(
-            pl.when("known").then(pl.col("executed", "unended").fill_null(0)),
+            pl.when("registrations").then(pl.col("registered").fill_null(value=False)),
+            pl.when(idle).then(0).otherwise("executed").alias("executed"),
             # of a worker whose executions were not seen to end, they are not known
-            pl.when(pl.col("known") & pl.col("executed").is_null())
-            .then(0.0)
-            .otherwise(pl.col("busy_s", "occupied_s"))
-            .name.keep(),
-            pl.when((pl.col("executed") > 0).fill_null(value=False) | ~pl.col("known"))
-            .then("threads")
-            .otherwise(pl.lit([], dtype=pl.List(pl.Int64)))
-            .alias("threads"),
+            pl.when(idle).then(0.0).otherwise(pl.col("busy_s", "occupied_s")).name.keep(),
+            pl.when(idle).then(pl.lit([], pl.List(pl.Int64))).otherwise("threads").alias("threads"),
+            pl.when(told | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
+            pl.when(told).then(pl.col("transitions").fill_null(0)),
+            pl.when(~silent & pl.col("moved")).then(
+                pl.when(transferred)
+                .then(pl.col("transfers", "bytes_received", "bytes_sent"))
+                .otherwise(0)
+            ).name.keep(),
+            reported=~silent,
         )
         .select(
             *("run", "worker"),
@@ -63,11 +69,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
             *("executed", "busy_s", "occupied_s", "threads", "transitions", "transfers"),
             *("bytes_received", "bytes_sent", "unended"),
             pl.coalesce("process_nthreads", "registered_nthreads", "nthreads").alias("nthreads"),
-            (
-                (pl.col("transitions") > 0)
-                | (pl.col("transfers") > 0)
-                | pl.col("lost").is_not_null()
-            ).alias("reported"),
+            "reported",
             pl.min_horizontal("transitions_first", "transfers_first", "process_first").alias(
                 "first_report"
             ),
@@ -78,6 +80,40 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
         )
         .sort("run", "worker")
     )
+
+
+def recorded_runs(frames: Frames) -> pl.LazyFrame:
+    """One row per run: what kinds of records it has at all.
+
+    Columns: run; registrations: of workers; by_scheduler, by_workers: executions; moved: transfers.
+    """
+    kinds = {
+        "registrations": (
+            frames["dask.worker"].select("run", "worker"),
+            _log_membership(frames["dask.log_event"]).select("run", "worker"),
+        ),
+        "by_scheduler": (frames["dask.task_transition"].select("run", worker=pl.lit("")),),
+        "by_workers": (
+            frames["dask.worker_transition"].select("run", "worker"),
+            frames["dask.execution"].select("run", "worker"),
+        ),
+        "moved": (frames["dask.transfer"].select("run", worker=pl.lit("")),),
+    }
+    found = pl.concat(
+        frame.filter(pl.col("worker").is_not_null()).select("run", kind=pl.lit(kind)).unique()
+        for kind, several in kinds.items()
+        for frame in several
+    )
+    return found.group_by("run").agg((pl.col("kind") == kind).any().alias(kind) for kind in kinds)
+
+
+def whole_runs(workers: pl.LazyFrame) -> pl.LazyFrame:
+    """The runs (column run) of which all workers are known, and each recorded what it executed.
+
+    There, what is not recorded of executions did not happen.  workers: of ``worker_frame``.
+    """
+    known = pl.col("registered").is_not_null() & pl.col("transitions").is_not_null()
+    return workers.group_by("run").agg(whole=known.all()).filter("whole").select("run")
 
 
 def _names(frames: Frames) -> pl.LazyFrame:
@@ -179,11 +215,6 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _scheduled_runs(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """The runs whose scheduler recorded any transition."""
-    return transitions.select("run", scheduled=pl.lit(value=True)).unique()
-
-
 def _threads_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
     """How many threads the workers of a run have, where all lines of its logs agree."""
     named = pl.element().filter(pl.element().struct.field("key") == "threads")
@@ -207,7 +238,8 @@ def _transfer_reports(transfers: pl.LazyFrame) -> pl.LazyFrame:
     reported = pl.coalesce("time", "end_time")
 
     def total(direction: str) -> pl.Expr:
-        return pl.col("bytes").filter(pl.col("direction") == direction).sum()
+        mine = pl.col("bytes").filter(pl.col("direction") == direction)
+        return pl.when((mine.len() == 0) | mine.is_not_null().any()).then(mine.sum())
 
     return (
         transfers.with_columns(bytes=moved_bytes(), reported=reported)
