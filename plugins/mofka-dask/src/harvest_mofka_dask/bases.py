@@ -10,8 +10,8 @@ from harvest import Basis
 __all__ = ["BASES"]
 
 _OBSERVED: Final = (
-    "runs with a worker that was observed: it, or the scheduler, recorded what it executed, and how "
-    "many threads it has is known; workers that reported nothing are left out of both sums"
+    "runs with a worker that was observed: it, or the scheduler, recorded what it executed, and "
+    "how many threads it has is known; workers that reported nothing are left out of both sums"
 )
 _EXECUTIONS: Final = (
     "executions that were not recorded, or not seen to end: scheduler_transition.csv or "
@@ -33,7 +33,9 @@ _WHOLE: Final = (
     f"included: {_ON_EACH_WORKER}"
 )
 _WORKER_LOGS: Final = "no log of workers: worker.e of the run, or a capture, brings it"
-_LOGS: Final = "no log of the scheduler or workers: scheduler.e and worker.e, or a capture, bring it"
+_LOGS: Final = (
+    "no log of the scheduler or workers: scheduler.e and worker.e, or a capture, bring it"
+)
 _SAMPLED: Final = "runs whose workers were sampled, once per interval"
 _NOT_SAMPLED: Final = "workers that were not sampled, as captures alone do (harvest dask capture)"
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DASK_TYPES",
-    "count_if_known",
     "Frames",
+    "count_if_known",
     "host_of",
     "known_sum",
     "load",

@@ -13,78 +13,110 @@ __all__ = ["INDICATORS"]
 _ENDED: Final = "null where no execution was seen to end"
 _TRANSFERS: Final = "null without transfers"
 _SAMPLES: Final = "null where workers were not sampled, as captures do"
-_LOGS: Final = "null without Dask's logs"
+_LOGS: Final = "null without a log of the scheduler or workers"
 _COUNTED: Final = "null without Darshan's logs of the run"
-_TASK_IO: Final = "null where dask.task_io has nothing of the run"
+_TASK_IO: Final = "null where dask.task_io ties nothing of the run to tasks"
 _KINDS: Final = "null where no task was executed or failed"
+_WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
+_OBSERVED: Final = "null where no worker was observed"
+_ALL_OBSERVED: Final = "null where not all workers were observed"
+_REGISTERED: Final = "null where no registration is recorded"
+_FEW: Final = f"{_ENDED}, or the threads of executions are not known"
+_WORKER_LOGS: Final = "null without a log of workers"
 
 _THREADS: Final = (
     share(
         "used_share",
-        doc="busy_s / thread_s: how much of its threads' time the run used; null where one of "
-        "them is not known.",
+        doc="observed_busy_s / thread_s: how much of their threads' time the observed workers "
+        "used; null where one of them is not known.",
     ),
     Column(
         "threads",
-        doc="Threads of the workers, as recorded, else as many as were seen to run tasks; null "
-        "where neither is known of any.",
+        doc="Threads of all workers, as recorded, else as many as were seen to run tasks; null "
+        "where neither is known of each.",
+    ),
+    Column(
+        "observed_threads",
+        doc=f"Threads of the observed workers, of which few_threads and thread_s are; {_OBSERVED}.",
     ),
     seconds(
         "span_s",
         doc=f"Time from the start of the first execution to the end of the last; {_ENDED}.",
     ),
     seconds("busy_s", doc=f"Time of executions, summed; {_ENDED}."),
-    Column("executions", doc="Executions, failed and unended ones included."),
+    Column("executions", doc="Executions, failed and unended ones included; null without any."),
     Column(
         "failed",
-        doc=f"How many of attempts failed; {_KINDS}.",
+        doc=f"How many of attempts failed; {_WHOLE}.",
     ),
     Column("peak_threads", doc=f"Most executions at the same time; {_ENDED}."),
-    seconds("gaps_s", doc=f"Time within span_s without any execution; {_ENDED}."),
+    seconds(
+        "gaps_s",
+        doc=f"Time within span_s without any execution; {_ENDED}, or not all workers were "
+        "observed.",
+    ),
     seconds(
         "serial_s",
-        doc=f"Time within span_s with executions, but at most few_threads of them; {_ENDED}.",
+        doc=f"Time within span_s with executions, but at most few_threads of them; {_FEW}.",
     ),
     seconds(
         "imbalance_s",
         doc="busiest_s - mean_worker_s: the most that the run could be shorter if the busiest "
-        f"worker's work were spread; {_ENDED}.",
+        "worker's work were spread; null where fewer than two workers were observed.",
     ),
-    seconds("moving_s", doc=f"Time in movements of data, summed; {_TRANSFERS}."),
+    seconds("moving_s", doc=f"Time in movements of data, summed; {_TRANSFERS} with a duration."),
+    share(
+        "transfer_share",
+        doc=f"moving_s / busy_s; {_ALL_OBSERVED}, or one of the two is not known.",
+    ),
     seconds("io_s", doc=f"Time in I/O of known tasks, and beside tasks of one kind; {_TASK_IO}."),
     Column("workers", doc="Workers that registered or executed tasks; null where there are none."),
+    Column(
+        "observed_workers",
+        doc="Those of workers that were observed: it is known for how long they executed, by their "
+        "own record or the scheduler's, and how many threads they have; null where there are none.",
+    ),
+    seconds("observed_busy_s", doc=f"Time of executions on observed workers, summed; {_OBSERVED}."),
     seconds(
         "thread_s",
-        doc="Time of threads in span_s while their workers were there, summed; a worker whose "
-        f"threads are not known adds none; {_ENDED}.",
+        doc="Time of the threads of observed workers in span_s while these were there, summed; "
+        f"{_OBSERVED}.",
     ),
-    Column("few_threads", doc=f"A tenth of the threads, at least 1; {_ENDED}."),
+    Column("few_threads", doc=f"A tenth of observed_threads, at least 1; {_FEW}."),
     seconds(
         "tail_s",
         doc="Time from the last moment with more executions than few_threads until the end of "
-        f"span_s; {_ENDED}.",
+        f"span_s; {_FEW}.",
     ),
     Column("last_prefix", doc=f"Kind of the task that ended last; {_ENDED}."),
     Column("first_start", doc=f"Start of the first execution; {_ENDED}."),
-    seconds("longest_gap_s", doc=f"The longest of the gaps of gaps_s, 0 without any; {_ENDED}."),
+    seconds(
+        "longest_gap_s",
+        doc="The longest of the gaps of gaps_s, 0 without any; null where gaps_s is.",
+    ),
     Column("longest_gap_start", doc="Start of that gap; null without any."),
+    Column(
+        "cut",
+        doc="Whether a part of the record is known to be missing: events that the consumer lost, "
+        "spells in which a process could record nothing, a captured process without an end; null "
+        "without logs and captures.",
+    ),
+    Column("runs", doc="How many runs the view has here."),
 )
 
 _WORKERS: Final = (
     name("busiest_worker", doc="Worker with the most time of executions per thread; null with it."),
-    seconds("busiest_s", doc=f"Its time of executions per thread; {_ENDED}."),
+    seconds("busiest_s", doc=f"Its time of executions per thread; {_OBSERVED}."),
     seconds(
         "mean_worker_s",
-        doc="Mean of that over the workers of which it is known, idle ones included; null where it "
-        "is of none.",
+        doc=f"Mean of that over the observed workers, idle ones included; {_OBSERVED}.",
     ),
     Column(
         "idle_workers",
-        doc="Workers known to have executed nothing; null where of none it is known what they "
-        "executed.",
+        doc=f"Observed workers that executed nothing; {_OBSERVED}.",
     ),
-    Column("registered_workers", doc="Workers that registered."),
-    Column("silent_workers", doc="Workers that registered and reported nothing."),
+    Column("registered_workers", doc=f"Workers that registered; {_REGISTERED}."),
+    Column("silent_workers", doc=f"Workers that registered and reported nothing; {_REGISTERED}."),
     name("silent_worker", doc="The first of them by address; null without any."),
     Column(
         "silent_executed",
@@ -102,7 +134,10 @@ _WORKERS: Final = (
 )
 
 _TASKS: Final = (
-    Column("unended", doc="Executions that were not seen to end, which count in no time here."),
+    Column(
+        "unended",
+        doc=f"Executions that were not seen to end, which count in no time here; {_WHOLE}.",
+    ),
     seconds("median_s", doc=f"Median duration of an execution; {_ENDED}."),
     Column("commonest_prefix", doc=f"The kind of task with the most executions; {_KINDS}."),
     Column("commonest_executions", doc=f"Its executions; {_KINDS}."),
@@ -116,15 +151,19 @@ _TASKS: Final = (
         "failed_error",
         doc="What most of these raised; null without any, or where the record does not say.",
     ),
-    Column("repeated", doc=f"Executions beyond the first of a task; {_KINDS}."),
+    Column("repeated", doc=f"Executions beyond the first of a task; {_WHOLE}."),
     seconds(
         "repeated_s",
-        doc=f"Time of all but the last execution of the tasks that repeated; {_KINDS}.",
+        doc="Time of all but the last execution of the tasks that repeated; null where repeated "
+        "is, or none of these was seen to end.",
     ),
 )
 
 _TRANSFER: Final = (
-    size("moved_bytes", doc=f"Bytes moved between workers and to clients; {_TRANSFERS}."),
+    size(
+        "moved_bytes",
+        doc=f"Bytes moved between workers and to clients; {_TRANSFERS} with their bytes.",
+    ),
     Column(
         "movements",
         doc="Movements of data, each once: per pair the larger account of its two sides; "
@@ -132,27 +171,35 @@ _TRANSFER: Final = (
     ),
     name("largest_source", doc=f"Sender of the pair that moved most; {_TRANSFERS}."),
     name("largest_target", doc=f"Receiver of the pair that moved most; {_TRANSFERS}."),
-    size("largest_bytes", doc=f"What that pair moved; {_TRANSFERS}."),
+    size("largest_bytes", doc=f"What that pair moved; {_TRANSFERS} with their bytes."),
 )
 
 _MEMORY: Final = (
+    Column(
+        "sampled_workers",
+        doc=f"Workers whose memory and limit are known; {_SAMPLES}.",
+    ),
     share(
         "memory_peak_share",
         doc="Memory of the worker that came closest to its limit, as a share of that; null where "
         "workers were not sampled, as captures do, or no limit is known.",
     ),
     name("memory_peak_worker", doc="That worker; null with it."),
-    size("spilled_bytes", doc=f"Bytes of results written to disk for want of memory; {_SAMPLES}."),
-    Column("spilling_workers", doc=f"How many workers did; {_SAMPLES}."),
+    size(
+        "spilled_bytes",
+        doc=f"Bytes of results written to disk for want of memory; {_SAMPLES}, or do not say.",
+    ),
+    Column("spilling_workers", doc=f"How many workers did; {_SAMPLES}, or do not say."),
     Column(
-        "pauses", doc=f"How often a worker took no more tasks for want of memory, by logs; {_LOGS}."
+        "pauses", doc=f"How often a worker took no more tasks for want of memory; {_WORKER_LOGS}."
     ),
     Column(
-        "memory_restarts", doc=f"How often a worker was ended for using too much memory; {_LOGS}."
+        "memory_restarts",
+        doc=f"How often a worker was ended for using too much memory; {_WORKER_LOGS}.",
     ),
     Column(
         "unmanaged_warnings",
-        doc=f"Warnings of high memory that Dask does not manage, by logs; {_LOGS}.",
+        doc=f"Warnings of high memory that Dask does not manage, by logs; {_WORKER_LOGS}.",
     ),
     Column("gc_warnings", doc=f"Warnings of garbage collection, by logs; {_LOGS}."),
     Column(
@@ -188,6 +235,10 @@ _FILES: Final = (
         "unknown_bytes",
         doc=f"The rest of untraced_bytes, of which it is not known who moved them; {_COUNTED}.",
     ),
+    seconds(
+        "io_busy_s",
+        doc=f"Time of the executions in processes whose I/O is known; {_TASK_IO}.",
+    ),
     Column("io_prefix", doc=f"The kind of task with most of io_s; {_TASK_IO}."),
     size(
         "io_prefix_bytes",
@@ -197,7 +248,8 @@ _FILES: Final = (
     size("io_prefix_beside_bytes", doc=f"Its part of beside_bytes; {_TASK_IO}."),
     seconds(
         "io_prefix_busy_s",
-        doc="Time of its executions; null where io_prefix is, or none was seen to end.",
+        doc="Time of its executions in processes whose I/O is known; null where io_prefix is, or "
+        "none was seen to end.",
     ),
     share("io_prefix_share", doc="io_prefix_s / io_prefix_busy_s; null where one is not known."),
 )

@@ -10,17 +10,27 @@ from .common import RUN, WORKER, number, seconds, size
 
 __all__ = ["RUN_SUMMARY", "WORKERS"]
 
+_NO_TRANSFERS: Final = "null where no transfer is recorded"
+_NO_GRAPHS: Final = "null where no graph is recorded"
+_NO_SCHEDULER: Final = "null where the scheduler recorded none"
+_NO_REGISTRATION: Final = "null where no registration is recorded"
+_NOT_CAPTURED: Final = "null for runs that were not captured"
+
 RUN_SUMMARY: Final = (
     RUN,
     seconds("wall_s", doc="last_time - first_time; null where the record has no time at all."),
-    Column("tasks", doc="Distinct keys in any record."),
-    Column("workers", doc="Workers that registered."),
+    Column("tasks", doc="Distinct keys in any record; null where there is none."),
+    Column("workers", doc=f"Workers that registered; {_NO_REGISTRATION}."),
     size(
         "bytes_moved",
         doc="Bytes moved between workers and to clients, each movement once: per pair the larger "
-        "of what its two sides reported.",
+        f"of what its two sides reported; {_NO_TRANSFERS}, or none with its bytes.",
     ),
-    Column("erred_tasks", doc="Tasks that erred in the scheduler's or a worker's record."),
+    Column(
+        "erred_tasks",
+        doc="Tasks that erred in the scheduler's or a worker's record; null where neither recorded "
+        "a transition.",
+    ),
     Column("complete", doc="Whether completeness_notes is empty."),
     Column(
         "first_time",
@@ -29,37 +39,89 @@ RUN_SUMMARY: Final = (
     ),
     Column("last_time", doc="Last recorded event, likewise; null where nothing has a time."),
     Column("completeness_notes", doc="What the record lacks, in sentences."),
-    Column("unfinished_tasks", doc="Tasks last seen waiting, queued, processing, ..."),
-    Column("graph_tasks", doc="Distinct keys in graphs."),
-    Column("task_groups", doc="Dask's groups of tasks, which the scheduler alone records."),
-    Column("task_prefixes", doc="Kinds of tasks in any record."),
-    Column("graphs", doc="Graphs that clients sent."),
-    Column("clients", doc="Distinct clients that came or sent a graph."),
-    Column("workers_reported", doc="Workers that reported anything themselves."),
-    Column("silent_workers", doc="Addresses of workers that registered and reported nothing."),
-    Column("unregistered_workers", doc="Addresses or names of workers that reported unregistered."),
-    Column("transfers", doc="Reports of transfers: one by each side that reported it."),
-    Column("transfer_copies", doc="Rows of the input that these were folded from."),
-    size("bytes_received", doc="Bytes received, as the receiving sides reported."),
-    size("bytes_sent", doc="Bytes sent, to clients too, as the sending sides reported."),
-    size("bytes_to_clients", doc="The part of bytes_sent that went to clients."),
-    Column("scheduler_transitions", doc="Transitions of tasks that the scheduler recorded."),
-    Column("worker_transitions", doc="Transitions of tasks that workers recorded."),
-    Column("data_failures", doc="Events that the consumer could not parse."),
-    Column("processes", doc="Processes with a capture file; 0 for runs that were not captured."),
+    Column(
+        "unfinished_tasks",
+        doc="Tasks last seen waiting, queued, processing, ...; null where the scheduler recorded "
+        "no transition.",
+    ),
+    Column("graph_tasks", doc=f"Distinct keys in graphs; {_NO_GRAPHS}."),
+    Column(
+        "task_groups",
+        doc=f"Dask's groups of tasks, which the scheduler alone records; {_NO_SCHEDULER}.",
+    ),
+    Column("task_prefixes", doc="Kinds of tasks in any record; null where there is none."),
+    Column("graphs", doc=f"Graphs that clients sent; {_NO_GRAPHS}."),
+    Column(
+        "clients", doc="Distinct clients that came or sent a graph; null where none is recorded."
+    ),
+    Column(
+        "workers_reported",
+        doc="Workers that reported anything themselves; null where none did.",
+    ),
+    Column(
+        "silent_workers",
+        doc=f"Addresses of workers that registered and reported nothing; {_NO_REGISTRATION}.",
+    ),
+    Column(
+        "unregistered_workers",
+        doc=f"Addresses or names of workers that reported unregistered; {_NO_REGISTRATION}.",
+    ),
+    Column(
+        "transfers",
+        doc=f"Reports of transfers: one by each side that reported it; {_NO_TRANSFERS}.",
+    ),
+    Column(
+        "transfer_copies",
+        doc=f"Rows of the input that these were folded from; {_NO_TRANSFERS}.",
+    ),
+    size(
+        "bytes_received",
+        doc=f"Bytes received, as the receiving sides reported; {_NO_TRANSFERS}, or of no such one "
+        "its bytes.",
+    ),
+    size(
+        "bytes_sent",
+        doc=f"Bytes sent, to clients too, as the sending sides reported; {_NO_TRANSFERS}, or of no "
+        "such one its bytes.",
+    ),
+    size(
+        "bytes_to_clients",
+        doc=f"The part of bytes_sent that went to clients; {_NO_TRANSFERS}, or of no such one its "
+        "bytes.",
+    ),
+    Column(
+        "scheduler_transitions",
+        doc=f"Transitions of tasks that the scheduler recorded; {_NO_SCHEDULER}.",
+    ),
+    Column(
+        "worker_transitions",
+        doc="Transitions of tasks that workers recorded; null where they recorded none.",
+    ),
+    Column(
+        "data_failures",
+        doc="Events that the consumer could not parse; null where none is named: a consumer's log "
+        "without any leaves no row.",
+    ),
+    Column("processes", doc=f"Processes with a capture file; {_NOT_CAPTURED}."),
     Column(
         "lost_processes",
-        doc="Captured processes whose record stops without an end, each with its last time.",
+        doc="Captured processes whose record stops without an end, each with its last time; "
+        f"{_NOT_CAPTURED}.",
     ),
     Column(
         "blind_spells",
-        doc="Spells in which a captured process could record nothing, each with the process.",
+        doc="Spells in which a captured process could record nothing, each with the process; "
+        f"{_NOT_CAPTURED}.",
     ),
-    Column("nodes", doc="Hosts by role, as the job's files or captures name them."),
-    Column("directives", doc="Directives of the batch script."),
+    Column(
+        "nodes",
+        doc="Hosts by role, as the job's files or captures name them; null where none does.",
+    ),
+    Column("directives", doc="Directives of the batch script; null where there is none."),
 )
 
-_TRANSITIONS: Final = "null where neither the scheduler nor the worker recorded a transition"
+_SILENT: Final = "null where it reported nothing and the scheduler credits it with no execution"
+_MOVED: Final = "null where it reported nothing, or the run has no record of transfers"
 _CAPTURED: Final = "null where it was not captured"
 
 WORKERS: Final = (
@@ -68,11 +130,11 @@ WORKERS: Final = (
     Column(
         "executed",
         doc="Executions on it, failed and unended ones included, by its own record or the "
-        f"scheduler's; {_TRANSITIONS}.",
+        f"scheduler's; {_SILENT}.",
     ),
     seconds(
         "busy_s",
-        doc=f"Sum of the durations of its executions that ended; {_TRANSITIONS}, or no execution "
+        doc=f"Sum of the durations of its executions that ended; {_SILENT}, or no execution "
         "was seen to end.",
     ),
     seconds(
@@ -84,15 +146,23 @@ WORKERS: Final = (
         doc="How many threads it has for tasks: as its own process recorded it, the scheduler when "
         "it came, or the logs; null where these say nothing, or name several numbers.",
     ),
-    size("bytes_received", doc="Bytes that it received, by its own reports."),
-    size("bytes_sent", doc="Bytes that it sent, by its own reports."),
+    size(
+        "bytes_received",
+        doc=f"Bytes that it received, by its own reports; {_MOVED}, or of none its bytes.",
+    ),
+    size(
+        "bytes_sent", doc=f"Bytes that it sent, by its own reports; {_MOVED}, or of none its bytes."
+    ),
     Column(
         "reported",
         doc="Whether it reported transitions or transfers, or its process was captured. A worker "
         "that reported nothing was not necessarily idle.",
     ),
     Column("host", doc="Host in its address, as text or number; null where it goes by a name."),
-    Column("registered", doc="Whether the scheduler's events or log have it come."),
+    Column(
+        "registered",
+        doc=f"Whether the scheduler's events or log have it come; {_NO_REGISTRATION}.",
+    ),
     Column(
         "registered_time",
         doc="When it first came, by the scheduler's events, else its log; null where neither says.",
@@ -103,10 +173,18 @@ WORKERS: Final = (
     ),
     Column(
         "unended",
-        doc=f"Executions that were not seen to end, which count in no time here; {_TRANSITIONS}.",
+        doc="Executions that were not seen to end, which count in no time here; null where none "
+        "is recorded, and it did not record its executions itself.",
     ),
-    Column("transitions", doc="Transitions of tasks that it reported."),
-    Column("transfers", doc="Transfers that it reported, as the side that sends or receives."),
+    Column(
+        "transitions",
+        doc="Transitions of tasks that it reported; null where it reported nothing, or no worker "
+        "of the run recorded what it executed.",
+    ),
+    Column(
+        "transfers",
+        doc=f"Transfers that it reported, as the side that sends or receives; {_MOVED}.",
+    ),
     Column(
         "first_report",
         doc="First time in what it reported, or in its capture; null where it reported nothing.",
@@ -129,7 +207,7 @@ WORKERS: Final = (
     ),
     Column(
         "threads",
-        doc="Threads (pthread ids) that ran its executions, as the scheduler recorded it; null "
-        "where it executed some, or may have, and the scheduler names no thread.",
+        doc="Threads (pthread ids) that ran its executions, as the scheduler or itself recorded; "
+        "null where it executed some, or may have, and neither names a thread.",
     ),
 )

@@ -11,6 +11,7 @@ from .common import KEY, PREFIX, RUN, name, seconds, share, size
 __all__ = ["PREFIXES", "TASKS"]
 
 _LAST: Final = "of its last execution that ended in memory, else of its last"
+_NO_MOVES: Final = "null where the run has no record of transfers with their keys"
 _NO_GRAPH: Final = "null where no graph of the run holds the task"
 _TRACED: Final = "null where no trace is known of a worker that executed it"
 
@@ -32,7 +33,8 @@ TASKS: Final = (
         "executions",
         doc="How often it was executed: what the scheduler saw reach memory, and what a worker "
         "recorded as executing, failed and unended executions included; what both recorded counts "
-        "once. A failure that the scheduler alone recorded is left out.",
+        "once. A failure that the scheduler alone recorded is left out. Null where the run has no "
+        "record of executions.",
     ),
     size("size_bytes", doc=f"Size of the result {_LAST}; null where the scheduler has none."),
     Column(
@@ -44,13 +46,17 @@ TASKS: Final = (
     size(
         "bytes_sent",
         doc="The task's share of the transfers that carried its data, as the sending sides "
-        "reported them.",
+        f"reported them; {_NO_MOVES}, or some of these not the size.",
     ),
-    size("bytes_received", doc="The same, as the receiving sides reported them."),
+    size(
+        "bytes_received",
+        doc=f"The same, as the receiving sides reported them; {_NO_MOVES}, or some of these not "
+        "the size.",
+    ),
     Column(
         "transfers",
         doc="Reports of transfers that carried its data; a movement that both sides report counts "
-        "twice.",
+        f"twice; {_NO_MOVES}.",
     ),
     size("io_read_bytes", doc=f"Bytes asked for in its traced reads (Darshan); {_TRACED}."),
     size("io_write_bytes", doc=f"Bytes of its traced writes (Darshan); {_TRACED}."),
@@ -85,7 +91,11 @@ TASKS: Final = (
     ),
 )
 
-_NO_LOGS: Final = "null where dask.task_io has nothing of the run, or none of these was executed"
+_NO_LOGS: Final = (
+    "null where dask.task_io has nothing of the run, or not of the processes that executed these"
+)
+_WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
+_BY_SCHEDULER: Final = "null where the scheduler alone recorded them, as failures"
 _ENDED: Final = "null where none was seen to end"
 
 PREFIXES: Final = (
@@ -94,7 +104,7 @@ PREFIXES: Final = (
     Column(
         "executions",
         doc="How often tasks of the kind were executed, failed and unended executions included; "
-        "failures that the scheduler alone recorded are left out.",
+        f"failures that the scheduler alone recorded are left out; {_BY_SCHEDULER}.",
     ),
     seconds("total_s", doc=f"Time of executions together, of all threads; {_ENDED}."),
     share(
@@ -103,24 +113,34 @@ PREFIXES: Final = (
     ),
     seconds("mean_s", doc=f"Mean duration of an execution; {_ENDED}."),
     seconds("max_s", doc=f"Longest duration of an execution; {_ENDED}."),
-    Column("failed", doc="How many of attempts failed, whoever recorded it."),
+    Column("failed", doc=f"How many of attempts failed, whoever recorded it; {_WHOLE}."),
     size("io_read_bytes", doc=f"Bytes that these tasks read, by dask.task_io; {_NO_LOGS}."),
     size("io_write_bytes", doc=f"Bytes that these tasks wrote, by dask.task_io; {_NO_LOGS}."),
-    share("io_share", doc="io_s / total_s; null where one of them is not known, or total_s is 0."),
+    share(
+        "io_share",
+        doc="io_s / io_busy_s; null where one of them is not known, or io_busy_s is 0.",
+    ),
     seconds("median_s", doc=f"Median duration of an execution; {_ENDED}."),
-    Column("tasks", doc="Tasks that were executed."),
+    Column("tasks", doc=f"Tasks that were executed; {_BY_SCHEDULER}."),
     size(
         "size_bytes",
         doc="Size of all results together; null where the scheduler recorded none.",
     ),
-    Column("unended", doc="Executions that were not seen to end, which count in no time here."),
+    Column(
+        "unended",
+        doc=f"Executions that were not seen to end, which count in no time here; {_WHOLE}.",
+    ),
     Column("attempts", doc="Executions, and failures that the scheduler alone recorded."),
     Column(
         "error",
         doc="What most of the failures raised; null where none failed, or the record does not say.",
     ),
-    Column("repeated", doc="Executions beyond the first of a task."),
-    seconds("repeated_s", doc="Time of all but the last execution of the tasks that repeated."),
+    Column("repeated", doc=f"Executions beyond the first of a task; {_WHOLE}."),
+    seconds(
+        "repeated_s",
+        doc="Time of all but the last execution of the tasks that repeated; null where repeated "
+        "is, or none of these was seen to end.",
+    ),
     seconds("io_s", doc=f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
     size(
         "io_beside_bytes",
@@ -128,4 +148,9 @@ PREFIXES: Final = (
         f"certainly one of these (column beside of dask.task_io); {_NO_LOGS}.",
     ),
     seconds("io_beside_s", doc=f"Time in moving io_beside_bytes; {_NO_LOGS}."),
+    seconds(
+        "io_busy_s",
+        doc="Time of the executions in processes whose I/O is known, a part of total_s; "
+        f"{_NO_LOGS}, or none of them was seen to end.",
+    ),
 )

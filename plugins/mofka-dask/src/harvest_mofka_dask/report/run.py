@@ -283,7 +283,9 @@ def _states(frames: Frames) -> Table:
 
 
 def _no_transfers() -> Notes:
-    text = "No transfer is recorded: whether data moved between workers, and how much, is not known."
+    text = (
+        "No transfer is recorded: whether data moved between workers, and how much, is not known."
+    )
     return Notes("transfers", [text], title="Transfers")
 
 

@@ -211,7 +211,10 @@ def _scale(workers: pl.DataFrame) -> str:
             "one at the same time."
         )
     if workers["nthreads"].null_count():
-        return f"Of some workers it is not recorded how many threads they have; others have {numbers[-1]}."
+        return (
+            "Of some workers it is not recorded how many threads they have; others have "
+            f"{numbers[-1]}."
+        )
     if len(numbers) == 1:
         return f"A worker has {numbers[0]} threads."
     return f"Workers have {numbers[0]} to {numbers[-1]} threads."

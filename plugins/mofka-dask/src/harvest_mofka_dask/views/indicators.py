@@ -164,7 +164,7 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         row.with_columns(
             runs=pl.lit(row.height, pl.Int64),
             # what did not run on the workers that were observed may have run on the others
-            *(pl.when(~unseen).then(name).alias(name) for name in gaps),
+            **{name: pl.when(~unseen).then(name) for name in gaps},
             transfer_share=pl.when(~unseen & (pl.col("busy_s") > 0)).then(
                 pl.col("moving_s") / pl.col("busy_s")
             ),

@@ -163,9 +163,7 @@ def _io(io: pl.DataFrame | None, found: pl.DataFrame) -> pl.DataFrame:
     how, op = pl.col("how"), pl.col("op")
     homes = io.filter(pl.col("worker").is_not_null()).select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
-    known = io.group_by("run").agg(
-        traced=(how == "traced").any(), counted=(how == "counted").any()
-    )
+    known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())
     spent = ((pl.col("seconds") * 1e9).round(0).cast(pl.Int64).sum() / 1e9).round(9)
     timed = pl.when(pl.col("seconds").is_not_null().any()).then(spent)
 
@@ -181,7 +179,9 @@ def _io(io: pl.DataFrame | None, found: pl.DataFrame) -> pl.DataFrame:
         found.select(one)
         .unique()
         .join(known, on="run")
-        .join(there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")), on=one, how="left")
+        .join(
+            there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")), on=one, how="left"
+        )
         .join(
             of_tasks.agg(
                 of_task=tied,

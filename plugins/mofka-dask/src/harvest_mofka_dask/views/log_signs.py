@@ -38,9 +38,7 @@ def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
 
     return (
         # spells without a record are rows, too, and no lines of a log
-        log.filter(
-            pl.col("source").is_in(["scheduler", "worker"]), ~pl.col("kind").is_in(NO_LINES)
-        )
+        log.filter(pl.col("source").is_in(["scheduler", "worker"]), ~pl.col("kind").is_in(NO_LINES))
         .join(ends, on="run", how="left")
         .with_columns(gc=gc, loop=loop.cast(pl.Float64, strict=False))
         .group_by("run")

@@ -12,9 +12,9 @@ __all__ = ["memory_use"]
 def memory_use(frames: Frames) -> pl.LazyFrame:
     """One row per run whose workers were sampled.
 
-    Columns: run; sampled_workers: of which memory and limit are known; spilled_bytes: written to disk for want of memory; spilling_workers: how many
-    did; memory_peak_share, memory_peak_worker: of the worker that came closest to its limit, and
-    its memory then as a share of that.
+    Columns: run; sampled_workers: of which memory and limit are known; spilled_bytes: written to
+    disk for want of memory; spilling_workers: how many did; memory_peak_share, memory_peak_worker:
+    of the worker that came closest to its limit, and its memory then as a share of that.
     """
     one = ["run", "worker"]
     limits = pl.concat(

@@ -181,9 +181,7 @@ def _missed_executions() -> pl.Expr:
 def _no_transfers() -> pl.Expr:
     return _when(
         pl.col("transfers").is_null() & ~pl.col("all_captured").fill_null(value=False),
-        pl.lit(
-            "no transfer is recorded: whether data moved, and how much, is not known"
-        ),
+        pl.lit("no transfer is recorded: whether data moved, and how much, is not known"),
     )
 
 
@@ -197,7 +195,9 @@ def _no_graphs() -> pl.Expr:
 def _no_logs() -> pl.Expr:
     return _when(
         ~pl.col("logged").fill_null(value=False),
-        pl.lit("no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown"),
+        pl.lit(
+            "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown"
+        ),
     )
 
 

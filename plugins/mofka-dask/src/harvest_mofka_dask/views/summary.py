@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ..frames import DASK_TYPES, JOB_TYPES, Frames, known_sum, load, microseconds, moved_bytes, sentence
+from ..frames import (
+    DASK_TYPES,
+    JOB_TYPES,
+    Frames,
+    known_sum,
+    load,
+    microseconds,
+    moved_bytes,
+    sentence,
+)
 from .executions import executions
 from .log_signs import NO_LINES
 from .notes import completeness_notes
@@ -277,11 +286,7 @@ def _processes(processes: pl.LazyFrame) -> pl.LazyFrame:
 
 def _clients(frames: Frames) -> pl.LazyFrame:
     named = [frames[name].select("run", "client") for name in ("dask.client", "dask.graph_task")]
-    return (
-        pl.concat(named)
-        .group_by("run")
-        .agg(clients=_distinct("client"))
-    )
+    return pl.concat(named).group_by("run").agg(clients=_distinct("client"))
 
 
 def _graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:

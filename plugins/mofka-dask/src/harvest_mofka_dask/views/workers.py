@@ -55,11 +55,13 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
             pl.when(idle).then(pl.lit([], pl.List(pl.Int64))).otherwise("threads").alias("threads"),
             pl.when(told | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
             pl.when(told).then(pl.col("transitions").fill_null(0)),
-            pl.when(~silent & pl.col("moved")).then(
+            pl.when(~silent & pl.col("moved"))
+            .then(
                 pl.when(transferred)
                 .then(pl.col("transfers", "bytes_received", "bytes_sent"))
                 .otherwise(0)
-            ).name.keep(),
+            )
+            .name.keep(),
             reported=~silent,
         )
         .select(
