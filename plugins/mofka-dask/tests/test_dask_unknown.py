@@ -113,6 +113,9 @@ def whole(tmp_path_factory):
     return harvest.open(folder / "out")
 
 
+ABOUT_SILENCE = "dask.silent_workers concludes more"
+
+
 def silenced(number: int, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Without the rows of a worker's own file."""
     return frame.filter(~pl.col("origin").cast(pl.String).str.ends_with(f"/w{number}.cap"))
@@ -147,7 +150,9 @@ def test_a_worker_that_is_silent_makes_nothing_0_and_nothing_worse(whole, number
     known = whole if scheduler else AlteredDataset(whole, absent=absent)
     less = AlteredDataset(whole, partial(silenced, number), absent=absent)
 
-    assert faults(known, less) == []
+    # then nothing is concluded from it but that it is silent
+    concluded = [fault for fault in faults(known, less) if not fault.startswith(ABOUT_SILENCE)]
+    assert concluded == []
     # and what is said of a part says so
     verdicts = less.findings(rules=["dask.unused_threads"]).found
     assert [f.finding.certainty for f in verdicts] == [() if scheduler else ("part",)]

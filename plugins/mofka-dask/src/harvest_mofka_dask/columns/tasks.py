@@ -33,8 +33,8 @@ TASKS: Final = (
         "executions",
         doc="How often it was executed: what the scheduler saw reach memory, and what a worker "
         "recorded as executing, failed and unended executions included; what both recorded counts "
-        "once. A failure that the scheduler alone recorded is left out. Null where the run has no "
-        "record of executions.",
+        "once. A failure that the scheduler alone recorded is left out. Null where none is "
+        "recorded, and not every worker recorded what it executed.",
     ),
     size("size_bytes", doc=f"Size of the result {_LAST}; null where the scheduler has none."),
     Column(

@@ -43,7 +43,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     (judged,) = data.view("dask.indicators", run=name).collect().to_dicts()
     pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
-    whole = whole_runs(workers.lazy()).collect()
+    whole = whole_runs(frames).collect()
     kinds = kinds_of(found, frames, io.tied if io.tied.height else None, whole)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",

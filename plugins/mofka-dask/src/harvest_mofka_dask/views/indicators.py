@@ -135,7 +135,7 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     found = executions(frames).collect()
     io = io_by_task(dataset, run)
     every = worker_frame(frames, found.lazy()).collect()
-    kinds = kinds_of(found, frames, io, whole_runs(every.lazy()).collect())
+    kinds = kinds_of(found, frames, io, whole_runs(frames).collect())
     workers = _with_threads(every)
     threads = _threads(workers, found)
     spans = at_once(found.lazy(), threads.lazy()).collect()

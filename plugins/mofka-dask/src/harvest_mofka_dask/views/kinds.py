@@ -14,7 +14,7 @@ from ..io.views import once, task_io
 from ..runs import named_run
 from .executions import executions
 from .failures import failed_tasks, repeated_tasks
-from .workers import whole_runs, worker_frame
+from .workers import whole_runs
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -64,7 +64,7 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         frames = load(dataset, DASK_TYPES, run=wanted)
         found = executions(frames).collect()
-        whole = whole_runs(worker_frame(frames, found.lazy())).collect()
+        whole = whole_runs(frames).collect()
         return kinds_of(found, frames, io_by_task(dataset, wanted), whole)
 
     return deferred(compute, PREFIXES)

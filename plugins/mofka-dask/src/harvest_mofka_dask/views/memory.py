@@ -45,4 +45,5 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
             memory_peak_share=pl.col("share").first(),
             memory_peak_worker=pl.col("worker").filter(pl.col("share").is_not_null()).first(),
         )
+        .with_columns(pl.when(pl.col("sampled_workers") > 0).then("sampled_workers"))
     )

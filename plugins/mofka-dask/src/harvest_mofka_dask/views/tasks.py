@@ -8,12 +8,13 @@ import polars as pl
 
 from harvest import UsageError
 
-from ..frames import Frames, load, microseconds
+from ..frames import DASK_TYPES, Frames, load, microseconds
 from ..io.views import TOTALS, task_io_totals
 from ..runs import choices, named_run
 from .events import EVENT, task_events
-from .executions import EXECUTION_TYPES, executions
+from .executions import executions
 from .prefixes import prefix_of
+from .workers import whole_runs
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["task_frame", "tasks"]
 
 TRACED = "darshan.dxt_segment"
-TYPES = (*EXECUTION_TYPES, "dask.graph_task", "dask.transfer")
 
 
 def tasks(
@@ -36,7 +36,7 @@ def tasks(
     """
     wanted = named_run(dataset, run)
     io = task_io_totals(dataset, run=wanted) if TRACED in dataset else None
-    frames = load(dataset, TYPES, run=wanted)
+    frames = load(dataset, DASK_TYPES, run=wanted)
     frame = task_frame(frames, io)
     if key is None:
         return frame
@@ -57,9 +57,10 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     return (
         _from_events(task_events(frames))
         .join(_executions(executions(frames)), on=one, how="left")
-        .join(_recorded(frames), on="run", how="left")
+        .join(whole_runs(frames).with_columns(whole=pl.lit(value=True)), on="run", how="left")
+        .join(_with_keys(frames["dask.transfer"]), on="run", how="left")
         .with_columns(
-            pl.when("executed").then(pl.col("executions").fill_null(0)),
+            pl.coalesce("executions", pl.when("whole").then(0)).alias("executions"),
             pl.when("moved").then(pl.col("transfers", "bytes_sent", "bytes_received")),
             prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))),
         )
@@ -79,20 +80,10 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     )
 
 
-def _recorded(frames: Frames) -> pl.LazyFrame:
-    """One row per run: whether it has records of executed, and of moved."""
-    named = pl.col("worker").is_not_null()
-    moved = frames["dask.transfer"].filter(pl.col("keys").is_not_null())
-    pieces = [
-        frames["dask.task_transition"].select("run", kind=pl.lit("executed")),
-        frames["dask.worker_transition"].filter(named).select("run", kind=pl.lit("executed")),
-        frames["dask.execution"].filter(named).select("run", kind=pl.lit("executed")),
-        moved.select("run", kind=pl.lit("moved")),
-    ]
-    found = pl.concat(piece.unique() for piece in pieces)
-    return found.group_by("run").agg(
-        executed=(pl.col("kind") == "executed").any(), moved=(pl.col("kind") == "moved").any()
-    )
+def _with_keys(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    """The runs of which transfers are recorded with the tasks whose data they moved."""
+    named = transfers.filter(pl.col("keys").is_not_null())
+    return named.select("run", moved=pl.lit(value=True)).unique()
 
 
 def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:

@@ -54,7 +54,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
             pl.when(idle).then(0.0).otherwise(pl.col("busy_s", "occupied_s")).name.keep(),
             pl.when(idle).then(pl.lit([], pl.List(pl.Int64))).otherwise("threads").alias("threads"),
             pl.when(told | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
-            pl.when(told).then(pl.col("transitions").fill_null(0)),
+            pl.when(~silent & pl.col("transitioned")).then(pl.col("transitions").fill_null(0)),
             pl.when(~silent & pl.col("moved"))
             .then(
                 pl.when(transferred)
@@ -87,7 +87,8 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
 def recorded_runs(frames: Frames) -> pl.LazyFrame:
     """One row per run: what kinds of records it has at all.
 
-    Columns: run; registrations: of workers; by_scheduler, by_workers: executions; moved: transfers.
+    Columns: run; registrations: of workers; by_scheduler, by_workers: executions;
+    transitioned: transitions of workers; moved: transfers.
     """
     kinds = {
         "registrations": (
@@ -99,6 +100,7 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
             frames["dask.worker_transition"].select("run", "worker"),
             frames["dask.execution"].select("run", "worker"),
         ),
+        "transitioned": (frames["dask.worker_transition"].select("run", "worker"),),
         "moved": (frames["dask.transfer"].select("run", worker=pl.lit("")),),
     }
     found = pl.concat(
@@ -109,13 +111,21 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
     return found.group_by("run").agg((pl.col("kind") == kind).any().alias(kind) for kind in kinds)
 
 
-def whole_runs(workers: pl.LazyFrame) -> pl.LazyFrame:
+def whole_runs(frames: Frames) -> pl.LazyFrame:
     """The runs (column run) of which all workers are known, and each recorded what it executed.
 
-    There, what is not recorded of executions did not happen.  workers: of ``worker_frame``.
+    There, what is not recorded of executions did not happen.
     """
-    known = pl.col("registered").is_not_null() & pl.col("transitions").is_not_null()
-    return workers.group_by("run").agg(whole=known.all()).filter("whole").select("run")
+    reported = pl.concat(
+        [
+            frames["dask.worker_transition"].select(ONE),
+            frames["dask.transfer"].select(ONE),
+            captured(frames["dask.process"]).select(ONE),
+        ]
+    ).unique()
+    silent = _names(frames).join(reported, on=ONE, how="anti").select("run").unique()
+    known = recorded_runs(frames).filter("registrations", "transitioned")
+    return known.select("run").join(silent, on="run", how="anti")
 
 
 def _names(frames: Frames) -> pl.LazyFrame:
