@@ -340,7 +340,7 @@ def datasets(simulated, tmp_path_factory) -> tuple[Any, Any]:
 
 OF_THE_CAPTURE = {
     *("run", "nodes", "processes", "nthreads", "name", "hostname", "pid", "clock_offset_s", "lost"),
-    *("first_report", "last_report", "origin", "position"),
+    *("first_report", "last_report", "origin", "position", "lost_processes", "blind_spells"),
 }
 
 

@@ -94,10 +94,10 @@ def test_a_worker_that_was_killed_is_named_with_the_time_of_its_last_record(tmp_
     found = summary(data)
     assert by_worker(data)[A]["lost"]
     assert found["lost_processes"] == [f"worker {A} (since 2023-11-14 22:13:22)"]
-    assert found["completeness_notes"][-1] == (
+    assert (
         f"the record of worker {A} (since 2023-11-14 22:13:22) stops without an end: killed, "
         "unable to write, or still running when it was read"
-    )
+    ) in found["completeness_notes"]
     assert not found["complete"]
 
 

@@ -39,12 +39,10 @@ def test_how_many_ran_at_once_is_what_looking_at_each_moment_finds(spans, thread
     found = pl.LazyFrame(
         {"run": "r", "start": [a for a, _ in spans], "end": [b for _, b in spans]}
     ).with_columns(pl.col("start", "end").cast(TIME))
-    known = pl.LazyFrame(
-        {"run": ["r"], "threads": [threads]}, schema_overrides={"threads": pl.Int64}
-    )
+    known = pl.LazyFrame({"run": ["r"], "few_of": [threads]}, schema_overrides={"few_of": pl.Int64})
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
     running = [sum(a <= moment < b for a, b in spans) for moment in range(first, last)]
-    few = max((threads or 0) // 10, 1)
+    few = None if threads is None else max(threads // 10, 1)
     many = [moment for moment, count in enumerate(running, first) if count > few]
     idle = "".join("." if count == 0 else "x" for count in running).split("x")
 
@@ -166,7 +164,8 @@ def test_where_no_limit_is_known_no_worker_comes_closest_to_it(tmp_path):
     (row,) = harvest.open(tmp_path / "out").view("dask.indicators").collect().to_dicts()
 
     assert (row["memory_peak_share"], row["memory_peak_worker"]) == (None, None)
-    assert (row["spilled_bytes"], row["spilling_workers"]) == (0, 0)
+    # nor did it say whether it moved results to disk
+    assert (row["spilled_bytes"], row["spilling_workers"]) == (None, None)
 
 
 def test_its_kinds_of_tasks_have_their_failures(faulty):

@@ -18,21 +18,25 @@ START = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 def spoken(name: str, *runs: dict[str, Any], **thresholds: float) -> list[tuple[str, str]]:
     """What a rule says of runs, of which only some numbers are given."""
+    found = judge(BY_NAME[name], indicators(*runs), **thresholds)
+    return [(f.finding.severity, f.finding.text) for f in found]
+
+
+def indicators(*runs: dict[str, Any]) -> pl.DataFrame:
+    """Rows of ``dask.indicators``; what is not given is null."""
     rows = [{"run": f"/runs/R{n}", **run} for n, run in enumerate(runs, 1)]
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         [{column: row.get(column) for column in INDICATORS} for row in rows], schema=INDICATORS
     )
-    found = judge(BY_NAME[name], frame, **thresholds)
-    return [(f.finding.severity, f.finding.text) for f in found]
 
 
 def test_threads_without_work():
     """Of 8 threads and 100 s, 300 thread-seconds are 37.5 %."""
     run = {
-        "threads": 8,
+        "observed_threads": 8,
         "span_s": 100.0,
         "thread_s": 800.0,
-        "busy_s": 300.0,
+        "observed_busy_s": 300.0,
         "used_share": 0.375,
         "peak_threads": 7,
     }
@@ -44,18 +48,50 @@ def test_threads_without_work():
             "end of the last (300 of 800 thread-seconds); at most 7 tasks ran at the same time.",
         )
     ]
-    assert spoken("dask.unused_threads", run | {"busy_s": 400.0, "used_share": 0.5}) == []
+    assert spoken("dask.unused_threads", run | {"observed_busy_s": 400.0, "used_share": 0.5}) == []
     assert spoken("dask.unused_threads", run, share=0.375) == []
-    (little,) = spoken("dask.unused_threads", run | {"busy_s": 199.0, "used_share": 199 / 800})
+    (little,) = spoken(
+        "dask.unused_threads", run | {"observed_busy_s": 199.0, "used_share": 199 / 800}
+    )
     assert little[0] == "high"
     # what is short costs nobody much
-    short = {"thread_s": 16.0, "busy_s": 6.0, "used_share": 0.375}
+    short = {"thread_s": 16.0, "observed_busy_s": 6.0, "used_share": 0.375}
     assert spoken("dask.unused_threads", run | short) == []
+
+
+def test_threads_of_workers_that_were_not_observed_are_in_no_share():
+    """What half of the workers did is not known: nobody divides by their threads."""
+    run = {
+        "workers": 8, "observed_workers": 4, "observed_threads": 32, "span_s": 100.0,
+        "thread_s": 3200.0, "observed_busy_s": 640.0, "used_share": 0.2, "peak_threads": 30,
+    }  # fmt: skip
+
+    (found,) = judge(BY_NAME["dask.unused_threads"], indicators(run))
+
+    # a fifth would be high, if the others were known to be idle, too
+    assert found.finding.severity == "medium"
+    assert found.finding.text.startswith(
+        "Its 32 threads of the 4 of 8 workers observed executed tasks in 20 % of the 1.7 min"
+    )
+    assert found.finding.certainty == ("part",)
+    assert judge(BY_NAME["dask.unused_threads"], indicators(run | {"used_share": None})) == []
+
+
+def test_a_record_that_lacks_something_gives_a_lower_bound():
+    run = {"loop_warnings": 2, "loop_s": 7.5, "loop_worst_s": 4.5}
+
+    for cut, certainty in ((True, ("lower_bound",)), (False, ()), (None, ())):
+        (found,) = judge(BY_NAME["dask.event_loop"], indicators(run | {"cut": cut}))
+        assert found.finding.certainty == certainty
+
+
+def test_every_rule_says_what_it_rests_on():
+    assert {rule.name for rule in RULES if rule.basis is None} == set()
 
 
 def test_work_for_few_threads():
     run = {
-        "threads": 40,
+        "observed_threads": 40,
         "few_threads": 4,
         "peak_threads": 40,
         "span_s": 50.0,
@@ -152,6 +188,7 @@ def test_tasks_too_short_for_their_scheduling():
 def test_transfers_that_take_long():
     run = {
         "busy_s": 100.0,
+        "transfer_share": 0.25,
         "moving_s": 25.0,
         "moved_bytes": 5_000_000_000,
         "largest_source": "tcp://a:1",
@@ -166,8 +203,10 @@ def test_transfers_that_take_long():
             "1.7 min of executing; most, 2.00 GB, went from tcp://a:1 to tcp://b:1.",
         )
     ]
-    assert spoken("dask.transfers", run | {"moving_s": 20.0}) == []
-    assert spoken("dask.transfers", run | {"moving_s": 101.0})[0][0] == "high"
+    assert spoken("dask.transfers", run | {"moving_s": 20.0, "transfer_share": 0.2}) == []
+    assert (
+        spoken("dask.transfers", run | {"moving_s": 101.0, "transfer_share": 1.01})[0][0] == "high"
+    )
 
 
 def test_memory_that_is_short():
@@ -229,7 +268,7 @@ def test_workers_that_are_lost_or_silent():
     ]
     ((idle, text),) = spoken("dask.silent_workers", silent | {"silent_executed": 0})
     assert idle == "low"
-    assert text.endswith("; by the scheduler's record, no task was executed there.")
+    assert text.endswith("; the scheduler saw no result come from there.")
     assert spoken("dask.silent_workers", silent | {"silent_workers": 0}) == []
     assert spoken("dask.silent_workers", silent | {"silent_workers": 8})[0][0] == "high"
 
@@ -294,7 +333,7 @@ def test_interpreters_that_do_not_respond():
 
 def test_tasks_that_wait_for_files():
     run = {
-        "busy_s": 100.0,
+        "io_busy_s": 100.0,
         "io_s": 50.0,
         "io_prefix": "load",
         "io_prefix_s": 40.0,

@@ -200,7 +200,9 @@ def test_a_run_that_is_only_begun_has_a_page(tmp_path):
     report = harvested(tmp_path / "out", f"mofka-dask:{run}").report("dask.run")
     (said,) = notes(report, "stream")
     assert said.startswith("No execution is recorded")
-    assert notes(report, "transfers") == ("No transfer is recorded.",)
+    assert notes(report, "transfers") == (
+        "No transfer is recorded: whether data moved between workers, and how much, is not known.",
+    )
     assert "<svg" not in report.html()
 
 

@@ -333,7 +333,7 @@ def test_what_moved_is_the_same_wherever_it_is_summed(views, report, pictures):
     routes = rows(report, "transfers")
     total = sum(row["bytes"] for row in routes)
 
-    assert summary["bytes_moved"] == total
+    assert summary["bytes_moved"] == (total if routes else None)
     if routes:
         assert f"{bytes_in_words(total)} moved" in report.intro[1]
         assert f"{bytes_in_words(total)} in all" in plot(report, "transfer-matrix").alt

@@ -89,11 +89,11 @@ def io_sentence(io: RunIo) -> str | None:
     if io.processes is None:
         return None
     sums = {
-        f"{kind}_{op}": int(io.processes[f"{kind}_{op}_bytes"].sum())
+        f"{kind}_{op}": _known_sum(io.processes[f"{kind}_{op}_bytes"])
         for kind in ("counted", "traced")
         for op in OPS
     }
-    words = {name: bytes_in_words(size) for name, size in sums.items()}
+    words = {name: _bytes_in_words(size) for name, size in sums.items()}
     return (
         f"Its processes read {words['counted_read']} and wrote {words['counted_write']}, by "
         f"Darshan's counters; traced are reads of {words['traced_read']}"
@@ -102,9 +102,20 @@ def io_sentence(io: RunIo) -> str | None:
     )
 
 
-def _part(part: int, whole: int) -> str:
+def _known_sum(values: pl.Series) -> int | None:
+    """The sum of what is known; None where nothing is."""
+    return int(values.sum()) if values.is_not_null().any() else None
+
+
+def _bytes_in_words(size: int | None) -> str:
+    return "a number of bytes that is not known" if size is None else bytes_in_words(size)
+
+
+def _part(part: int | None, whole: int | None) -> str:
     """What share of all it is; nothing where it is all, or there is nothing."""
-    return f" ({share_in_words(part / whole)})" if 0 < part < whole else ""
+    if part is None or whole is None or not 0 < part < whole:
+        return ""
+    return f" ({share_in_words(part / whole)})"
 
 
 def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
@@ -131,7 +142,8 @@ def _counted(io: RunIo) -> dict[str, int]:
     """Bytes by op, as counted; none where that is not known."""
     if io.processes is None:
         return {}
-    return {op: int(io.processes[f"counted_{op}_bytes"].sum()) for op in OPS}
+    sums = {op: _known_sum(io.processes[f"counted_{op}_bytes"]) for op in OPS}
+    return {op: size for op, size in sums.items() if size is not None}
 
 
 def _no_trace_notes(*, counted: bool) -> Notes:
@@ -224,7 +236,7 @@ def _cut_modules(cut: pl.DataFrame) -> str:
 
 def _buffered_bytes(io: RunIo, op: str) -> str:
     assert io.processes is not None
-    return bytes_in_words(int(io.processes[f"stdio_{op}_bytes"].sum()))
+    return _bytes_in_words(_known_sum(io.processes[f"stdio_{op}_bytes"]))
 
 
 def _workers_of_logs(io: RunIo) -> pl.DataFrame:

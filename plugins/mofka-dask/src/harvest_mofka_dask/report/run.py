@@ -55,7 +55,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             *_failures(kinds),
             _workers(workers, tasks, summary),
             _states(frames),
-            *([matrix(pairs), pairs_table(pairs, top)] if pairs.height else [_no_transfers()]),
+            *_transfers(pairs, top),
             *io_sections(io, tasks, start),
             _slowest(io, tasks, top),
             _notes(),
@@ -282,11 +282,12 @@ def _states(frames: Frames) -> Table:
     )
 
 
-def _no_transfers() -> Notes:
-    text = (
-        "No transfer is recorded: whether data moved between workers, and how much, is not known."
-    )
-    return Notes("transfers", [text], title="Transfers")
+def _transfers(pairs: pl.DataFrame, top: int) -> list[Section]:
+    if pairs.is_empty():
+        unknown = "whether data moved between workers, and how much, is not known"
+        return [Notes("transfers", [f"No transfer is recorded: {unknown}."], title="Transfers")]
+    sized = [matrix(pairs)] if pairs["bytes"].is_not_null().any() else []
+    return [*sized, pairs_table(pairs, top)]
 
 
 def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:
