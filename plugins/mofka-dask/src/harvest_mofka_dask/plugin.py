@@ -33,7 +33,8 @@ def harvest_sources() -> list[SourceSpec]:
 RUN_SETTING = Setting("keep one run: its directory, or the directory's name", str)
 
 
-RECORDED = ("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.graph_task")
+EXECUTED = ("dask.task_transition", "dask.worker_transition", "dask.execution")
+RECORDED = (*EXECUTED, "dask.transfer", "dask.graph_task")
 TRACED = ("darshan.dxt_segment",)
 COUNTED = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
 
@@ -70,7 +71,7 @@ def _run_views() -> list[View]:
             name="dask.prefixes",
             doc="One row per kind of task and run: executions, their time, failures and I/O.",
             build="harvest_mofka_dask.views.kinds:prefixes",
-            requires=("dask.task_transition", "dask.worker_transition"),
+            requires=EXECUTED,
             settings={"run": RUN_SETTING},
             columns="harvest_mofka_dask.columns.tasks:PREFIXES",
         ),
@@ -145,10 +146,7 @@ def harvest_reports() -> list[ReportSpec]:
             doc="A run on one page: task stream, occupancy of workers, time in states, transfers, "
             "I/O over time, slowest tasks, and what the record lacks.",
             build="harvest_mofka_dask.report.run:dask_run",
-            requires=(
-                *("dask.task_transition", "dask.worker_transition", "dask.transfer"),
-                *("dask.worker", "darshan.dxt_segment"),
-            ),
+            requires=(*EXECUTED, "dask.transfer", "dask.worker", "darshan.dxt_segment"),
             settings={
                 "run": Setting(
                     "the run: its directory, or the directory's name; needed where there are "

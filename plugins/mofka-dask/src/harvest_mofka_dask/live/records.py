@@ -56,7 +56,8 @@ class Process(Record):
 class Execution(Record):
     """A worker executed a task, or tried to: one row per attempt, as the worker itself saw it.
 
-    The views count executions from the transitions, which all records of runs have.
+    Views take times and thread of an execution from here, and else from the transitions, which all
+    records of runs have.
     """
 
     begins: datetime | None = field(role="time", doc="When it began.")
