@@ -20,7 +20,8 @@ import harvest
 from harvest import UsageError
 from harvest.report import Table
 from harvest_slurm import period
-from harvest_slurm.measures import ENDS, RESOURCES, how_they_ended, shares, use, waits
+from harvest_slurm.ends import ENDED, ENDS
+from harvest_slurm.measures import RESOURCES, how_they_ended, shares, use, waits
 from harvest_slurm.period import Selection, selection_of
 from harvest_slurm.scalars import STATES
 from harvest_slurm.usage_report import fold, usage_report

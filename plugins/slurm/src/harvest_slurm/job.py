@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from statistics import median
 from typing import Any, Final
 
 import attrs
@@ -85,23 +86,22 @@ def find(
 def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The tasks of an array, or components of a heterogeneous job, together.
 
-    Sums are over the jobs of which the part is known; ``*_unknown`` counts the others that ran.
+    Sums are over the jobs of which the part is known; ``*_unknown`` counts the others that ran, or
+    may have run.  Of elapsed times those of jobs that ended count.
     """
-    ran = [run for run in runs if run["elapsed_s"]]
+    ran = [run for run in runs if run["elapsed_s"] != 0 and run["state"] != "pending"]
     known = [r for r in ran if r["cpu_s"] is not None and r["cpu_time_s"]]
     memory = [r for r in ran if r["mem_used_bytes"] is not None]
     used, given = sum(r["cpu_s"] for r in known), sum(r["cpu_time_s"] for r in known)
-    elapsed = sorted(r["elapsed_s"] for r in ran)
+    whole = [r for r in ran if r["ended"] and r["elapsed_s"] is not None]
     return {
         "ran": len(ran),
         "cpu_s": used if known else None,
         "cpu_time_s": given if known else None,
         "cpu_eff": used / given if known else None,
         "cpu_unknown": len(ran) - len(known),
-        "median_elapsed_s": (elapsed[(len(ran) - 1) // 2] + elapsed[len(ran) // 2]) / 2
-        if ran
-        else None,
-        "longest": max(ran, key=lambda r: r["elapsed_s"], default=None),
+        "median_elapsed_s": median(r["elapsed_s"] for r in whole) if whole else None,
+        "longest": max(whole, key=lambda r: r["elapsed_s"], default=None),
         "largest": max(memory, key=lambda r: r["mem_used_bytes"], default=None),
         "mem_unknown": len(ran) - len(memory),
     }

@@ -11,14 +11,13 @@ from zoneinfo import ZoneInfo
 from harvest.toolkit.amounts import count_in_words
 
 from .job import Found, of_group
-from .measures import ENDS, FAILURES
+from .ends import FAILED
 from .zone import Zone
 
 __all__ = ["as_json", "clock", "in_words", "size"]
 
 _UNKNOWN: Final = "not known"
 _SHOWN: Final = 10
-_FAILED: Final = [state for name in FAILURES for state in ENDS[name]]
 _NOUNS: Final = {"array": "task", "het": "component"}
 
 
@@ -81,20 +80,29 @@ def _as_seff(run: dict[str, Any]) -> Iterator[str]:
     state = (run["state"] or _UNKNOWN).upper()
     waits = state == "PENDING"
     yield f"State: {state}" if waits or state == "RUNNING" else f"State: {_state(run)}"
-    cpus, nodes = run["alloc_cpus"] or 1, run["alloc_nodes"] or 1
-    if cpus == 1:
-        yield "Cores: 1"
-    else:
-        yield f"Nodes: {nodes}"
-        yield f"Cores per node: {cpus // nodes}"
+    yield from _cores(run["alloc_cpus"], run["alloc_nodes"])
     if waits:
         yield "Efficiency not available for jobs in the PENDING state."
         return
     yield from _cpu(run["cpu_s"], run["cpu_time_s"])
     yield f"Job Wall-clock time: {clock(run['elapsed_s'])}"
-    yield from _memory(run, cpus, nodes)
-    if state == "RUNNING":
-        yield "WARNING: the accounting of a running job is not complete."
+    yield from _memory(run)
+    if run["ended"] is False:
+        yield "WARNING: the job has not ended: what it uses is known when it has."
+    elif run["ended"] is None:
+        yield "WARNING: it is not known whether the job has ended (State, End)."
+
+
+def _cores(cpus: int | None, nodes: int | None) -> Iterator[str]:
+    """As seff, which counts 1 of what was not allocated."""
+    if cpus is None or (nodes is None and cpus > 1):
+        yield f"Nodes: {_UNKNOWN if nodes is None else nodes}"
+        yield f"Cores: {_UNKNOWN if cpus is None else cpus}"
+    elif cpus <= 1:
+        yield "Cores: 1"
+    else:
+        yield f"Nodes: {nodes or 1}"
+        yield f"Cores per node: {cpus // (nodes or 1)}"
 
 
 def _owner(run: dict[str, Any]) -> Iterator[str]:
@@ -104,26 +112,24 @@ def _owner(run: dict[str, Any]) -> Iterator[str]:
 
 def _cpu(used: float | None, given: float | None) -> Iterator[str]:
     yield f"CPU Utilized: {clock(used)}"
-    share = _UNKNOWN
-    if used is not None and given is not None:
-        share = f"{100 * int(used + 0.5) / given if given else 0:.2f}%"
+    share = _UNKNOWN if used is None or not given else f"{100 * int(used + 0.5) / given:.2f}%"
     whole = "" if given is None else f" of {clock(given)} core-walltime"
     yield f"CPU Efficiency: {share}{whole}"
 
 
-def _memory(run: dict[str, Any], cpus: int, nodes: int) -> Iterator[str]:
+def _memory(run: dict[str, Any]) -> Iterator[str]:
     used, given = run["mem_used_bytes"], run["alloc_mem_bytes"]
     sampled = [step for step in run["steps"] if step["used_mem"] is not None]
     largest = max(sampled, key=lambda step: step["used_mem"], default=None)
     guess = " (estimated maximum)" if used and largest and largest["mem_estimated"] else ""
     yield f"Memory Utilized: {size(used)}{guess}"
-    share = _UNKNOWN
-    if used is not None and given is not None:
-        share = f"{100 * used / given if given else 0:.2f}%"
+    share = _UNKNOWN if used is None or not given else f"{100 * used / given:.2f}%"
     whole = ""
     if given is not None:
-        part, unit = (cpus, "core") if run["req_mem_per"] == "cpu" else (nodes, "node")
-        whole = f" of {size(given)} ({size(given / part)}/{unit})"
+        unit = "core" if run["req_mem_per"] == "cpu" else "node"
+        parts = run["alloc_cpus" if unit == "core" else "alloc_nodes"]
+        each = "" if parts is None else f" ({size(given / (parts or 1))}/{unit})"
+        whole = f" of {size(given)}{each}"
     yield f"Memory Efficiency: {share}{whole}"
     most, mean = (largest["max_rss_bytes"], largest["ave_rss_bytes"]) if largest else (None, None)
     if most and mean and most > mean:
@@ -160,10 +166,8 @@ def _more(run: dict[str, Any], zone: ZoneInfo) -> Iterator[str]:
 
 def _runs(earlier: list[dict[str, Any]]) -> Iterator[str]:
     for run in earlier:
-        yield (
-            f"Another run (--restart {run['restart']}): {_state(run)} after "
-            f"{clock(run['elapsed_s'])}"
-        )
+        which = "which is not known" if run["restart"] is None else f"--restart {run['restart']}"
+        yield f"Another run ({which}): {_state(run)} after {clock(run['elapsed_s'])}"
 
 
 def _steps(steps: list[dict[str, Any]]) -> Iterator[str]:
@@ -191,7 +195,7 @@ def _failed(run: dict[str, Any]) -> Iterator[str]:
     # of the external step, Slurm's own, only the job's state is repeated
     steps = [step for step in run["steps"] if step["step_id"] != "extern"]
     bad = [step for step in steps if step["exit_code"] or step["exit_signal"]]
-    bad = bad or [step for step in steps if step["state"] in _FAILED]
+    bad = bad or [step for step in steps if step["state"] in FAILED]
     # the batch script ends as the step within it did that failed
     bad.sort(key=lambda step: step["step_id"] == "batch")
     for step in bad[:_SHOWN]:
@@ -216,8 +220,7 @@ def _group(found: Found) -> Iterator[str]:
         )
     if largest:
         yield f"Memory Utilized by the largest {noun} ({largest['job_id']}):"
-        cpus, nodes = largest["alloc_cpus"] or 1, largest["alloc_nodes"] or 1
-        yield from (f"  {line}" for line in _memory(largest, cpus, nodes))
+        yield from (f"  {line}" for line in _memory(largest))
     for kind, what in (("cpu", "CPU time"), ("mem", "memory")):
         count = together[f"{kind}_unknown"]
         if count:

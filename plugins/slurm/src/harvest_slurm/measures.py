@@ -1,7 +1,8 @@
 """What groups of jobs were given, what they used of it, and how they ended: sums over jobs.
 
 What was allocated is divided in three that add up to it: used, wasted (allocated minus used), and
-that of jobs whose use is not known.  Nothing that is not known counts as 0.
+that of jobs whose use is not known.  Nothing that is not known counts as 0: a condition may be
+null, of a job of which it is not known, and a count is null where it is known of no job.
 """
 
 from __future__ import annotations
@@ -11,7 +12,19 @@ from typing import Final
 import attrs
 import polars as pl
 
-__all__ = ["ENDS", "FAILURES", "RESOURCES", "Resource", "how_they_ended", "shares", "use", "waits"]
+from .ends import ENDED, ENDS, FAILED
+
+__all__ = [
+    "RESOURCES",
+    "Resource",
+    "amount_of",
+    "count_of",
+    "how_they_ended",
+    "shares",
+    "started",
+    "use",
+    "waits",
+]
 
 _GIB: Final = 2**30
 
@@ -20,8 +33,17 @@ def _amount(column: str) -> pl.Expr:
     return pl.col("elapsed_s") * pl.col(column)
 
 
-_RAN: Final = (pl.col("elapsed_s") > 0).fill_null(pl.col("start_time").is_not_null())
-_DONE: Final = (pl.col("state") == "completed").fill_null(value=False)
+def started() -> pl.Expr:
+    """Whether a run started; null where that is not known."""
+    return pl.coalesce(
+        pl.when(pl.col("start_time").is_not_null()).then(pl.lit(value=True)),
+        pl.col("elapsed_s") > 0,
+        pl.when(pl.col("state") == "pending").then(pl.lit(value=False)),
+    )
+
+
+_RAN: Final = pl.coalesce(pl.col("elapsed_s") > 0, pl.col("cpu_time_s") > 0, started())
+_DONE: Final = pl.col("state") == "completed"
 
 
 @attrs.frozen
@@ -30,7 +52,8 @@ class Resource:
 
     name: begins the names of its columns; unit: ends them.
     allocated, used: of one job, in the unit times 3600.
-    by: which jobs have it; for these it is not known where either is empty.
+    by: which jobs have it; of these it is not known where either is empty, as it is of those of
+        which that is not known.
     """
 
     name: str
@@ -67,20 +90,19 @@ RESOURCES: Final = (
     Resource("timelimit", "hours", pl.col("timelimit_s"), pl.col("elapsed_s"), _DONE),
 )
 
-ENDS: Final[dict[str, tuple[str, ...]]] = {
-    "completed": ("completed",),
-    "failed": ("failed",),
-    "out_of_memory": ("out_of_memory",),
-    "timeout": ("timeout", "deadline"),
-    "node_fail": ("node_fail", "boot_fail", "launch_failed", "reconfig_fail"),
-    "cancelled": ("cancelled", "revoked"),
-    "preempted": ("preempted",),
-    "requeued": ("requeued", "requeue_fed"),
-}
-"""How runs end: column -> states of sacct."""
+def count_of(which: pl.Expr) -> pl.Expr:
+    """How many jobs fulfil a condition; null where that is known of none."""
+    return pl.when(which.is_not_null().any()).then(which.sum()).cast(pl.Int64)
 
-FAILURES: Final = ("failed", "out_of_memory", "timeout", "node_fail")
-"""Ends that nobody wished."""
+
+def amount_of(values: pl.Expr, which: pl.Expr) -> pl.Expr:
+    """The sum over the jobs that fulfil a condition, as far as known.
+
+    0 where it is known that none does, null where nothing is known of those that do.
+    """
+    known = which.fill_null(value=False) & values.is_not_null()
+    none = which.is_not_null().any() & ~which.any()
+    return pl.when(known.any()).then(values.filter(known).sum()).when(none).then(pl.lit(0.0))
 
 
 def use(resource: Resource) -> dict[str, pl.Expr]:
@@ -88,13 +110,14 @@ def use(resource: Resource) -> dict[str, pl.Expr]:
     allocated = pl.when(resource.by).then(resource.allocated) / 3600
     used = pl.when(resource.by).then(resource.used) / 3600
     known = allocated.is_not_null() & used.is_not_null()
+    unknown = resource.by.fill_null(value=True) & ~known
     used_sum = _sum_where(used, known)
     return {
         resource.column(): _sum_where(allocated, allocated.is_not_null()),
         resource.column("used"): used_sum,
         resource.column("wasted"): _sum_where(allocated - used, known),
-        resource.column("unknown"): allocated.filter(~known).sum(),
-        f"{resource.name}_unknown_jobs": (resource.by & ~known).sum().cast(pl.Int64),
+        resource.column("unknown"): amount_of(allocated, unknown),
+        f"{resource.name}_unknown_jobs": unknown.sum().cast(pl.Int64),
         f"{resource.name}_eff": used_sum / _sum_where(allocated, known & (allocated > 0)),
     }
 
@@ -108,28 +131,38 @@ def shares(resource: Resource) -> dict[str, pl.Expr]:
 
 def how_they_ended() -> dict[str, pl.Expr]:
     """Counts of runs by how they ended, which add up to all; and what failures took."""
-    state = pl.col("state")
-    known = [state for states in ENDS.values() for state in states]
-    failures = [state for name in FAILURES for state in ENDS[name]]
-    counts = {name: state.is_in(states).sum().cast(pl.Int64) for name, states in ENDS.items()}
-    lost = (pl.col("cpu_time_s") / 3600).filter(state.is_in(failures))
+    state, hours = pl.col("state"), pl.col("cpu_time_s") / 3600
+    counts = {name: count_of(state.is_in(states)) for name, states in ENDS.items()}
     return counts | {
-        "not_ended": (~state.is_in(known)).sum().cast(pl.Int64),
+        "not_ended": count_of(~state.is_in(ENDED)),
         "state_unknown": state.is_null().sum().cast(pl.Int64),
-        "failed_cpu_hours": lost.sum(),
+        "failed_cpu_hours": amount_of(hours, state.is_in(FAILED)),
+        "not_ended_cpu_hours": amount_of(hours, ~state.is_in(ENDED)),
     }
 
 
 def waits() -> dict[str, pl.Expr]:
-    """How long the runs of a group waited that started, and how long they ran."""
-    wait = pl.coalesce("wait_s", "planned_s").filter(pl.col("start_time").is_not_null())
+    """How long the runs of a group waited that started, and how long those ran that ended.
+
+    The ``compared`` ones are those of which both is known.
+    """
+    wait = pl.when(pl.col("start_time").is_not_null()).then(pl.coalesce("wait_s", "planned_s"))
+    ran = pl.when(pl.col("ended") & (pl.col("elapsed_s") > 0)).then("elapsed_s")
+    known = pl.coalesce(
+        pl.when(wait.is_not_null()).then(pl.lit(value=True)),
+        pl.when(~started()).then(pl.lit(value=False)),
+    )
+    both = wait.is_not_null() & ran.is_not_null()
     return {
-        "waited_jobs": wait.count().cast(pl.Int64),
+        "waited_jobs": count_of(known),
         "total_wait_s": _sum_where(wait, wait.is_not_null()),
         "mean_wait_s": wait.mean(),
         "median_wait_s": wait.median(),
         "max_wait_s": wait.max(),
-        "median_run_s": pl.col("elapsed_s").filter(_RAN).median(),
+        "median_run_s": ran.median(),
+        "compared_jobs": pl.when(both.any()).then(both.sum()).cast(pl.Int64),
+        "median_compared_wait_s": wait.filter(both).median(),
+        "median_compared_run_s": ran.filter(both).median(),
     }
 
 

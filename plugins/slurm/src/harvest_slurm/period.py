@@ -50,12 +50,19 @@ class Selection:
     def jobs(self, data: DatasetReader) -> pl.LazyFrame:
         """Rows of ``slurm.jobs``, with the moment at which each counts (``at``, local time).
 
-        ``again`` says that the job was run once more after this run.
+        ``again`` says that the job was run once more after this run; null where it is not known
+        which of its runs this is.  ``run_again`` is null, too, where runs that were repeated may
+        be missing, as without ``--duplicates``: where the cluster has no job of several runs.
         """
+        run, job = pl.col("restart"), ("cluster", "job_id")
+        all_known = run.is_not_null().all().over(job)
+        again = pl.when(all_known).then(run < run.max().over(job))
+        several = (pl.len().over(job) > 1).alias("several")
         chosen = jobs(data).with_columns(
-            at=pl.coalesce("end_time", "start_time", "submit_time"),
-            again=pl.col("restart") < pl.col("restart").max().over("cluster", "job_id"),
+            several, at=pl.coalesce("end_time", "start_time", "submit_time"), again=again
         )
+        listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
+        chosen = chosen.with_columns(run_again=pl.when(listed).then("again")).drop("several")
         for column, value in self.only.items():
             chosen = chosen.filter(pl.col(column) == value)
         if self.since is not None:

@@ -109,8 +109,17 @@ VIEWS: Final = (
         settings={"by": _BY, **_SELECTION},
     ),
     View(
+        name="slurm.ends",
+        doc="All runs by state, exit code, signal and user, with those whose end is not known.",
+        build="harvest_slurm.usage:ends",
+        requires=("slurm.job",),
+        columns="harvest_slurm.view_columns:ENDS",
+        settings=_SELECTION,
+    ),
+    View(
         name="slurm.failures",
-        doc="Runs that did not complete, by state, exit code, signal and user.",
+        doc="Runs that did not complete, or of which that is not known, by state, exit code, "
+        "signal and user.",
         build="harvest_slurm.usage:failures",
         requires=("slurm.job",),
         columns="harvest_slurm.view_columns:FAILURES",

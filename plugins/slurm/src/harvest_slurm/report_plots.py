@@ -158,15 +158,18 @@ def cpu_hours(people: pl.DataFrame) -> Plot:
     """CPU hours of the users who used most; jobs where no CPU hours are known."""
     measure = "cpu_hours" if people["cpu_hours"].count() else "jobs"
     label = "CPU hours" if measure == "cpu_hours" else "jobs"
-    head = people.filter(pl.col(measure).is_not_null()).head(SHOWN_BARS)
+    known = people.filter(pl.col(measure).is_not_null())
+    head = known.head(SHOWN_BARS)
     first = head.row(0, named=True)
+    without = people.height - known.height
     return _bars(
         "users",
         f"{label} by user",
         head.select("user", measure),
         label,
-        f"Bars: {label} of the {head.height} users with the most; the longest is "
-        f"{first['user'] or 'unknown'} with {first[measure]:,.0f}.",
+        f"Bars: {label} by user, {head.height} of {people.height} rows of the table; the first is "
+        f"{first['user'] or 'a user not known'} with {first[measure]:,.0f}."
+        + (f" Of {without:,} rows the {label} are not known." if without else ""),
     )
 
 
@@ -188,9 +191,10 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         _shortened(" ".join(text for text in row if text is not None) or None)
         for row in head.select(keys).iter_rows()
     ]
-    hours = {part: head[f"cpu_{part}_hours"].fill_null(0.0) for part in parts}
-    # a group may have used more than it was given
-    values = {part: column.clip(lower_bound=0.0).to_list() for part, column in hours.items()}
+    hours = {part: head[f"cpu_{part}_hours"] for part in parts}
+    # a group may have used more than it was given; what is not known has no bar
+    values = {part: column.fill_null(0.0).clip(lower_bound=0.0).to_list()
+              for part, column in hours.items()}  # fmt: skip
     met = {part: colour for part, colour in parts.items() if any(values[part])}
 
     def draw(figure: Any) -> None:
@@ -210,9 +214,9 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         axes.tick_params(axis="y", length=0)
         legend(figure)
 
-    listed = ", ".join(
-        f"{name} {used:,.0f} used and {lost:,.0f} wasted"
-        for name, used, lost in zip(names[:5], values["used"], values["wasted"], strict=False)
+    listed = "; ".join(
+        f"{name} {_parts_in_words(*amounts)}"
+        for name, *amounts in zip(names[:5], *hours.values(), strict=False)
     )
     return Plot(
         "cpu-hours",
@@ -221,6 +225,13 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         f"Bars in parts, {len(names)} groups: {listed}.",
         size=(7.5, 1.3 + 0.26 * max(len(names), 2)),
     )
+
+
+def _parts_in_words(used: float | None, wasted: float | None, unknown: float | None) -> str:
+    """``3 used and 1 wasted, use of 2 not known``: the parts that are known."""
+    known = "" if used is None or wasted is None else f"{used:,.0f} used and {wasted:,.0f} wasted"
+    rest = f"use of {unknown:,.0f} not known" if unknown else ""
+    return ", ".join(filter(None, (known, rest))) or "CPU hours not known"
 
 
 def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:

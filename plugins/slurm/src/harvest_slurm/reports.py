@@ -9,7 +9,9 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Table
+from harvest.toolkit.amounts import count_in_words, share_in_words
 
+from .ends import ENDED
 from .period import days_in_words
 from .report_plots import cpu_hours, histogram, scatter, states
 from .zone import Zone, zone_of
@@ -177,7 +179,8 @@ def _columns(by: str, doc: str | None = None) -> tuple[Column, ...]:
             "CPU eff.",
             None,
             ".1%",
-            doc="CPU time used / (elapsed x CPUs), all jobs together whose use was measured",
+            doc="CPU time used / (elapsed x CPUs), all jobs together that ended and whose use was "
+            "measured",
         ),
         Column(
             "mem_eff",
@@ -292,18 +295,34 @@ def _use_in_words(used: pl.DataFrame, zone: Zone) -> list[str]:
     hours = f"{used['cpu_hours'].sum():,.1f} CPU hours" if known else "CPU hours not known"
     if 0 < known < used.height:
         hours += f" of the {known:,} jobs where they are known"
-    ended = used["state"].count()
-    done = used.filter(pl.col("state") == "completed").height / ended if ended else None
-    state = "state not known" if done is None else f"{done:.0%} completed"
-    return [f"{who}: {hours}, {state}."]
+    return [f"{who}: {hours}; {_ends_in_words(used)}."]
+
+
+def _ends_in_words(used: pl.DataFrame) -> str:
+    """How many jobs ended and which share of them completed; of the others what they hold."""
+    states = used["state"].drop_nulls()
+    ended = states.is_in(ENDED).sum()
+    if states.is_empty():
+        return "state not known"
+    said = f"{ended:,} ended"
+    if ended:
+        said += f", {share_in_words((states == 'completed').sum() / ended)} of them completed"
+    others = used.filter(~pl.col("state").is_in(ENDED) & (pl.col("cpu_hours") > 0))
+    if others.height:
+        said += (
+            f"; the use of {others['cpu_hours'].sum():,.1f} CPU hours is not known yet, as "
+            f"{count_in_words(others.height, 'run')} {'has' if others.height == 1 else 'have'} "
+            "not ended"
+        )
+    return said
 
 
 def _about_use(used: pl.DataFrame, waits: pl.DataFrame, others: list[str], zone: Zone) -> Notes:
     items = []
     for column, what in (
         ("cpu_hours", "CPU hours are known"),
-        ("cpu_eff", "The CPU time used was measured"),
-        ("mem_eff", "The memory used was measured"),
+        ("cpu_eff", "The CPU time used is known"),
+        ("mem_eff", "The memory used is known"),
         ("state", "The state is known"),
     ):
         known = used[column].count()

@@ -9,16 +9,23 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
-from .measures import ENDS, FAILURES, RESOURCES, how_they_ended, shares, use, waits
+from .ends import ENDED, FAILED
+from .measures import (
+    RESOURCES,
+    amount_of,
+    count_of,
+    how_they_ended,
+    shares,
+    started,
+    use,
+    waits,
+)
 from .period import selection_of
 
-__all__ = ["KEYS", "arrays", "failures", "groups_of", "usage"]
+__all__ = ["KEYS", "arrays", "ends", "failures", "groups_of", "usage"]
 
 KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
 """What jobs may be grouped by."""
-
-_ENDED: Final = [state for states in ENDS.values() for state in states]
-
 
 def usage(
     data: DatasetReader,
@@ -48,7 +55,7 @@ def usage(
     }
     chosen = selection_of(data, timezone, since, until, month, **only).jobs(data)
     grouped = chosen.with_columns(month=pl.col("at").dt.strftime("%Y-%m")).group_by(names)
-    columns = {"jobs": pl.len().cast(pl.Int64), "started": _started()}
+    columns = {"jobs": pl.len().cast(pl.Int64), "started": count_of(started())}
     for resource in RESOURCES:
         columns |= use(resource)
     columns |= how_they_ended() | waits()
@@ -80,7 +87,7 @@ def groups_of(by: str | Iterable[str]) -> list[str]:
     return names
 
 
-def failures(
+def ends(
     data: DatasetReader,
     since: str | None = None,
     until: str | None = None,
@@ -92,9 +99,10 @@ def failures(
     qos: str | None = None,
     timezone: str | None = None,
 ) -> pl.LazyFrame:
-    """Runs that did not complete, by state, exit code and signal, and user.
+    """All runs by state, exit code and signal, and user.
 
-    ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs that ended, however they did.
+    ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs of which it is known how they
+    ended.
     """
     only = {
         "user": user,
@@ -104,19 +112,20 @@ def failures(
         "qos": qos,
     }
     chosen = selection_of(data, timezone, since, until, month, **only).jobs(data)
-    runs = chosen.filter(pl.col("state").is_in(_ENDED)).with_columns(
-        ended_jobs=pl.len().cast(pl.Int64),
-        ended_cpu_hours=pl.col("cpu_time_s").sum() / 3600,
-    )
+    hours, in_the_end = pl.col("cpu_time_s") / 3600, pl.col("state").is_in(ENDED)
+    repeated = pl.col("run_again")
     by = ["cluster", "state", "exit_code", "exit_signal", "user"]
     return (
-        runs.filter(pl.col("state") != "completed")
+        chosen.with_columns(
+            ended_jobs=count_of(in_the_end), ended_cpu_hours=amount_of(hours, in_the_end)
+        )
         .group_by(by)
         .agg(
+            ended=pl.when(pl.col("ended").is_not_null().all()).then(pl.col("ended").any()),
             jobs=pl.len().cast(pl.Int64),
-            run_again=pl.col("again").sum().cast(pl.Int64),
-            cpu_hours=pl.col("cpu_time_s").sum() / 3600,
-            cpu_unknown_jobs=pl.col("cpu_time_s").is_null().sum().cast(pl.Int64),
+            run_again=pl.when(repeated.is_not_null().all()).then(repeated.sum()).cast(pl.Int64),
+            cpu_hours=amount_of(hours, pl.lit(value=True)),
+            cpu_unknown_jobs=hours.is_null().sum().cast(pl.Int64),
             median_run_s=pl.col("elapsed_s").median(),
             last_job=pl.col("job_id").sort_by("at").last(),
             ended_jobs=pl.col("ended_jobs").first(),
@@ -124,6 +133,13 @@ def failures(
         )
         .sort("jobs", *by, descending=[True, *[False for _ in by]], nulls_last=True)
     )
+
+
+def failures(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
+    """The rows of ``ends`` of runs that did not complete, or of which that is not known."""
+    state = pl.col("state")
+    wanted = (state.is_in(ENDED) & (state != "completed")) | state.is_null()
+    return ends(data, **settings).filter(wanted).drop("ended")
 
 
 def arrays(
@@ -140,7 +156,8 @@ def arrays(
 ) -> pl.LazyFrame:
     """Job arrays: how many tasks, how they ended, how long they ran, what they used.
 
-    Tasks count by their last run; hours are those of all runs.
+    Tasks count by their last run, and run times are those of tasks that ended; hours are those of
+    all runs.
     """
     only = {
         "user": user,
@@ -151,31 +168,22 @@ def arrays(
     }
     runs = selection_of(data, timezone, since, until, month, **only).jobs(data)
     tasks = runs.filter(pl.col("array_job_id").is_not_null())
-    last = ~pl.col("again")
-    failed = [state for name in FAILURES for state in ENDS[name]]
+    last, state = ~pl.col("again"), pl.col("state")
     count = {
-        "tasks": last,
-        "ended": last & pl.col("state").is_in(_ENDED),
-        "completed": last & (pl.col("state") == "completed"),
-        "failed": last & pl.col("state").is_in(failed),
+        "ended": last & state.is_in(ENDED),
+        "completed": last & (state == "completed"),
+        "failed": last & state.is_in(FAILED),
     }
     columns = {
         name: pl.col(name).first() for name in ("user", "account", "partition", "qos", "name")
     } | {"submit_time": pl.col("submit_time").min()}
-    columns |= {name: which.sum().cast(pl.Int64) for name, which in count.items()}
-    ran = last & (pl.col("elapsed_s") > 0)
-    columns |= {
-        "median_run_s": pl.col("elapsed_s").filter(ran).median(),
-        "max_run_s": pl.col("elapsed_s").filter(ran).max(),
-    }
+    columns |= {"tasks": pl.when(last.is_not_null().all()).then(last.sum()).cast(pl.Int64)}
+    columns |= {name: count_of(which) for name, which in count.items()}
+    ran = pl.col("elapsed_s").filter(last & pl.col("ended") & (pl.col("elapsed_s") > 0))
+    columns |= {"median_run_s": ran.median(), "max_run_s": ran.max()}
     for resource in RESOURCES:
         columns |= use(resource)
     grouped = tasks.group_by("cluster", "array_job_id").agg(**columns)
     return grouped.sort(
         "tasks", "cluster", "array_job_id", descending=[True, False, False], nulls_last=True
     )
-
-
-def _started() -> pl.Expr:
-    ran = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0).fill_null(value=False)
-    return ran.sum().cast(pl.Int64)

@@ -11,7 +11,8 @@ from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import count_in_words, share_in_words
 
-from .measures import ENDS, FAILURES, RESOURCES, Resource
+from .ends import ENDS, FAILURES
+from .measures import RESOURCES, Resource
 from .period import Selection, selection_of
 from .report_plots import used_and_wasted
 from .usage import groups_of
@@ -105,7 +106,7 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
             "wasted": "allocated minus used, of the jobs whose use is known",
             "unknown": "allocated to jobs whose use is not known",
             "eff": "used / (used + wasted)",
-            "jobs": "jobs whose use is not known",
+            "jobs": "jobs whose use is not known, as that of jobs that have not ended",
         }
     )
     if name == "timelimit":
@@ -137,7 +138,11 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
     others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
     others = [name for name in others if name == "completed" or rows[name].sum()]
     lost = Column(
-        "failed_cpu_hours", "CPU hours lost", None, ",.1f", doc="allocated to the runs that failed"
+        "failed_cpu_hours",
+        "CPU hours lost",
+        None,
+        ",.1f",
+        doc="allocated to the runs that failed, as far as known",
     )
     return [
         Table(
@@ -161,7 +166,7 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
                 Column("mean_wait_s", "mean wait", None, "duration"),
                 Column("median_wait_s", "median wait", None, "duration"),
                 Column("max_wait_s", "longest wait", None, "duration"),
-                Column("median_run_s", "median run", None, "duration"),
+                Column("median_run_s", "median run", None, "duration", doc="of those that ended"),
             ),
             title="How long jobs waited and ran",
             note="Shown as days-hours:minutes:seconds; files hold seconds.",
@@ -175,33 +180,47 @@ def _in_words(
     jobs = int(groups["jobs"].sum())
     if not jobs:
         return [f"The dataset holds no jobs{selection.in_words()} of this period."]
-    said = [
-        f"{count_in_words(jobs, 'job')}{selection.in_words()} from {first} to {last} "
-        f"({selection.zone.name})."
-    ]
-    for resource in RESOURCES[:3]:
-        given, used, wasted, unknown = (
-            float(groups[resource.column(what)].cast(pl.Float64).sum())
-            for what in ("", "used", "wasted", "unknown")
-        )
-        if not given:
-            continue
-        parts = [f"{_TITLES[resource.name]}: {given:,.0f} given"]
-        if used + wasted:
-            parts.append(f"{used:,.0f} used ({share_in_words(used / (used + wasted))})")
-            parts.append(f"{wasted:,.0f} wasted")
-        if unknown:
-            parts.append(f"use of {unknown:,.0f} not known")
-        said.append(", ".join(parts) + ".")
+    times = f"from {first} to {last} ({selection.zone.name})" if first else "at times not known"
+    said = [f"{count_in_words(jobs, 'job')}{selection.in_words()} {times}."]
+    said += filter(None, (_use_in_words(groups, resource) for resource in RESOURCES[:3]))
     return said
+
+
+def _use_in_words(groups: pl.DataFrame, resource: Resource) -> str:
+    """What was given, used and wasted, and of how much it is not known; nothing without any."""
+    given, used, wasted, unknown = (
+        _known_sum(groups[resource.column(what)]) for what in ("", "used", "wasted", "unknown")
+    )
+    jobs = int(groups[f"{resource.name}_unknown_jobs"].sum())
+    if given is None and jobs and resource.name == "cpu":
+        return f"{_TITLES['cpu']} are not known."
+    if not given:
+        return ""
+    parts = [f"{_TITLES[resource.name]}: {given:,.0f} given"]
+    if used is not None and wasted is not None:
+        share = f" ({share_in_words(used / (used + wasted))})" if used + wasted > 0 else ""
+        parts += [f"{used:,.0f} used{share}", f"{wasted:,.0f} wasted"]
+    if unknown:
+        parts.append(f"use of {unknown:,.0f} not known")
+    still = _known_sum(groups["not_ended_cpu_hours"])
+    if resource.name == "cpu" and still:
+        runs = count_in_words(int(groups["not_ended"].sum()), "run")
+        parts.append(f"{still:,.0f} of these of {runs} not ended")
+    return ", ".join(parts) + "."
+
+
+def _known_sum(values: pl.Series) -> float | None:
+    """A sum that is None where nothing is known."""
+    return float(values.sum()) if values.count() else None
 
 
 def _notes(groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection) -> Notes:
     items = [
         "A job counts when it ended, with all its hours; one that has not ended counts when it "
         "started or, where it waits, when it was submitted. A requeued job counts once per run.",
-        "Wasted is what was allocated minus what was used. Hours of jobs whose use was not "
-        "measured are not known: they count neither as used nor as wasted.",
+        "Wasted is what was allocated minus what was used. The use of runs that have not ended, "
+        "and of those of which it was not gathered, is not known: their hours count neither as "
+        "used nor as wasted.",
     ]
     jobs = int(groups["jobs"].sum())
     for resource in RESOURCES[:3]:

@@ -11,7 +11,7 @@ from harvest import Column
 
 from .measures import RESOURCES
 
-__all__ = ["ARRAYS", "EFFICIENCY", "FAILURES", "JOBS", "QUEUE_TIME", "USAGE", "WORST_DAYS"]
+__all__ = ["ARRAYS", "EFFICIENCY", "ENDS", "FAILURES", "JOBS", "QUEUE_TIME", "USAGE", "WORST_DAYS"]
 
 
 def _seconds(name: str, doc: str | None = None) -> Column:
@@ -42,8 +42,11 @@ def _passed_on(*names: str) -> tuple[Column, ...]:
 _ELAPSED, _TIMELIMIT = _seconds("elapsed_s"), _seconds("timelimit_s")
 
 _RESTART: Final = Column(
-    "restart", doc="Which run of the job it is, by time of submission: 0 unless it was requeued."
+    "restart",
+    doc="Which run of the job it is, by time of submission: 0 unless it was requeued; null where "
+    "the job has several and these times are not known.",
 )
+_NOT_YET: Final = "until the run and all of its steps have ended"
 _PLANNED: Final = _seconds(
     "planned_s",
     "Time from eligible to start: Planned or Reserved, else from the times themselves; null where "
@@ -62,14 +65,21 @@ _ALLOC_MEM: Final = _bytes(
 _MEM_USED: Final = _bytes(
     "mem_used_bytes",
     "Most memory that one step used on all its tasks; estimated as the largest task times the "
-    "tasks where Slurm does not say it, null where that is not known of a step.",
+    "tasks where Slurm does not say it; null where that is not known of a step, where none was "
+    f"sampled, and {_NOT_YET}.",
 )
 _CPU: Final = _seconds(
     "cpu_s",
     "CPU seconds used: the sum over the steps where each is known, else what the job's own row "
-    "says; null where that is missing too.",
+    "says; null where that is missing too or 0, as sacct prints it for what was not gathered, and "
+    f"{_NOT_YET}.",
 )
 _STEP: Final = "the most of any step and null where none was measured"
+
+_ENDED: Final = Column(
+    "ended",
+    doc="Whether it ended, by its state, else by its end; null where neither is known.",
+)
 
 JOBS: Final = (
     *_passed_on("job_id", "user", "state"),
@@ -105,12 +115,12 @@ JOBS: Final = (
     _seconds(
         "user_cpu_s",
         "CPU seconds used in user mode: the sum over the steps where each is known, else what the "
-        "job's own row says; null where that is missing too.",
+        "job's own row says; null as cpu_s is.",
     ),
     _seconds(
         "system_cpu_s",
         "CPU seconds used in system mode: the sum over the steps where each is known, else what "
-        "the job's own row says; null where that is missing too.",
+        "the job's own row says; null as cpu_s is.",
     ),
     _bytes("max_rss_bytes", f"Resident memory of one task, {_STEP}."),
     _bytes("max_disk_read_bytes", f"Bytes read by one task, {_STEP}."),
@@ -119,12 +129,15 @@ JOBS: Final = (
         "gpu_util_percent",
         unit="%",
         format=",.1f",
-        doc=f"Utilisation of GPUs, 100 for each that was busy all the time: {_STEP}.",
+        doc=f"Utilisation of GPUs, 100 for each that was busy all the time: {_STEP}; "
+        f"null {_NOT_YET}.",
     ),
-    _bytes("gpu_mem_used_bytes", f"Memory used on GPUs by all tasks, {_STEP}."),
+    _bytes("gpu_mem_used_bytes", f"Memory used on GPUs by all tasks, {_STEP}; null {_NOT_YET}."),
     *_passed_on("node_list", "state_by"),
     *(_number(name) for name in ("job_id_raw", "array_job_id", "array_task_id")),
     *(_number(name) for name in ("het_job_id", "het_offset")),
+    _ENDED,
+    Column("restarts"),
     Column("origin", format="path"),
     _number("position"),
 )
@@ -133,7 +146,8 @@ EFFICIENCY: Final = (
     *_passed_on("job_id", "user", "state"),
     _share(
         "cpu_eff",
-        "CPU seconds used as a share of those allocated; null where either is not known.",
+        "CPU seconds used as a share of those allocated; null where either is not known, as of a "
+        "run that has not ended.",
     ),
     _share(
         "mem_eff",
@@ -147,8 +161,8 @@ EFFICIENCY: Final = (
     ),
     _share(
         "timelimit_eff",
-        "Elapsed time as a share of the time limit; null where there is no limit or either is not "
-        "known.",
+        "Elapsed time as a share of the time limit, of a run that has not ended until now; null "
+        "where there is no limit or either is not known.",
     ),
     _hours("cpu_hours", "CPU hours allocated: elapsed times CPUs or, without these, CPUTime."),
     _ELAPSED,
@@ -254,13 +268,15 @@ def _of_resource(name: str, unit: str) -> dict[str, Column]:
         ),
         "unknown": _hours(
             f"{name}_unknown_{unit}",
-            f"{said} allocated to the {runs} whose use is not known; with "
-            f"those used and wasted it is {name}_{unit}.",
+            f"{said} allocated to the {runs} whose use is not known, as far as known: with those "
+            f"used and wasted it is {name}_{unit}. 0 where the use of all is known, null where of "
+            "no other it is known what was allocated.",
             shown,
         ),
         "jobs": Column(
             f"{name}_unknown_jobs",
-            doc=f"The {runs} of which what was allocated or what was used is not known.",
+            doc=f"The {runs} of which what was allocated or what was used is not known, and runs "
+            "of which it is not known whether they are among these.",
         ),
         "eff": _share(
             f"{name}_eff",
@@ -301,30 +317,39 @@ _ENDS: Final = {
     "requeued": "were requeued",
 }
 
+_OR_NULL: Final = "; null where no state is known"
+
 USAGE: Final = (
     *_KEYS,
     Column("jobs", doc="Runs of jobs; a requeued job counts once per run."),
     *(_OF[name][what] for name, what in _LOOKED_AT),
     Column(
-        "failed", doc="Runs that failed with an exit code or a signal; no other kind of failure."
+        "failed",
+        doc="Runs that failed with an exit code or a signal, no other kind of failure" + _OR_NULL
+        + ".",
     ),
     _seconds("mean_wait_s", "Mean wait of the runs in waited_jobs; null without any."),
     _OF["gpu"][""],
     _OF["gpu"]["eff"],
     _OF["mem"]["eff"],
     _OF["timelimit"]["eff"],
-    Column("started", doc="Runs that have started."),
+    Column("started", doc="Runs that have started; null where that is known of none."),
     *(
-        Column(name, doc=f"Runs that {meaning}.")
+        Column(name, doc=f"Runs that {meaning}{_OR_NULL}.")
         for name, meaning in _ENDS.items()
         if name != "failed"
     ),
-    Column("not_ended", doc="Runs in another state: they wait, run, or are suspended."),
+    Column("not_ended", doc=f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
     Column("state_unknown", doc="Runs whose state is not known."),
     _hours(
         "failed_cpu_hours",
         "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
-        "as they are known.",
+        "as they are known; null where they are known of none of these.",
+    ),
+    _hours(
+        "not_ended_cpu_hours",
+        "CPU hours allocated until now to the runs in not_ended, a part of cpu_unknown_hours, as "
+        "far as they are known; null where they are known of none of these.",
     ),
     _seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
     _seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
@@ -332,32 +357,54 @@ USAGE: Final = (
     Column(
         "waited_jobs",
         doc="Runs that have started and whose wait is known: from submission to start, else "
-        "Planned.",
+        "Planned; null where it is known of none.",
     ),
-    _seconds("median_run_s", "Median elapsed time of the runs that ran; null without any."),
+    _seconds("median_run_s", "Median elapsed time of the runs that ran and ended."),
+    Column(
+        "compared_jobs",
+        doc="Runs that ran and ended, whose wait is known; null without any.",
+    ),
+    _seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs."),
+    _seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs."),
     *_others(*_LOOKED_AT, ("gpu", ""), ("gpu", "eff"), ("mem", "eff"), ("timelimit", "eff")),
 )
 
-FAILURES: Final = (
-    Column("state", doc="How the runs ended, other than completed."),
+_BY_END: Final = (
     *_passed_on("user"),
     Column("jobs", doc="Runs that ended so; a requeued job counts once per run."),
-    _hours("cpu_hours", "CPU hours allocated to these runs, as far as they are known."),
+    _hours(
+        "cpu_hours",
+        "CPU hours allocated to these runs, as far as they are known; null where of none.",
+    ),
     _number("exit_code"),
     _number("exit_signal"),
     Column("last_job", doc="Id of the run among them that ended last."),
-    Column("run_again", doc="Runs among them whose job was run once more."),
+    Column(
+        "run_again",
+        doc="Runs among them whose job was run once more; null where that is not known: where "
+        "the times of submission are not, and where the cluster has no job of several runs, as "
+        "sacct lists the earlier ones only with --duplicates.",
+    ),
     _seconds("median_run_s", "Median elapsed time of these runs; null where none is known."),
     Column("cpu_unknown_jobs", doc="Runs among them whose CPU hours are not known."),
     *_passed_on("cluster"),
     Column(
         "ended_jobs",
-        doc="All runs of the period and choice that ended, however they did; the same in each row.",
+        doc="All runs of the period and choice of which it is known how they ended; the same in "
+        "each row, null where there are none.",
     ),
     _hours(
         "ended_cpu_hours",
-        "CPU hours allocated to all runs that ended, however they did; the same in each row.",
+        "CPU hours allocated to the runs in ended_jobs, as far as they are known; the same in each "
+        "row.",
     ),
+)
+
+ENDS: Final = (Column("state", doc="Their state; null where it is not known."), *_BY_END, _ENDED)
+
+FAILURES: Final = (
+    Column("state", doc="How the runs ended, other than completed; null where it is not known."),
+    *_BY_END,
 )
 
 ARRAYS: Final = (
@@ -366,21 +413,23 @@ ARRAYS: Final = (
     Column(
         "tasks",
         doc="Tasks of the array whose last run is looked at, each once; those that wait together "
-        "in one row of the accounting count as one.",
+        "in one row of the accounting count as one; null where several runs of one task have no "
+        "time of submission.",
     ),
-    Column("completed", doc="Tasks whose last run completed."),
+    Column("completed", doc=f"Tasks whose last run completed{_OR_NULL}."),
     Column(
         "failed",
-        doc="Tasks whose last run failed, lacked memory, reached its time limit, or lost its node.",
+        doc="Tasks whose last run failed, lacked memory, reached its time limit, or lost its node"
+        f"{_OR_NULL}.",
     ),
     _OF["cpu"][""],
     _OF["cpu"]["eff"],
     _seconds(
         "median_run_s",
-        "Median elapsed time of the last runs of the tasks that ran; null where none did.",
+        "Median elapsed time of the last runs of the tasks that ran and ended; null without any.",
     ),
-    _seconds("max_run_s", "Longest of these times; null where no task ran."),
-    Column("ended", doc="Tasks whose last run ended, however it did."),
+    _seconds("max_run_s", "Longest of these times; null without any."),
+    Column("ended", doc=f"Tasks whose last run ended, however it did{_OR_NULL}."),
     Column("submit_time", doc="When the first of its runs was submitted."),
     *_passed_on("account", "partition", "qos", "cluster"),
     *_others(("cpu", ""), ("cpu", "eff"), without="share"),

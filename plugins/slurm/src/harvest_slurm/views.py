@@ -6,6 +6,7 @@ import polars as pl
 
 from harvest import DatasetReader
 
+from .ends import ended
 from .zone import zone_of
 
 __all__ = ["OWNER", "efficiency", "jobs", "owner", "queue_time", "steps_once", "worst_days"]
@@ -80,11 +81,17 @@ def owner(time: str, position: str) -> list[pl.Expr]:
     ]
 
 
+_WHEN_ENDED = (
+    "total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem",
+)  # fmt: skip
+"""What the accounting holds of a step when it has ended."""
+
+
 def steps_once(data: DatasetReader) -> pl.LazyFrame:
     """Steps that belong to a run, each once, with the columns of OWNER.
 
     ``used_mem`` is what all its tasks used; ``estimated`` says that this is the memory of the
-    largest task times the number of tasks.
+    largest task times the number of tasks.  What a step used that has not ended is not known.
     """
     tot = "usage_in_tot"
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
@@ -95,9 +102,11 @@ def steps_once(data: DatasetReader) -> pl.LazyFrame:
         estimated=_amount(tot, "mem").is_null() & (tasks > 1),
         gpu_util=_amount(tot, "gres/gpuutil"),
         gpu_mem=_amount(tot, "gres/gpumem").cast(pl.Int64),
+        ended=ended(),
     )
     return (
         steps.filter(pl.col("job_position").is_not_null())
+        .with_columns(pl.when("ended").then(pl.col(*_WHEN_ENDED)))
         .with_columns(owner("job_submit_time", "job_position"))
         # several dumps may hold one step: the latest state counts
         .sort(pl.col("end_time").is_not_null(), "elapsed_s", nulls_last=False)
@@ -108,12 +117,13 @@ def steps_once(data: DatasetReader) -> pl.LazyFrame:
 def _steps(data: DatasetReader) -> pl.LazyFrame:
     """What the steps of each run of a job used."""
     # memory that was never sampled is not known; a zero of an extern step does not measure
-    # the job either, but it cannot win against one
+    # the job either
     return (
         steps_once(data)
         .group_by(OWNER)
         .agg(
             steps=pl.len(),
+            steps_ended=pl.col("ended").fill_null(value=False).all(),
             ntasks=pl.col("ntasks").max(),
             steps_cpu_s=_sum("total_cpu_s"),
             steps_user_cpu_s=_sum("user_cpu_s"),
@@ -122,6 +132,7 @@ def _steps(data: DatasetReader) -> pl.LazyFrame:
             # the most is not known where a step was sampled whose number of tasks is not known
             mem_used_bytes=pl.when(
                 (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
+                & (pl.col("used_mem").max() > 0)
             ).then(pl.col("used_mem").max()),
             max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
             max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
@@ -137,15 +148,28 @@ def _sum(column: str) -> pl.Expr:
     return pl.when(values.is_not_null().all()).then(values.sum())
 
 
-def _unless_zero(column: str) -> pl.Expr:
-    """A job's own CPU time: sacct -X prints 0 for what it did not add up."""
-    return pl.when(pl.col(column) > 0).then(pl.col(column))
+def _used(steps: str, own: str) -> pl.Expr:
+    """CPU time of a run that has ended: that of its steps, else what its own row says.
+
+    sacct prints 0 for what was not gathered (jobacct_gather/none, -X), as no process uses none.
+    """
+    of_steps = pl.when(pl.col("steps_cpu_s").ne_missing(0.0)).then(steps)
+    return _measured(pl.coalesce(of_steps, pl.when(pl.col(own) > 0).then(own)))
+
+
+def _measured(used: str | pl.Expr) -> pl.Expr:
+    """What a run used: not known before it and all of its steps have ended."""
+    whole = pl.col("ended") & pl.col("steps_ended").fill_null(value=True)
+    return pl.when(whole).then(used)
 
 
 def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
     """Runs of jobs, numbered from 0 per job, with the key of their steps."""
-    number = pl.col("submit_time").rank("ordinal").over("cluster", "job_id").cast(pl.Int64) - 1
-    runs = _runs(data).with_columns(restart=number.fill_null(0))
+    job = ("cluster", "job_id")
+    number = pl.col("submit_time").rank("ordinal").over(job).cast(pl.Int64) - 1
+    # which of several runs one is, only their times of submission tell
+    only = pl.when(pl.len().over(job) == 1).then(pl.lit(0, pl.Int64))
+    runs = _runs(data).with_columns(restart=pl.coalesce(number, only), ended=ended())
     return runs.with_columns(owner("submit_time", "position"))
 
 
@@ -182,6 +206,7 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
     ``cpu_s`` is the sum over steps, or what the job's own row says where that is not known.
     ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
     ``mem_used_bytes`` is the most that one step used on all its tasks.
+    What a run used that has not ended is not known.
     """
     rolled = _numbered_runs(data).join(_steps(data), on=OWNER, how="left", nulls_equal=True)
     # of a job that has not started, NNodes is what it asked for
@@ -213,16 +238,18 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         steps=pl.col("steps").fill_null(0).cast(pl.Int64),
         ntasks="ntasks",
         cpu_time_s=pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
-        cpu_s=pl.coalesce("steps_cpu_s", _unless_zero("total_cpu_s")),
-        user_cpu_s=pl.coalesce("steps_user_cpu_s", _unless_zero("user_cpu_s")),
-        system_cpu_s=pl.coalesce("steps_system_cpu_s", _unless_zero("system_cpu_s")),
+        cpu_s=_used("steps_cpu_s", "total_cpu_s"),
+        user_cpu_s=_used("steps_user_cpu_s", "user_cpu_s"),
+        system_cpu_s=_used("steps_system_cpu_s", "system_cpu_s"),
         max_rss_bytes="max_rss_bytes",
-        mem_used_bytes="mem_used_bytes",
+        mem_used_bytes=_measured("mem_used_bytes"),
         max_disk_read_bytes="max_disk_read_bytes",
         max_disk_write_bytes="max_disk_write_bytes",
-        gpu_util_percent="gpu_util_percent",
-        gpu_mem_used_bytes="gpu_mem_used_bytes",
+        gpu_util_percent=_measured("gpu_util_percent"),
+        gpu_mem_used_bytes=_measured("gpu_mem_used_bytes"),
         node_list="node_list",
+        ended="ended",
+        restarts="restarts",
         origin="origin",
         position="position",
     ).sort("submit_time", "job_id", "restart", nulls_last=True)
