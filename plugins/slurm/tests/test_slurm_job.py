@@ -77,6 +77,7 @@ def perl_size(kilobytes: float) -> str:
 
 def seff(number: str, cpus: int, nodes: int, elapsed: int, gib: int, steps: list[Any]) -> list[str]:
     """steps: milliseconds of CPU, and kilobytes of all tasks or None, of each."""
+    gathered = any(ms for ms, _ in steps)
     micros = [(ms // 1000, ms % 1000 * 1000) for ms, _ in steps]
     used = sum(s for s, _ in micros) + int(sum(u for _, u in micros) / 1e6 + 0.5)
     core = elapsed * cpus
@@ -86,12 +87,12 @@ def seff(number: str, cpus: int, nodes: int, elapsed: int, gib: int, steps: list
              "State: COMPLETED (exit code 0)"]  # fmt: skip
     found += ["Cores: 1"] if cpus == 1 else [f"Nodes: {nodes}", f"Cores per node: {cpus // nodes}"]
     found += [
-        f"CPU Utilized: {perl_time(used)}",
-        f"CPU Efficiency: {used / core * 100 if core else 0.0:.2f}% of {perl_time(core)} "
-        "core-walltime",
+        f"CPU Utilized: {perl_time(used) if gathered else 'not known'}",
+        f"CPU Efficiency: {f'{used / core * 100:.2f}%' if gathered else 'not known'} of "
+        f"{perl_time(core)} core-walltime",
         f"Job Wall-clock time: {perl_time(elapsed)}",
     ]
-    # a sample that is missing is 0 to seff, and not known here
+    # what was not gathered is 0 to seff, and not known here
     share = "not known" if memory is None else f"{memory / given * 100:.2f}%"
     return [
         *found,
@@ -259,7 +260,9 @@ def test_jobs_that_wait_or_run_say_so(reader):
     assert "Efficiency not available for jobs in the PENDING state." in lines_of(reader, "5_[4%1]")
     running = lines_of(reader, "21")
     assert "State: RUNNING" in running
-    assert "WARNING: the accounting of a running job is not complete." in running
+    assert "CPU Utilized: not known" in running
+    assert "CPU Efficiency: not known of 04:00:00 core-walltime" in running
+    assert "WARNING: the job has not ended: what it uses is known when it has." in running
 
 
 def test_an_id_that_two_clusters_have_is_asked_for(reader):

@@ -44,6 +44,8 @@ def test_users_who_waste_are_counted_and_the_worst_is_named(name):
         column: [float(hours), 3000.0, 5000.0, hours - 0.1, None],
         f"{resource}_eff": [share - 0.01, 0.1, share, 0.0, None],
         f"{resource}_wasted_share": [0.01, much - 0.01, 0.2, 0.0, None],
+        f"{resource}_unknown_jobs": [0, 0, 0, 0, 9],
+        column.replace("_wasted", ""): [9e9, 9e9, 9e9, 9e9, 9.0],
     }
     under = f"{share * 100:.0f} %"
     text = (
@@ -67,6 +69,9 @@ def failures(**columns: list) -> dict[str, list]:
         "exit_code": [0] * count,
         "user": ["ann"] * count,
         "cpu_hours": [0.0] * count,
+        "ended": [True] * count,
+        "cpu_unknown_jobs": [0] * count,
+        "run_again": [0] * count,
         "ended_jobs": [1000] * count,
         "ended_cpu_hours": [500.0] * count,
         **columns,
@@ -113,13 +118,15 @@ def test_each_cause_has_its_words(name, state, words):
     assert spoken(name, rows) == []
 
 
-def test_runs_whose_cpu_hours_are_not_known_are_counted_all_the_same():
-    rows = failures(jobs=[1000], user=[None], ended_cpu_hours=[0.0])
+def test_runs_whose_cpu_hours_or_users_are_not_known_are_counted_all_the_same():
+    rows = failures(
+        jobs=[1000], user=[None], cpu_hours=[None], cpu_unknown_jobs=[1000], ended_cpu_hours=[None]
+    )
     assert spoken("slurm.failed_jobs", rows) == [
         (
             "medium",
-            "1,000 of 1,000 runs (100 %) failed, with 0 % of the CPU hours (0); most are of an "
-            "unknown user (1,000).",
+            "1,000 of 1,000 runs (100 %) failed, whose CPU hours are not known; whose they are is "
+            "not known.",
         )
     ]
 
@@ -141,21 +148,22 @@ def test_repeated_runs_are_counted_by_what_ended_them():
 
 def test_partitions_where_jobs_wait_longer_than_they_run():
     rows = {
-        "cluster": ["c", "c", "c", "c"],
-        "partition": ["long", "short", "even", "rare"],
-        "median_wait_s": [7200.0, 599.0, 3600.0, 9e5],
-        "median_run_s": [3600.0, 10.0, 3600.0, 1.0],
-        "waited_jobs": [1200, 50, 50, 19],
+        "cluster": ["c", "c", "c", "c", "c"],
+        "partition": ["long", "short", "even", "rare", None],
+        "median_compared_wait_s": [7200.0, 599.0, 3600.0, 9e5, 9e5],
+        "median_compared_run_s": [3600.0, 10.0, 3600.0, 1.0, 1.0],
+        "compared_jobs": [1200, 50, 50, 19, 50],
+        "started": [1200, 50, 50, 19, 50],
     }
     text = (
-        "In 1 of 4 partitions the median wait is longer than the median run time; the longest is "
-        "in partition long of cluster c: 2.0 h for 1.0 h (1,200 jobs)."
+        "In 1 of 4 partitions the median wait of the jobs that ended is longer than their median "
+        "run time; the longest is in partition long of cluster c: 2.0 h for 1.0 h (1,200 jobs)."
     )
 
     assert spoken("slurm.long_waits", rows) == [("medium", text)]
     assert spoken("slurm.long_waits", rows, ratio=0.1)[0][0] == "high"
     assert spoken("slurm.long_waits", rows, ratio=2) == []
-    assert spoken("slurm.long_waits", {**rows, "waited_jobs": [19] * 4}) == []
+    assert spoken("slurm.long_waits", {**rows, "compared_jobs": [19] * 5}) == []
 
 
 ARRAYS = {

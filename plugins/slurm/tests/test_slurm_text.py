@@ -143,7 +143,7 @@ def test_without_header_columns_are_needed(tmp_path: Path) -> None:
         harvest(tmp_path, text)
     found = harvest(tmp_path, text, columns=tuple(HEADER))
     assert names(found) == ["x", "a", "b|c"]
-    with pytest.raises(SourceError, match=r"3 columns are named"):
+    with pytest.raises(SourceError, match=r"slurm.columns or slurm.layout names 3 columns"):
         harvest(tmp_path, text, columns=("JobID", "JobName", "State"))
 
 

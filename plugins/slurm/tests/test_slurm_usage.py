@@ -20,7 +20,7 @@ import harvest
 from harvest import UsageError
 from harvest.report import Table
 from harvest_slurm import period
-from harvest_slurm.ends import ENDED, ENDS
+from harvest_slurm.ends import ENDED, ENDS, ended
 from harvest_slurm.measures import RESOURCES, how_they_ended, shares, use, waits
 from harvest_slurm.period import Selection, selection_of
 from harvest_slurm.scalars import STATES
@@ -33,6 +33,7 @@ JOB = {
     "user": pl.String,
     "state": pl.String,
     "start_time": pl.Datetime("us", "UTC"),
+    "end_time": pl.Datetime("us", "UTC"),
     "elapsed_s": pl.Float64,
     "cpu_time_s": pl.Float64,
     "cpu_s": pl.Float64,
@@ -57,6 +58,7 @@ JOBS = st.lists(
             "user": st.sampled_from(["ann", "bob", None]),
             "state": maybe(st.sampled_from([state.lower() for state in STATES])),
             "start_time": maybe(st.just(START)),
+            "end_time": maybe(st.just(START)),
             "elapsed_s": maybe(SECONDS),
             "cpu_time_s": maybe(SECONDS),
             "cpu_s": maybe(SECONDS),
@@ -74,10 +76,12 @@ JOBS = st.lists(
 )
 
 
-def in_plain_python(job: dict[str, Any], resource: str) -> tuple[bool, Any, Any]:
-    """Whether a job held a resource, and the seconds of it that it was given and used."""
-    elapsed = job["elapsed_s"]
-    ran = job["start_time"] is not None if elapsed is None else elapsed > 0
+def in_plain_python(job: dict[str, Any], resource: str) -> tuple[bool | None, Any, Any]:
+    """Whether a job held a resource, if known, and the seconds of it that it got and used."""
+    elapsed, state = job["elapsed_s"], job["state"]
+    signs = [None if job[name] is None else job[name] > 0 for name in ("elapsed_s", "cpu_time_s")]
+    signs += [job["start_time"] is not None or None, False if state == "pending" else None]
+    ran = next((sign for sign in signs if sign is not None), None)
 
     def times(amount: Any) -> Any:
         return None if elapsed is None or amount is None else elapsed * amount
@@ -85,13 +89,13 @@ def in_plain_python(job: dict[str, Any], resource: str) -> tuple[bool, Any, Any]
     if resource == "cpu":
         return ran, job["cpu_time_s"], job["cpu_s"]
     if resource == "gpu":
-        busy = job["gpu_util_percent"]
-        busy = 0 if job["alloc_gpus"] == 0 else None if busy is None else times(busy / 100)
-        return ran, times(job["alloc_gpus"]), busy
+        gpus, busy = job["alloc_gpus"], job["gpu_util_percent"]
+        has = False if gpus == 0 or ran is False else ran and (None if gpus is None else True)
+        return has, times(gpus), None if busy is None else times(busy / 100)
     if resource == "mem":
         given, used = times(job["alloc_mem_bytes"]), times(job["mem_used_bytes"])
         return ran, given and given / GIB, used and used / GIB
-    return job["state"] == "completed", job["timelimit_s"], elapsed
+    return None if state is None else state == "completed", job["timelimit_s"], elapsed
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -109,19 +113,23 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
     for row in found.iter_rows(named=True):
         mine = [job for job in jobs if job["user"] == row["user"]]
         for resource in RESOURCES:
-            held = [
-                (g, u) for has, g, u in (in_plain_python(j, resource.name) for j in mine) if has
-            ]
+            all_of_it = [in_plain_python(j, resource.name) for j in mine]
+            held = [(g, u) for has, g, u in all_of_it if has]
+            doubtful = sum(has is None for has, *_ in all_of_it)
             given = [g / 3600 for g, _ in held if g is not None]
             known = [(g / 3600, u / 3600) for g, u in held if None not in (g, u)]
             unknown = [g / 3600 for g, u in held if g is not None and u is None]
+            unknown_jobs = len(held) - len(known) + doubtful
             used, whole = math.fsum(u for _, u in known), math.fsum(g for g, _ in known)
+            none_has_it = any(has is False for has, *_ in all_of_it) and not held
             expected = {
-                resource.column(): math.fsum(given) if given else None,
+                resource.column(): math.fsum(given) if given or none_has_it else None,
                 resource.column("used"): used if known else None,
                 resource.column("wasted"): whole - used if known else None,
-                resource.column("unknown"): math.fsum(unknown),
-                f"{resource.name}_unknown_jobs": len(held) - len(known),
+                resource.column("unknown"): math.fsum(unknown)
+                if unknown or not unknown_jobs
+                else None,
+                f"{resource.name}_unknown_jobs": unknown_jobs,
                 f"{resource.name}_eff": used / whole if whole else None,
             }
             for name, value in expected.items():
@@ -131,29 +139,49 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
 @settings(max_examples=examples(50))
 @given(JOBS)
 def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
-    found = pl.DataFrame(jobs, schema=JOB).group_by("user").agg(
-        pl.len().alias("jobs"), **how_they_ended(), **waits()
-    )  # fmt: skip
+    frame = pl.DataFrame(jobs, schema=JOB).with_columns(ended=ended())
+    found = frame.group_by("user").agg(pl.len().alias("jobs"), **how_they_ended(), **waits())
 
     for row in found.iter_rows(named=True):
         mine = [job for job in jobs if job["user"] == row["user"]]
-        assert sum(row[name] for name in (*ENDS, "not_ended", "state_unknown")) == len(mine)
+        known = [job for job in mine if job["state"] is not None]
+        assert row["state_unknown"] == len(mine) - len(known)
+        counts = [row[name] for name in (*ENDS, "not_ended")]
+        assert counts == [None] * len(counts) if not known else sum(counts) == len(known)
         for name, states in ENDS.items():
-            assert row[name] == sum(job["state"] in states for job in mine)
+            assert row[name] == (sum(job["state"] in states for job in known) if known else None)
         lost = [ENDS[name] for name in ("failed", "out_of_memory", "timeout", "node_fail")]
-        hours = [
-            job["cpu_time_s"] / 3600
-            for job in mine
-            if job["cpu_time_s"] is not None and any(job["state"] in states for states in lost)
-        ]
-        assert equal(row["failed_cpu_hours"], math.fsum(hours))
+        for name, those in (
+            ("failed_cpu_hours", [j for j in known if any(j["state"] in s for s in lost)]),
+            ("not_ended_cpu_hours", [j for j in known if j["state"] not in ENDED]),
+        ):
+            hours = [j["cpu_time_s"] / 3600 for j in those if j["cpu_time_s"] is not None]
+            expected = math.fsum(hours) if hours or (known and not those) else None
+            assert equal(row[name], expected), name
         waited = [
             job["planned_s"] if job["wait_s"] is None else job["wait_s"]
             for job in mine
             if job["start_time"] is not None
         ]
         waited = [seconds for seconds in waited if seconds is not None]
-        assert row["waited_jobs"] == len(waited)
+        waits_known_to_be_none = any(
+            not ((j["elapsed_s"] or 0) > 0 if j["elapsed_s"] is not None else
+                 j["state"] != "pending")
+            for j in mine if j["start_time"] is None
+        )  # fmt: skip
+        assert row["waited_jobs"] == (len(waited) if waited or waits_known_to_be_none else None)
+        both = [
+            (w, j["elapsed_s"])
+            for j in mine
+            for w in [j["planned_s"] if j["wait_s"] is None else j["wait_s"]]
+            if None not in (j["start_time"], w, j["elapsed_s"])
+            and (j["state"] in ENDED or (j["state"] is None and j["end_time"]))
+            and j["elapsed_s"] > 0
+        ]
+        assert row["compared_jobs"] == (len(both) or None)
+        for place, name in enumerate(("wait", "run")):
+            expected = statistics.median(pair[place] for pair in both) if both else None
+            assert equal(row[f"median_compared_{name}_s"], expected)
         assert equal(row["median_wait_s"], statistics.median(waited) if waited else None)
         assert equal(row["mean_wait_s"], statistics.fmean(waited) if waited else None)
         assert row["max_wait_s"] == max(waited, default=None)
@@ -167,7 +195,7 @@ def test_what_shares_a_row_adds_up_to_the_same(jobs, shown):
     for resource in RESOURCES:
         columns |= use(resource)
     frame = pl.DataFrame(jobs, schema=JOB).with_columns(
-        user=pl.col("user").fill_null("x") + pl.int_range(pl.len()).cast(pl.String)
+        ended=ended(), user=pl.col("user").fill_null("x") + pl.int_range(pl.len()).cast(pl.String)
     )
     groups = frame.group_by("user", maintain_order=True).agg(**columns)
     for resource in RESOURCES:

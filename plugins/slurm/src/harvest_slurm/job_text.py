@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from harvest.toolkit.amounts import count_in_words
 
-from .job import Found, of_group
 from .ends import FAILED
+from .job import Found, of_group
 from .zone import Zone
 
 __all__ = ["as_json", "clock", "in_words", "size"]

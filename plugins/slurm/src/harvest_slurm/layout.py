@@ -38,6 +38,12 @@ _ID = re.compile(PATTERN)
 _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
 
 
+_NAMED = "slurm.columns or slurm.layout names"
+_NAME_THEM = (
+    "name all columns in their order by slurm.columns, as --set slurm.columns=JobID,JobName,State"
+)
+
+
 @attrs.frozen(kw_only=True)
 class Layout:
     """The layout of a dump.
@@ -104,10 +110,13 @@ def find_layout(
     found = found or _headless(lines, columns, delimiter, where, crlf)
     named = {canonical(name) for name in found.columns}
     if not named & {"jobid", "jobidraw"}:
+        names = f"no column JobID among {', '.join(found.columns)}"
+        if found.header is None:
+            raise SourceError(f"{names}, as {_NAMED} them: {_NAME_THEM}", where=where)
         raise SourceError(
-            f"no column JobID among {', '.join(found.columns)}",
+            f"{names} in the header: ask sacct for it, --format=JobID,...",
             where=where,
-            remedy="ask sacct for it: --format=JobID,...",
+            remedy=f"if the first line is no header, {_NAME_THEM}",
         )
     return found
 
@@ -238,6 +247,7 @@ def _headless(
     where: str,
     crlf: bool,
 ) -> Layout:
+    texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
     if not columns and delimiter and _headed(lines, None, crlf):
         raise SourceError(
             f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
@@ -246,13 +256,11 @@ def _headless(
         )
     if not columns:
         raise SourceError(
-            "no header of sacct in the first line, so the columns are unknown",
+            f"no header of sacct in the first line{_divided(texts)}: {_NAME_THEM}",
             where=where,
-            remedy="name them: --set slurm.columns=JobID,JobName,State,... or, of a dump made for "
-            "another program, --set slurm.layout=xdmod (fixed widths need a header; a delimiter "
-            "that is not found is set by slurm.delimiter)",
+            remedy="for a dump made for another program, --set slurm.layout=xdmod (fixed widths "
+            "need a header; a delimiter that is not found is set by slurm.delimiter)",
         )
-    texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
     chosen = delimiter or _likely_mark(texts, len(columns), where)
     marks = [text.count(chosen) for text in texts]
     ended = sum(
@@ -262,10 +270,10 @@ def _headless(
     trailing = ended > marks.count(len(columns) - 1)
     if texts and len(columns) > 1 and len(columns) - 1 + trailing not in marks:
         raise SourceError(
-            f"{len(columns)} columns are named, but lines have "
-            f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}",
+            f"{_NAMED} {len(columns)} columns, but lines have "
+            f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}: {_NAME_THEM}",
             where=where,
-            remedy="correct slurm.columns or slurm.layout, or set slurm.delimiter",
+            remedy="where another delimiter stands between them, set slurm.delimiter",
         )
     return Layout(
         kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
@@ -282,13 +290,30 @@ def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
         {mark: sum(text.count(mark) in (due - 1, due) for text in texts) for mark in COMMON}
     )
     mark, lines_fitting = fitting.most_common(1)[0]
-    if not lines_fitting and texts and due > 1:
+    few = lines_fitting * 2 < len(texts) and _divided(texts)
+    if (few or not lines_fitting) and texts and due > 1:
         raise SourceError(
-            f"{due} columns are named, but no line has as many fields: {texts[0][:80]!r}",
+            f"{_NAMED} {due} columns, but {'few lines have' if lines_fitting else 'no line has'} "
+            f"as many fields{_divided(texts)}: {_NAME_THEM}",
             where=where,
-            remedy="correct slurm.columns or slurm.layout, or set slurm.delimiter",
+            remedy="where another delimiter stands between them, set slurm.delimiter",
         )
     return mark
+
+
+def _divided(texts: Sequence[str]) -> str:
+    """`` (32 fields by the delimiter '|')``, by which most lines have as many; or nothing."""
+    found = []
+    for mark in COMMON[:6] if texts else ():
+        count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(
+            1
+        )[0]
+        if count and lines * 10 >= len(texts) * 9:
+            found.append((count, mark))
+    if not found:
+        return ""
+    count, mark = max(found)
+    return f" ({count + 1} fields by the delimiter {mark!r})"
 
 
 def likeness(head: bytes) -> tuple[float, str] | None:
@@ -341,5 +366,8 @@ def _headless_likeness(head: bytes) -> tuple[float, str] | None:
             states = sum(bool(_STATE.fullmatch(field)) for field in fields)
             alike += ids and (clocks >= 3 or (states == 1 and clocks >= 1))
         if alike * 10 >= len(lines) * 9:
-            return 0.7, f"rows of sacct without a header, delimiter {mark!r}"
+            return 0.7, (
+                f"rows of sacct without a header, delimiter {mark!r}: their columns must be named "
+                "by slurm.columns"
+            )
     return None

@@ -73,10 +73,8 @@ RESOURCES: Final = (
         "gpu",
         "hours",
         _amount("alloc_gpus"),
-        pl.when(pl.col("alloc_gpus") == 0)
-        .then(pl.lit(0.0))
-        .otherwise(_amount("gpu_util_percent") / 100),
-        _RAN,
+        _amount("gpu_util_percent") / 100,
+        _RAN & (pl.col("alloc_gpus") > 0),
     ),
     # the most that a step used, as if the job had used so much all the time
     Resource(
@@ -89,6 +87,7 @@ RESOURCES: Final = (
     # a job that failed early does not show that its limit was too high
     Resource("timelimit", "hours", pl.col("timelimit_s"), pl.col("elapsed_s"), _DONE),
 )
+
 
 def count_of(which: pl.Expr) -> pl.Expr:
     """How many jobs fulfil a condition; null where that is known of none."""
@@ -113,7 +112,7 @@ def use(resource: Resource) -> dict[str, pl.Expr]:
     unknown = resource.by.fill_null(value=True) & ~known
     used_sum = _sum_where(used, known)
     return {
-        resource.column(): _sum_where(allocated, allocated.is_not_null()),
+        resource.column(): amount_of(allocated, resource.by),
         resource.column("used"): used_sum,
         resource.column("wasted"): _sum_where(allocated - used, known),
         resource.column("unknown"): amount_of(allocated, unknown),

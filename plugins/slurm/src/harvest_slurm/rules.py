@@ -2,164 +2,62 @@
 
 Limits are those of the examples in the documentation of Princeton's Job Defense Shield, where it
 has one for the matter.  Only what was measured is judged: a job whose use is not known wastes
-nothing.
+nothing, and where it is known of no job, a rule could not judge.  Nor can it where the name is not
+known of those whom it would name: ``partition = partition`` is null there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from harvest import Finding, Rule, Threshold
-from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+from harvest import Basis, Rule, Threshold
+
+from .judgements import (
+    ended_badly,
+    failed_arrays,
+    idle_arrays,
+    long_waits,
+    run_again,
+    short_tasks,
+    wasted,
+)
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from harvest.api.rule import Severity
 
 __all__ = ["RULES"]
 
 _USE: Final = ("slurm.usage", "slurm.summary")
 _SHIELD: Final = "Princeton's Job Defense Shield"
+_GATHERED: Final = "of jobs and steps (no -X), with a JobAcctGatherType other than none"
+_MEASURED: Final = {
+    "cpu": (
+        "elapsed time times CPUs",
+        "CPU time of its steps",
+        f"State or End, Elapsed, AllocCPUS, and TotalCPU {_GATHERED}; a run that has not ended, or "
+        "has a CPU time of 0, was not measured",
+    ),
+    "mem": (
+        "elapsed time times memory allocated",
+        "elapsed time times the most memory of one of its steps",
+        "State or End, Elapsed, AllocTRES or ReqMem, and TRESUsageInTot, or MaxRSS and NTasks, "
+        f"{_GATHERED}; a run that has not ended was not measured",
+    ),
+    "gpu": (
+        "elapsed time times GPUs",
+        "elapsed time times the utilisation of its GPUs",
+        "State or End, Elapsed, AllocTRES with gres/gpu (AccountingStorageTRES), and "
+        "TRESUsageInTot of steps (no -X) with gres/gpuutil (AutoDetect=nvml in gres.conf); a run "
+        "that has not ended was not measured",
+    ),
+    "timelimit": ("time limit", "elapsed time", "State, Timelimit (other than UNLIMITED), Elapsed"),
+}
+"""Of a resource: what is given, what is used, and what it takes to know that."""
 
-
-def wasted(
-    rows: pl.DataFrame,
-    total: int,
-    *,
-    resource: str,
-    unit: str,
-    share: float,
-    hours: float,
-    much: float,
-    severities: tuple[Severity, Severity],
-) -> Iterator[Finding]:
-    """What users wasted of a resource who used little of what they were given."""
-    column = f"{resource}_wasted_{'gib_' if resource == 'mem' else ''}hours"
-    part = float(rows[f"{resource}_wasted_share"].sum())
-    worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
-    yield Finding(
-        severities[0] if part >= much else severities[1],
-        f"{count_in_words(rows['user'].n_unique(), 'user')} used less than {share_in_words(share)} "
-        f"of the {unit} given to them and wasted {rows[column].sum():,.0f}, "
-        f"{share_in_words(part)} of all whose use is known; {_who(worst)} wasted most, "
-        f"{worst[column]:,.0f}, and used {share_in_words(worst[f'{resource}_eff'])}.",
-    )
-
-
-def ended_badly(
-    rows: pl.DataFrame, total: int, *, words: str, share: float, much: float
-) -> Iterator[Finding]:
-    """How many runs ended so, what they took, and whose most of them are."""
-    runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
-    if runs < share * ended:
-        return
-    hours, all_hours = rows["cpu_hours"].sum(), rows["ended_cpu_hours"][0]
-    part = hours / all_hours if all_hours else 0.0
-    user, users_runs = _most(rows, "user")
-    codes = rows.filter(rows["exit_code"].fill_null(0) > 0)
-    code = f"; exit code {_most(codes, 'exit_code')[0]} is the most frequent" if len(codes) else ""
-    yield Finding(
-        "high" if part >= much else "medium",
-        f"{runs:,} of {count_in_words(ended, 'run')} ({share_in_words(runs / ended)}) {words}, "
-        f"with {share_in_words(part)} of the CPU hours ({hours:,.0f}); most are of "
-        f"{user or 'an unknown user'} ({users_runs:,}){code}.",
-    )
-
-
-def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> Iterator[Finding]:
-    """Runs that were not the last of their job, by how they ended."""
-    again, ended = rows["run_again"].sum(), rows["ended_jobs"][0]
-    if again < share * ended:
-        return
-    causes = rows.select("state", "run_again").group_by("state").sum()
-    causes = causes.sort("run_again", "state", descending=[True, False])
-    listed = ", ".join(f"{state} {count:,}" for state, count in causes.iter_rows())
-    yield Finding(
-        "high" if again >= much * ended else "medium",
-        f"{again:,} of {count_in_words(ended, 'run')} ({share_in_words(again / ended)}) had to be "
-        f"repeated: {listed}.",
-    )
-
-
-def long_waits(
-    rows: pl.DataFrame, total: int, *, ratio: float, seconds: float, jobs: float
-) -> Iterator[Finding]:
-    """Partitions where jobs wait longer than they run."""
-    worst = rows.sort("median_wait_s", descending=True).row(0, named=True)
-    where = f"partition {worst['partition'] or 'unknown'}"
-    if worst["cluster"]:
-        where += f" of cluster {worst['cluster']}"
-    times = worst["median_wait_s"] / worst["median_run_s"] if worst["median_run_s"] else None
-    than = "" if ratio == 1 else f"{ratio:g} times "
-    yield Finding(
-        "high" if times is not None and times >= 10 * ratio else "medium",
-        f"In {rows.height:,} of {count_in_words(total, 'partition')} the median wait is longer "
-        f"than {than}the median run time; the longest is in {where}: "
-        f"{seconds_in_words(worst['median_wait_s'])} for {seconds_in_words(worst['median_run_s'])} "
-        f"({count_in_words(worst['waited_jobs'], 'job')}).",
-    )
-
-
-def short_tasks(
-    rows: pl.DataFrame, total: int, *, tasks: float, seconds: float, many: float
-) -> Iterator[Finding]:
-    """Arrays of many tasks that hardly run."""
-    ended = rows["ended"].sum()
-    worst = rows.sort("ended", descending=True).row(0, named=True)
-    yield Finding(
-        "medium" if ended >= many else "low",
-        f"{rows.height:,} of {count_in_words(total, 'array')} have {tasks:g} tasks or more, of "
-        f"which half ran less than {seconds_in_words(seconds)}, {ended:,} tasks together; the "
-        f"largest is {_array(worst)}: {count_in_words(worst['ended'], 'task')} with a median of "
-        f"{seconds_in_words(worst['median_run_s'])}.",
-    )
-
-
-def failed_arrays(
-    rows: pl.DataFrame, total: int, *, tasks: float, share: float
-) -> Iterator[Finding]:
-    """Arrays most of whose tasks failed."""
-    worst = rows.sort("failed", descending=True).row(0, named=True)
-    yield Finding(
-        "high",
-        f"In {rows.height:,} of {count_in_words(total, 'array')} more than "
-        f"{share_in_words(share)} of the tasks failed, {rows['failed'].sum():,} tasks together; "
-        f"the most in {_array(worst)}: {worst['failed']:,} of {worst['ended']:,}.",
-    )
-
-
-def idle_arrays(
-    rows: pl.DataFrame, total: int, *, tasks: float, share: float, hours: float
-) -> Iterator[Finding]:
-    """Arrays that use a small share of their CPUs: one wrong request, many times over."""
-    worst = rows.sort("cpu_wasted_hours", descending=True).row(0, named=True)
-    yield Finding(
-        "medium",
-        f"{rows.height:,} of {count_in_words(total, 'array')} used less than "
-        f"{share_in_words(share)} of their CPUs and wasted "
-        f"{rows['cpu_wasted_hours'].sum():,.0f} CPU hours; the most {_array(worst)}: "
-        f"{worst['cpu_wasted_hours']:,.0f} CPU hours, {share_in_words(worst['cpu_eff'])} used.",
-    )
-
-
-def _who(row: dict[str, Any]) -> str:
-    """A user with the account, as far as they are known."""
-    user = row["user"] or "an unknown user"
-    return f"{user} ({row['account']})" if row["account"] else user
-
-
-def _array(row: dict[str, Any]) -> str:
-    return f"{row['array_job_id']} of {row['user'] or 'an unknown user'}"
-
-
-def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:
-    """The value of a column that most runs have, and how many have it."""
-    counted = rows.select(column, "jobs").group_by(column).sum()
-    value, runs = counted.sort("jobs", column, descending=[True, False]).row(0)
-    return value, runs
+_ENDED: Final = "ended is null or ended"
+_TASKS_ENDED: Final = "ended is null or ended > 0"
+_TASKS: Final = "arrays with tasks that ended, by the last run of each; the others are left out"
 
 
 def _waste(
@@ -175,13 +73,17 @@ def _waste(
     much: float,
     severities: tuple[Severity, Severity] = ("high", "medium"),
 ) -> Rule:
-    column = f"{resource}_wasted_{'gib_' if resource == 'mem' else ''}hours"
+    of = f"{'gib_' if resource == 'mem' else ''}hours"
+    given, column = f"{resource}_{of}", f"{resource}_wasted_{of}"
+    held, used, needs = _MEASURED[resource]
+    whose = "completed runs" if resource == "timelimit" else "runs that ended"
     return Rule(
         name=f"slurm.{name}",
         doc=f"Users who were given many {unit} and used a small share of them: {doc}.",
         view="slurm.usage",
         settings={"by": "user,account"},
-        where=f"{column} >= {{hours}} and {resource}_eff < {{share}}",
+        among=f"{resource}_unknown_jobs > 0 or {given} > 0",
+        where=f'"user" = "user" and {column} >= {{hours}} and {resource}_eff < {{share}}',
         columns=(
             "user", "account", column, f"{resource}_eff", f"{resource}_wasted_share",
             f"{resource}_unknown_jobs", "jobs",
@@ -195,30 +97,55 @@ def _waste(
             "hours": Threshold(hours, f"{unit} wasted by a user, at least"),
             "much": Threshold(much, "share of all, wasted by them together, that is much"),
         },
+        basis=Basis(
+            numerator=f"{unit} wasted: {held}, minus {used}",
+            denominator=f"{unit} given to the same runs: {held}",
+            judged=f"users and accounts with {unit}, by those of their {whose} of which both are "
+            "known; the hours of the others are in "
+            f"{resource}_unknown_{of} of slurm.usage, and count as neither",
+            unable=f"it needs User, {needs}",
+        ),
         reports=_USE,
     )  # fmt: skip
 
 
 def _ends(
-    name: str, states: tuple[str, ...], words: str, doc: str, advice: str, much: float
+    name: str,
+    states: tuple[str, ...],
+    words: str,
+    doc: str,
+    advice: str,
+    *,
+    much: float,
+    hidden_without_repeats: bool = False,
 ) -> Rule:
     listed = ", ".join(f"'{state}'" for state in states)
     return Rule(
         name=f"slurm.{name}",
         doc=doc,
-        view="slurm.failures",
+        view="slurm.ends",
+        among=_ENDED,
         where=f"state in ({listed})",
         columns=(
-            "state", "user", "jobs", "exit_code", "exit_signal", "cpu_hours", "last_job",
-            "ended_jobs", "ended_cpu_hours",
+            "state", "user", "jobs", "exit_code", "exit_signal", "cpu_hours", "cpu_unknown_jobs",
+            "run_again", "last_job", "ended_jobs", "ended_cpu_hours",
         ),
-        judge=partial(ended_badly, words=words),
+        judge=partial(
+            ended_badly, words=words, hidden_without_repeats=hidden_without_repeats
+        ),
         advice=advice,
         reference="sacct(1), job state codes; shares are this project's choice",
         thresholds={
             "share": Threshold(0.01, "share of all runs that ended, from which it is worth a word"),
             "much": Threshold(much, "share of all CPU hours that is much"),
         },
+        basis=Basis(
+            numerator=f"runs that {words}, and their CPU hours, where they are known",
+            denominator="runs that ended, and their CPU hours, where they are known",
+            judged="runs of which it is known how they ended; those that have not ended are left "
+            "out",
+            unable="it needs State",
+        ),
         reports=_USE,
     )  # fmt: skip
 
@@ -280,12 +207,13 @@ RULES: Final = (
         "were lost with their node",
         "Runs that ended since a node failed, or did not start.",
         "Look at the nodes in slurm.jobs (node_list): one that fails often should be drained.",
-        much=0.02,
+        much=0.02, hidden_without_repeats=True,
     ),
     Rule(
         name="slurm.requeues",
         doc="Runs that were not the last of their job: what they did had to be done again.",
-        view="slurm.failures",
+        view="slurm.ends",
+        among=_ENDED,
         where="run_again > 0",
         columns=("state", "user", "run_again", "jobs", "cpu_hours", "last_job", "ended_jobs"),
         judge=run_again,
@@ -296,6 +224,13 @@ RULES: Final = (
             "share": Threshold(0.01, "share of all runs that ended, from which it is worth a word"),
             "much": Threshold(0.1, "share of them that is much"),
         },
+        basis=Basis(
+            numerator="runs whose job was run once more",
+            denominator="runs that ended",
+            judged="runs that ended, of jobs all of whose runs have a time of submission",
+            unable="it needs the earlier runs of jobs, which sacct lists with --duplicates (-D), "
+            "and Submit, or Restarts, which shows that there were none",
+        ),
         reports=_USE,
     ),
     Rule(
@@ -303,10 +238,12 @@ RULES: Final = (
         doc="Partitions where half of the jobs wait longer than jobs run.",
         view="slurm.usage",
         settings={"by": "cluster,partition"},
-        where="waited_jobs >= {jobs} and median_wait_s >= {seconds} "
-        "and median_wait_s > {ratio} * median_run_s",
-        columns=("cluster", "partition", "median_wait_s", "median_run_s", "max_wait_s",
-                 "waited_jobs"),
+        among="started is null or started > 0",
+        where="partition = partition and compared_jobs >= {jobs} "
+        "and median_compared_wait_s >= {seconds} "
+        "and median_compared_wait_s > {ratio} * median_compared_run_s",
+        columns=("cluster", "partition", "median_compared_wait_s", "median_compared_run_s",
+                 "max_wait_s", "compared_jobs", "waited_jobs"),
         judge=long_waits,
         advice="Use another partition, ask for less time or fewer resources so that the scheduler "
         "finds a gap, or join short jobs; `harvest report slurm.queue_time` shows the days.",
@@ -315,8 +252,16 @@ RULES: Final = (
         thresholds={
             "ratio": Threshold(1, "times the median run time that jobs may wait"),
             "seconds": Threshold(600, "seconds of waiting that do not matter"),
-            "jobs": Threshold(20, "jobs that started in the partition, at least"),
+            "jobs": Threshold(20, "jobs that ran and ended in the partition, at least"),
         },
+        basis=Basis(
+            numerator="median wait, s, from submission to start, else Planned or Reserved",
+            denominator="median run time of the same runs, s",
+            judged="partitions where jobs started, by their runs that ended and whose wait is "
+            "known; how long those run that have not ended is not known",
+            unable="it needs Partition, Submit (or Planned), Start, Elapsed, State or End, and "
+            "runs that ended",
+        ),
         reports=(*_USE, "slurm.queue_time"),
     ),
     Rule(
@@ -324,6 +269,7 @@ RULES: Final = (
         doc="Arrays of many tasks that hardly run: starting them takes as long as their work, and "
         "keeps the scheduler from other jobs.",
         view="slurm.arrays",
+        among=_TASKS_ENDED,
         where="ended >= {tasks} and median_run_s < {seconds}",
         columns=("cluster", "array_job_id", "user", "name", "ended", "median_run_s", "max_run_s"),
         judge=short_tasks,
@@ -336,12 +282,18 @@ RULES: Final = (
             "seconds": Threshold(600, "seconds that half of them should run"),
             "many": Threshold(1000, "tasks of such arrays together that are many"),
         },
+        basis=Basis(
+            numerator="median run time of the tasks that ended, s",
+            judged=_TASKS,
+            unable="it needs State, and Elapsed, or Start and End",
+        ),
         reports=_USE,
     ),
     Rule(
         name="slurm.failed_arrays",
         doc="Arrays most of whose tasks failed: one mistake, made many times.",
         view="slurm.arrays",
+        among=_TASKS_ENDED,
         where="ended >= {tasks} and failed > {share} * ended",
         columns=("cluster", "array_job_id", "user", "name", "ended", "failed", "cpu_hours"),
         judge=failed_arrays,
@@ -352,15 +304,23 @@ RULES: Final = (
             "tasks": Threshold(10, "tasks that ended, at least"),
             "share": Threshold(0.5, "share of them that may fail"),
         },
+        basis=Basis(
+            numerator="tasks that failed, lacked memory, reached their time limit or lost their "
+            "node",
+            denominator="tasks that ended",
+            judged=_TASKS,
+            unable="it needs State",
+        ),
         reports=_USE,
     ),
     Rule(
         name="slurm.idle_arrays",
         doc="Arrays whose tasks use a small share of the CPUs they ask for.",
         view="slurm.arrays",
+        among=_TASKS_ENDED,
         where="ended >= {tasks} and cpu_wasted_hours >= {hours} and cpu_eff < {share}",
         columns=("cluster", "array_job_id", "user", "name", "ended", "cpu_wasted_hours", "cpu_eff",
-                 "mem_eff"),
+                 "cpu_unknown_jobs", "mem_eff"),
         judge=idle_arrays,
         advice="Correct the request of the array: --cpus-per-task is what one task keeps busy.",
         reference=f"{_SHIELD}, low CPU efficiency; the share is this project's choice",
@@ -369,6 +329,12 @@ RULES: Final = (
             "share": Threshold(0.25, "share of the CPUs that should be used"),
             "hours": Threshold(100, "CPU hours wasted by an array, at least"),
         },
+        basis=Basis(
+            numerator="CPU time of the steps of all runs that ended and whose use is known",
+            denominator="elapsed time times CPUs of the same runs",
+            judged=_TASKS,
+            unable=f"it needs {_MEASURED['cpu'][2]}",
+        ),
         reports=_USE,
     ),
 )  # fmt: skip

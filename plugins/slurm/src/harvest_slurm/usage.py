@@ -27,6 +27,7 @@ __all__ = ["KEYS", "arrays", "ends", "failures", "groups_of", "usage"]
 KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
 """What jobs may be grouped by."""
 
+
 def usage(
     data: DatasetReader,
     by: str | Iterable[str] = ("user",),

@@ -201,11 +201,9 @@ def _use_in_words(groups: pl.DataFrame, resource: Resource) -> str:
         share = f" ({share_in_words(used / (used + wasted))})" if used + wasted > 0 else ""
         parts += [f"{used:,.0f} used{share}", f"{wasted:,.0f} wasted"]
     if unknown:
-        parts.append(f"use of {unknown:,.0f} not known")
-    still = _known_sum(groups["not_ended_cpu_hours"])
-    if resource.name == "cpu" and still:
-        runs = count_in_words(int(groups["not_ended"].sum()), "run")
-        parts.append(f"{still:,.0f} of these of {runs} not ended")
+        still = _known_sum(groups["not_ended_cpu_hours"]) if resource.name == "cpu" else None
+        of = f" ({still:,.0f} of it by runs that have not ended)" if still else ""
+        parts.append(f"use of {unknown:,.0f} not known{of}")
     return ", ".join(parts) + "."
 
 

@@ -229,8 +229,8 @@ _HELD: Final = {
     "gpu": (
         "GPU hours",
         "elapsed times GPUs",
-        "elapsed times the utilisation of the GPUs, 0 for runs without",
-        _RAN,
+        "elapsed times the utilisation of the GPUs",
+        "runs that ran with GPUs",
     ),
     "mem": (
         "GiB hours of memory",
@@ -252,7 +252,7 @@ def _of_resource(name: str, unit: str) -> dict[str, Column]:
         "": _hours(
             f"{name}_{unit}",
             f"{said} allocated to the {runs}: {given}, as far as known; "
-            "null where it is known of none.",
+            "0 where there are none, null where it is known of none of them.",
             shown,
         ),
         "used": _hours(
@@ -325,7 +325,8 @@ USAGE: Final = (
     *(_OF[name][what] for name, what in _LOOKED_AT),
     Column(
         "failed",
-        doc="Runs that failed with an exit code or a signal, no other kind of failure" + _OR_NULL
+        doc="Runs that failed with an exit code or a signal, no other kind of failure"
+        + _OR_NULL
         + ".",
     ),
     _seconds("mean_wait_s", "Mean wait of the runs in waited_jobs; null without any."),
