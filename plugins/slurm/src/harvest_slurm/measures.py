@@ -2,7 +2,7 @@
 
 What was allocated is divided in three that add up to it: used, wasted (allocated minus used), and
 that of jobs whose use is not known.  Nothing that is not known counts as 0: a condition may be
-null, of a job of which it is not known, and a count is null where it is known of no job.
+null, of a job of which it is not known, and then a count of none is null.
 """
 
 from __future__ import annotations
@@ -90,17 +90,18 @@ RESOURCES: Final = (
 
 
 def count_of(which: pl.Expr) -> pl.Expr:
-    """How many jobs fulfil a condition; null where that is known of none."""
-    return pl.when(which.is_not_null().any()).then(which.sum()).cast(pl.Int64)
+    """How many jobs are known to fulfil a condition; 0 only where all are known not to."""
+    known = which.any() | which.is_not_null().all()
+    return pl.when(known).then(which.sum()).cast(pl.Int64)
 
 
 def amount_of(values: pl.Expr, which: pl.Expr) -> pl.Expr:
     """The sum over the jobs that fulfil a condition, as far as known.
 
-    0 where it is known that none does, null where nothing is known of those that do.
+    0 only where all are known not to fulfil it; null where nothing is known of those that do.
     """
     known = which.fill_null(value=False) & values.is_not_null()
-    none = which.is_not_null().any() & ~which.any()
+    none = which.is_not_null().all() & ~which.any()
     return pl.when(known.any()).then(values.filter(known).sum()).when(none).then(pl.lit(0.0))
 
 

@@ -214,7 +214,7 @@ RULES: Final = (
         doc="Runs that were not the last of their job: what they did had to be done again.",
         view="slurm.ends",
         among=_ENDED,
-        where="run_again > 0",
+        where="run_again > 0 and ended_jobs > 0",
         columns=("state", "user", "run_again", "jobs", "cpu_hours", "last_job", "ended_jobs"),
         judge=run_again,
         advice="Save the state regularly so that a run continues from it; look into why nodes fail "
@@ -228,8 +228,8 @@ RULES: Final = (
             numerator="runs whose job was run once more",
             denominator="runs that ended",
             judged="runs that ended, of jobs all of whose runs have a time of submission",
-            unable="it needs the earlier runs of jobs, which sacct lists with --duplicates (-D), "
-            "and Submit, or Restarts, which shows that there were none",
+            unable="it needs State, and the earlier runs of jobs, which sacct lists with "
+            "--duplicates (-D), with Submit, or Restarts, which shows that there were none",
         ),
         reports=_USE,
     ),

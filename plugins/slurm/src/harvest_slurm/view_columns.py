@@ -252,7 +252,7 @@ def _of_resource(name: str, unit: str) -> dict[str, Column]:
         "": _hours(
             f"{name}_{unit}",
             f"{said} allocated to the {runs}: {given}, as far as known; "
-            "0 where there are none, null where it is known of none of them.",
+            "0 only where there are none.",
             shown,
         ),
         "used": _hours(
@@ -317,7 +317,7 @@ _ENDS: Final = {
     "requeued": "were requeued",
 }
 
-_OR_NULL: Final = "; null where no state is known"
+_OR_NULL: Final = "; null where none is known to and of some the state is not known"
 
 USAGE: Final = (
     *_KEYS,
@@ -334,7 +334,7 @@ USAGE: Final = (
     _OF["gpu"]["eff"],
     _OF["mem"]["eff"],
     _OF["timelimit"]["eff"],
-    Column("started", doc="Runs that have started; null where that is known of none."),
+    Column("started", doc="Runs that have started; 0 only where none has."),
     *(
         Column(name, doc=f"Runs that {meaning}{_OR_NULL}.")
         for name, meaning in _ENDS.items()
@@ -345,12 +345,12 @@ USAGE: Final = (
     _hours(
         "failed_cpu_hours",
         "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
-        "as they are known; null where they are known of none of these.",
+        "as they are known; 0 only where there are no such runs.",
     ),
     _hours(
         "not_ended_cpu_hours",
         "CPU hours allocated until now to the runs in not_ended, a part of cpu_unknown_hours, as "
-        "far as they are known; null where they are known of none of these.",
+        "far as they are known; 0 only where there are none.",
     ),
     _seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
     _seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
@@ -358,7 +358,7 @@ USAGE: Final = (
     Column(
         "waited_jobs",
         doc="Runs that have started and whose wait is known: from submission to start, else "
-        "Planned; null where it is known of none.",
+        "Planned; 0 only where none has started.",
     ),
     _seconds("median_run_s", "Median elapsed time of the runs that ran and ended."),
     Column(
