@@ -145,3 +145,19 @@ def test_what_pandas_writes(tmp_path: Path) -> None:
         found = harvest(tmp_path, table.to_csv(**options))
         assert names(found) == list(table["JobName"])
         assert [dict(row["extra"])["index"] for row in found.rows("slurm.job")] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("head", "columns", "found"),
+    [
+        (b"1|a|COMPLETED|00:00:01\n2|b|FAILED|00:00:02\n", (), r"4 fields by the delimiter '\|'"),
+        (b"1|a|COMPLETED|00:00:01\n2|b|FAILED|00:00:02\n", ("JobName", "State"), "names 2 columns"),
+        (b"a|COMPLETED\nb|FAILED\n", ("JobName", "State"), "no column JobID among JobName, State"),
+        (b"JobName|State\na|COMPLETED\n", (), "no column JobID among JobName, State in the header"),
+    ],
+)
+def test_a_header_that_is_missing_or_wrong_is_named_with_the_setting(head, columns, found):
+    """In the first part of the error, which a run shows where it can read nothing."""
+    with pytest.raises(SourceError, match=found) as error:
+        find_layout(head, where="dump.txt", columns=columns)
+    assert "--set slurm.columns=JobID,JobName,State,..." in error.value.message

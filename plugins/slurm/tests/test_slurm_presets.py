@@ -133,7 +133,7 @@ def test_a_header_counts_more_than_the_name_of_a_program(tmp_path):
 @pytest.mark.parametrize("wrong", ["xdmod-8", "apel", "sonar"])
 def test_the_name_of_another_program_is_an_error_not_a_guess(tmp_path, wrong):
     """26 columns are not 25, 15 or 32."""
-    with pytest.raises(SourceError, match=r"correct slurm\.columns or slurm\.layout"):
+    with pytest.raises(SourceError, match=r"slurm\.columns or slurm\.layout names"):
         read(written(tmp_path, "xdmod"), layout=wrong)
 
 

@@ -40,7 +40,7 @@ _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
 
 _NAMED = "slurm.columns or slurm.layout names"
 _NAME_THEM = (
-    "name all columns in their order by slurm.columns, as --set slurm.columns=JobID,JobName,State"
+    "name all columns in their order by slurm.columns, as --set slurm.columns=JobID,JobName,State,..."
 )
 
 
@@ -114,9 +114,9 @@ def find_layout(
         if found.header is None:
             raise SourceError(f"{names}, as {_NAMED} them: {_NAME_THEM}", where=where)
         raise SourceError(
-            f"{names} in the header: ask sacct for it, --format=JobID,...",
+            f"{names} in the header: ask sacct for it, --format=JobID,...; if the first line is no "
+            f"header, {_NAME_THEM}",
             where=where,
-            remedy=f"if the first line is no header, {_NAME_THEM}",
         )
     return found
 
@@ -302,13 +302,13 @@ def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
 
 
 def _divided(texts: Sequence[str]) -> str:
-    """`` (32 fields by the delimiter '|')``, by which most lines have as many; or nothing."""
+    """`` (32 fields by the delimiter '|')``, by which half of the lines have as many; or nothing."""
     found = []
     for mark in COMMON[:6] if texts else ():
         count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(
             1
         )[0]
-        if count and lines * 10 >= len(texts) * 9:
+        if count and lines * 2 >= len(texts):
             found.append((count, mark))
     if not found:
         return ""

@@ -229,9 +229,16 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
 
 def _parts_in_words(used: float | None, wasted: float | None, unknown: float | None) -> str:
     """``3 used and 1 wasted, use of 2 not known``: the parts that are known."""
-    known = "" if used is None or wasted is None else f"{used:,.0f} used and {wasted:,.0f} wasted"
-    rest = f"use of {unknown:,.0f} not known" if unknown else ""
+    known = ""
+    if used is not None and wasted is not None:
+        known = f"{_hours(used)} used and {_hours(wasted)} wasted"
+    rest = f"use of {_hours(unknown)} not known" if unknown else ""
     return ", ".join(filter(None, (known, rest))) or "CPU hours not known"
+
+
+def _hours(amount: float) -> str:
+    """Whole ones, and of less than 10 two digits: what is little is not 0."""
+    return f"{amount:,.0f}" if abs(amount) >= 9.95 else f"{amount:.2g}"
 
 
 def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:
@@ -273,5 +280,5 @@ def _longest(values: pl.Series) -> float:
 
 def _shortened(text: str | None) -> str:
     if text is None:
-        return "–"
+        return "not known"
     return text if len(text) <= 24 else f"{text[:23]}…"
