@@ -179,6 +179,7 @@ def as_it_is(whole: Reader) -> tuple[dict[str, Any], dict[str, str]]:
     return totals(whole), verdict(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "column"), [pair for pair in NULLABLE if pair[1] in SEEN])
 def test_without_a_column_no_count_becomes_0_and_no_verdict_gets_worse(
     whole, as_it_is, kind, column
@@ -310,6 +311,8 @@ def test_without_steps_a_cpu_time_of_0_is_not_known(tmp_path):
     for steps in (False, True):
         path = dump(tmp_path / f"{steps}.txt", (row | zero for row in cluster()), steps=steps)
         data = Reader(path)
+        held = data.view("slurm.jobs").collect()["steps"]
+        assert held.null_count() == (0 if steps else len(held))
         rows = data.view("slurm.usage").collect()
         assert rows["cpu_eff"].null_count() == rows.height
         assert rows["cpu_unknown_hours"].sum() == rows["cpu_hours"].sum() == 13 * 4

@@ -40,7 +40,8 @@ _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
 
 _NAMED = "slurm.columns or slurm.layout names"
 _NAME_THEM = (
-    "name all columns in their order by slurm.columns, as --set slurm.columns=JobID,JobName,State,..."
+    "name all columns in their order by slurm.columns, as --set "
+    "slurm.columns=JobID,JobName,State,..."
 )
 
 
@@ -302,7 +303,7 @@ def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
 
 
 def _divided(texts: Sequence[str]) -> str:
-    """`` (32 fields by the delimiter '|')``, by which half of the lines have as many; or nothing."""
+    """`` (32 fields by the delimiter '|')``, as at least half of the lines have; or nothing."""
     found = []
     for mark in COMMON[:6] if texts else ():
         count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(

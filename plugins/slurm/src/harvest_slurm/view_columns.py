@@ -110,7 +110,11 @@ JOBS: Final = (
         "req_mem_per",
         doc="How the memory was asked for: per cpu, per node, or null for the whole job.",
     ),
-    Column("steps", doc="Steps that the accounting holds of the run, batch and extern too."),
+    Column(
+        "steps",
+        doc="Steps that the accounting holds of the run, batch and extern too; null where it holds "
+        "none of its cluster, as with -X.",
+    ),
     Column("ntasks", doc="Most tasks of a step; null where it is known of none."),
     _seconds(
         "user_cpu_s",

@@ -218,6 +218,7 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
     requested = pl.coalesce(
         given, _memory("req_cpus", pl.coalesce("nodes", "req_nodes", _amount("req_tres", "node")))
     )
+    listed = pl.col("steps").is_not_null().any().over("cluster")
     return rolled.select(
         *_AS_ACCOUNTED,
         wait_s=_start_after("submit_time"),
@@ -235,7 +236,8 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         alloc_mem_bytes=pl.coalesce(
             _amount("alloc_tres", "mem"), pl.when(started & (given > 0)).then(given)
         ),
-        steps=pl.col("steps").fill_null(0).cast(pl.Int64),
+        # a dump may be without any steps (-X): then there being none says nothing
+        steps=pl.col("steps").fill_null(pl.when(listed).then(0)).cast(pl.Int64),
         ntasks="ntasks",
         cpu_time_s=pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
         cpu_s=_used("steps_cpu_s", "total_cpu_s"),
