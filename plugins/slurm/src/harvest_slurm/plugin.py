@@ -105,7 +105,7 @@ VIEWS: Final = (
         "jobs; a job counts when it ended.",
         build="harvest_slurm.usage:usage",
         requires=("slurm.job",),
-        columns="harvest_slurm.view_columns:USAGE",
+        columns="harvest_slurm.sums_columns:USAGE",
         settings={"by": _BY, **_SELECTION},
     ),
     View(
@@ -113,7 +113,7 @@ VIEWS: Final = (
         doc="All runs by state, exit code, signal and user, with those whose end is not known.",
         build="harvest_slurm.usage:ends",
         requires=("slurm.job",),
-        columns="harvest_slurm.view_columns:ENDS",
+        columns="harvest_slurm.sums_columns:ENDS",
         settings=_SELECTION,
     ),
     View(
@@ -122,7 +122,7 @@ VIEWS: Final = (
         "signal and user.",
         build="harvest_slurm.usage:failures",
         requires=("slurm.job",),
-        columns="harvest_slurm.view_columns:FAILURES",
+        columns="harvest_slurm.sums_columns:FAILURES",
         settings=_SELECTION,
     ),
     View(
@@ -130,7 +130,7 @@ VIEWS: Final = (
         doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
         build="harvest_slurm.usage:arrays",
         requires=("slurm.job",),
-        columns="harvest_slurm.view_columns:ARRAYS",
+        columns="harvest_slurm.sums_columns:ARRAYS",
         settings=_SELECTION,
     ),
 )

@@ -1,0 +1,239 @@
+"""What the columns of the views that sum jobs up mean, the most important first."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column
+
+from .column_kinds import DAY, ENDED_OR_NOT, hours, number, passed_on, seconds, share
+from .measures import RESOURCES
+
+__all__ = ["ARRAYS", "ENDS", "FAILURES", "USAGE"]
+
+_KEYS: Final = (
+    Column(
+        "month",
+        doc=f"Month that the runs ended in, else started or were submitted in: 2024-01, {DAY}.",
+    ),
+    *passed_on("cluster", "account", "user", "partition", "qos"),
+)
+"""What jobs are grouped by."""
+
+_RAN: Final = "runs that ran"
+_HELD: Final = {
+    "cpu": ("CPU hours", "elapsed times CPUs", "CPU time of their steps", _RAN),
+    "gpu": (
+        "GPU hours",
+        "elapsed times GPUs",
+        "elapsed times the utilisation of the GPUs",
+        "runs that ran with GPUs",
+    ),
+    "mem": (
+        "GiB hours of memory",
+        "elapsed times memory",
+        "elapsed times the most memory that one step used",
+        _RAN,
+    ),
+    "timelimit": ("Hours of time limits", "the limits", "elapsed time", "completed runs"),
+}
+"""Resources: what they are called, what is given and used, and which runs have it."""
+
+
+def _of_resource(name: str, unit: str) -> dict[str, Column]:
+    """Columns of one resource by what they are of it: given, used, wasted and so on."""
+    said, given, used, runs = _HELD[name]
+    shown = "GiB h" if name == "mem" else "h"
+    both = f"the {runs} of which both are known"
+    return {
+        "": hours(
+            f"{name}_{unit}",
+            f"{said} allocated to the {runs}: {given}, as far as known; "
+            "0 only where there are none.",
+            shown,
+        ),
+        "used": hours(
+            f"{name}_used_{unit}",
+            f"{said} that {both} used: {used}; null without such runs.",
+            shown,
+        ),
+        "wasted": hours(
+            f"{name}_wasted_{unit}",
+            f"What was allocated minus what was used, of {both}; below 0 where more was used, "
+            "null without such runs.",
+            shown,
+        ),
+        "unknown": hours(
+            f"{name}_unknown_{unit}",
+            f"{said} allocated to the {runs} whose use is not known, as far as known: with those "
+            f"used and wasted it is {name}_{unit}. 0 where the use of all is known, null where of "
+            "no other it is known what was allocated.",
+            shown,
+        ),
+        "jobs": Column(
+            f"{name}_unknown_jobs",
+            doc=f"The {runs} of which what was allocated or what was used is not known, and runs "
+            "of which it is not known whether they are among these.",
+        ),
+        "eff": share(
+            f"{name}_eff",
+            f"{name}_used_{unit} as a share of used and wasted ones; null where these are 0 or not "
+            "known.",
+        ),
+        "share": share(
+            f"{name}_wasted_share",
+            f"{name}_wasted_{unit} as a share of those used and wasted by all groups together; "
+            "null where these are 0 or the group's are not known.",
+        ),
+    }
+
+
+_OF: Final = {resource.name: _of_resource(resource.name, resource.unit) for resource in RESOURCES}
+
+
+def _others(*shown: tuple[str, str], without: str | None = None) -> tuple[Column, ...]:
+    """The columns of all resources but those shown already."""
+    return tuple(
+        column
+        for name, columns in _OF.items()
+        for what, column in columns.items()
+        if (name, what) not in shown and what != without
+    )
+
+
+_LOOKED_AT: Final = (("cpu", ""), ("cpu", "eff"), ("cpu", "wasted"), ("cpu", "share"))
+
+_ENDS: Final = {
+    "completed": "completed",
+    "failed": "failed with an exit code or a signal",
+    "out_of_memory": "were ended for lack of memory",
+    "timeout": "reached their time limit or their deadline",
+    "node_fail": "ended as a node failed or did not boot, or could not be launched or reconfigured",
+    "cancelled": "were cancelled or revoked",
+    "preempted": "were preempted",
+    "requeued": "were requeued",
+}
+
+_OR_NULL: Final = "; null where none is known to and of some the state is not known"
+
+USAGE: Final = (
+    *_KEYS,
+    Column("jobs", doc="Runs of jobs; a requeued job counts once per run."),
+    *(_OF[name][what] for name, what in _LOOKED_AT),
+    Column(
+        "failed",
+        doc="Runs that failed with an exit code or a signal, no other kind of failure"
+        + _OR_NULL
+        + ".",
+    ),
+    seconds("mean_wait_s", "Mean wait of the runs in waited_jobs; null without any."),
+    _OF["gpu"][""],
+    _OF["gpu"]["eff"],
+    _OF["mem"]["eff"],
+    _OF["timelimit"]["eff"],
+    Column("started", doc="Runs that have started; 0 only where none has."),
+    *(
+        Column(name, doc=f"Runs that {meaning}{_OR_NULL}.")
+        for name, meaning in _ENDS.items()
+        if name != "failed"
+    ),
+    Column("not_ended", doc=f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
+    Column("state_unknown", doc="Runs whose state is not known."),
+    hours(
+        "failed_cpu_hours",
+        "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
+        "as they are known; 0 only where there are no such runs.",
+    ),
+    hours(
+        "not_ended_cpu_hours",
+        "CPU hours allocated until now to the runs in not_ended, a part of cpu_unknown_hours, as "
+        "far as they are known; 0 only where there are none.",
+    ),
+    seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
+    seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
+    seconds("total_wait_s", "Sum of the waits of the runs in waited_jobs; null without any."),
+    Column(
+        "waited_jobs",
+        doc="Runs that have started and whose wait is known: from submission to start, else "
+        "Planned; 0 only where none has started.",
+    ),
+    seconds("median_run_s", "Median elapsed time of the runs that ran and ended."),
+    Column(
+        "compared_jobs",
+        doc="Runs that ran and ended, whose wait is known; null without any.",
+    ),
+    seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs."),
+    seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs."),
+    *_others(*_LOOKED_AT, ("gpu", ""), ("gpu", "eff"), ("mem", "eff"), ("timelimit", "eff")),
+)
+
+_BY_END: Final = (
+    *passed_on("user"),
+    Column("jobs", doc="Runs that ended so; a requeued job counts once per run."),
+    hours(
+        "cpu_hours",
+        "CPU hours allocated to these runs, as far as they are known; null where of none.",
+    ),
+    number("exit_code"),
+    number("exit_signal"),
+    Column("last_job", doc="Id of the run among them that ended last."),
+    Column(
+        "run_again",
+        doc="Runs among them whose job was run once more; null where that is not known: where "
+        "the times of submission are not, and where the cluster has no job of several runs, as "
+        "sacct lists the earlier ones only with --duplicates.",
+    ),
+    seconds("median_run_s", "Median elapsed time of these runs; null where none is known."),
+    Column("cpu_unknown_jobs", doc="Runs among them whose CPU hours are not known."),
+    *passed_on("cluster"),
+    Column(
+        "ended_jobs",
+        doc="All runs of the period and choice of which it is known how they ended; the same in "
+        "each row, null where there are none.",
+    ),
+    hours(
+        "ended_cpu_hours",
+        "CPU hours allocated to the runs in ended_jobs, as far as they are known; the same in each "
+        "row.",
+    ),
+)
+
+ENDS: Final = (
+    Column("state", doc="Their state; null where it is not known."),
+    *_BY_END,
+    ENDED_OR_NOT,
+)
+
+FAILURES: Final = (
+    Column("state", doc="How the runs ended, other than completed; null where it is not known."),
+    *_BY_END,
+)
+
+ARRAYS: Final = (
+    number("array_job_id"),
+    *passed_on("user", "name"),
+    Column(
+        "tasks",
+        doc="Tasks of the array whose last run is looked at, each once; those that wait together "
+        "in one row of the accounting count as one; null where several runs of one task have no "
+        "time of submission.",
+    ),
+    Column("completed", doc=f"Tasks whose last run completed{_OR_NULL}."),
+    Column(
+        "failed",
+        doc="Tasks whose last run failed, lacked memory, reached its time limit, or lost its node"
+        f"{_OR_NULL}.",
+    ),
+    _OF["cpu"][""],
+    _OF["cpu"]["eff"],
+    seconds(
+        "median_run_s",
+        "Median elapsed time of the last runs of the tasks that ran and ended; null without any.",
+    ),
+    seconds("max_run_s", "Longest of these times; null without any."),
+    Column("ended", doc=f"Tasks whose last run ended, however it did{_OR_NULL}."),
+    Column("submit_time", doc="When the first of its runs was submitted."),
+    *passed_on("account", "partition", "qos", "cluster"),
+    *_others(("cpu", ""), ("cpu", "eff"), without="share"),
+)
+"""Hours are those of all runs of all tasks."""
