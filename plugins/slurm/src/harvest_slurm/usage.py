@@ -136,11 +136,23 @@ def ends(
     )
 
 
-def failures(data: DatasetReader, **settings: str | None) -> pl.LazyFrame:
+def failures(
+    data: DatasetReader,
+    since: str | None = None,
+    until: str | None = None,
+    month: str | None = None,
+    user: str | None = None,
+    account: str | None = None,
+    cluster: str | None = None,
+    partition: str | None = None,
+    qos: str | None = None,
+    timezone: str | None = None,
+) -> pl.LazyFrame:
     """The rows of ``ends`` of runs that did not complete, or of which that is not known."""
+    every = ends(data, since, until, month, user, account, cluster, partition, qos, timezone)
     state = pl.col("state")
     wanted = (state.is_in(ENDED) & (state != "completed")) | state.is_null()
-    return ends(data, **settings).filter(wanted).drop("ended")
+    return every.filter(wanted).drop("ended")
 
 
 def arrays(
