@@ -144,7 +144,7 @@ def _ends(
             denominator="runs that ended, and their CPU hours, where they are known",
             judged="runs of which it is known how they ended; those that have not ended are left "
             "out",
-            unable="it needs State",
+            unable="it needs the field State of sacct",
         ),
         reports=_USE,
     )  # fmt: skip
@@ -309,7 +309,7 @@ RULES: Final = (
             "node",
             denominator="tasks that ended",
             judged=_TASKS,
-            unable="it needs State",
+            unable="it needs the field State of sacct",
         ),
         reports=_USE,
     ),
