@@ -20,6 +20,7 @@ WAYS: dict[str, list[dict[str, str]]] = {
     "ncem.file_transfer": [{}, STUDY, {"save_correction": "off", "max_elapsed": "1m", **STUDY}],
     "ncem.streaming": [{}, STUDY],
     "ncem.clock_check": [{}, {"per": "receiver", "threshold": "1s"}],
+    "ncem.failed_scans": [{}, STUDY, {"show": "all", **STUDY}],
     "ncem.outliers": [STUDY],
 }
 """Settings of each view that together give all of its columns."""
@@ -71,11 +72,11 @@ def test_the_columns_of_views_of_real_tables_have_a_meaning(shared_data, tmp_pat
 
 def test_durations_are_made_of_what_the_docs_say(example):
     for row in example.view("ncem.file_transfer", **STUDY).collect().iter_rows(named=True):
-        parts = (row["elapsed_s"], row["size"])
+        parts = (row["elapsed_s"], row["size"], row["offload_s"])
         if None in parts:
             assert row["duration_s"] is None
         else:
-            made = row["elapsed_s"] + (row["offload_s"] or 0) - row["save_correction_s"]
+            made = row["elapsed_s"] + row["offload_s"] - row["save_correction_s"]
             assert row["duration_s"] == pytest.approx(made)
 
     ends = {"ncem.streaming": ("write_time", "duration_s"),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import statistics
+from datetime import UTC, datetime, timedelta
+
 import polars as pl
 import pytest
 
@@ -23,6 +28,7 @@ def test_a_clock_beyond_two_seconds_is_named_with_its_direction():
         "receiver": [0, 1, 2],
         "median_offset_s": [2.0, -2.5, 0.1],
         "n": [10, 1200, 12],
+        "n_zone": [0, 0, 0],
         "n_beyond": [0, 12, 0],
         "suggested_clock_offset_s": [-2.0, 2.5, -0.1],
     }
@@ -42,7 +48,7 @@ def test_scans_whose_receivers_disagree_are_counted_and_the_worst_is_named():
     rows = {
         "scan_number": [0, 7, 8, 9],
         "take": [1, 1, 1, 2],
-        "spread_s": [99.0, 2.0, 2.1, 4.0],
+        "clock_spread_s": [99.0, 2.0, 2.1, 4.0],
         "worst_receiver": [0, 1, 2, 3],
         "worst_offset_s": [99.0, 1.0, 1.1, 3.0],
     }
@@ -50,7 +56,7 @@ def test_scans_whose_receivers_disagree_are_counted_and_the_worst_is_named():
     assert spoken("ncem.scans_apart", rows) == [
         (
             "medium",
-            "In 2 of 4 scans the receivers' times lie over 2 s apart; the most, 4 s, in scan 9.",
+            "In 2 of 3 scans the receivers' times lie over 2 s apart; the most, 4 s, in scan 9.",
         )
     ]
     assert spoken("ncem.scans_apart", rows, seconds=4) == []
@@ -67,7 +73,7 @@ def test_scans_without_a_receiver_are_counted():
     assert spoken("ncem.receivers_missing", rows) == [
         (
             "medium",
-            "1 of 3 scans have statuses of fewer than 4 receivers, the poorest of 3: their first "
+            "1 of 2 scans have statuses of fewer than 4 receivers, the poorest of 3: their first "
             "and last times may be missing.",
         )
     ]
@@ -79,8 +85,11 @@ def test_scans_that_are_left_out_are_counted_by_reason(others, severity):
     """One of ten weighs little, one of nine more."""
     rows = pl.DataFrame(
         {
-            "scan_number": range(others + 1),
+            "scan_number": range(1, others + 2),
             "take": 1,
+            "due": True,
+            "n_streamed": 0,
+            "n_unplaced": 0,
             "excluded": ["no data file"] + [None] * others,
             "first_receiver_time": None,
             "data_files": 0,
@@ -89,7 +98,10 @@ def test_scans_that_are_left_out_are_counted_by_reason(others, severity):
     found = judge(BY_NAME["ncem.scans_left_out"], rows)
 
     assert [(f.finding.severity, f.finding.text) for f in found] == [
-        (severity, f"1 of {others + 1} scans are left out of the offload: no data file.")
+        (
+            severity,
+            f"1 of {others + 1} scans for file transfer is left out of the offload: no data file.",
+        )
     ]
     assert judge(BY_NAME["ncem.scans_left_out"], rows.tail(others)) == []
 
@@ -128,3 +140,157 @@ def test_a_study_with_a_wrong_clock_says_so_on_the_first_page(tmp_path):
     assert [found.finding.text for found in verdict.found] == [
         "The clock of receiver 3 is 5 s ahead of the others' (median of 3 scans; 2 s are allowed)."
     ]
+
+
+# ---- a study with known faults -------------------------------------------------------------------
+
+BEGIN = datetime(2023, 10, 13, 16, 0, 0, 125_000, tzinfo=UTC)  # no clock of whole seconds
+STUDY = """
+[[range]]
+size = "128x128"
+method = "streaming"
+scans = [101, 120]
+[[range]]
+size = "128x128"
+method = "file_transfer"
+scans = [201, 210]
+"""
+LOST, STOPPED, HOLLOW, OLD = (103, 104), 105, 106, 107
+
+
+def took(place: int) -> float:
+    """Seconds from the first receiver to the file, of the scan in that place."""
+    return 6 + place / 8
+
+
+def write_study(folder) -> None:
+    """Ten of the twenty streamed scans, ten for file transfer, one of no method.
+
+    Receiver 2 stamps Pacific time as UTC in all of them.
+    """
+    for place, scan in enumerate([*range(101, 111), *range(201, 211), 300]):
+        begin = BEGIN + timedelta(minutes=place)
+        for receiver in range(4):
+            shown = begin + timedelta(milliseconds=10 * receiver)
+            told = {
+                "time": (shown - timedelta(hours=7 if receiver == 2 else 0)).isoformat(),
+                "last_scan_number": scan,
+                "progress": 40.0 if (scan, receiver) == (STOPPED, 1) else 100.0,
+                "UUID": f"0a1b2c3d-0001-4000-8000-{scan:012d}",
+            }
+            name = f"4dstem_rec_status_{receiver}_scan_{scan}.json"
+            (folder / name).write_text(json.dumps(told))
+        if scan in LOST or scan in (202, 300):
+            continue
+        name = f"FOURD_231013_0900_{scan:05d}_{scan:05d}.h5"
+        name = name if scan < 200 else f"data_scan{scan:010d}_module0.data"
+        (folder / name).write_bytes(b"" if scan == HOLLOW else b"data")
+        written = begin + timedelta(seconds=-50 if scan == OLD else took(place))
+        os.utime(folder / name, (written.timestamp(), written.timestamp()))
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory) -> tuple[harvest.Dataset, str]:
+    folder = tmp_path_factory.mktemp("faulty")
+    (folder / "in").mkdir()
+    write_study(folder / "in")
+    (folder / "study.toml").write_text(STUDY)
+    harvest.run([f"ncem:{folder / 'in'}"], f"parquet:{folder / 'out'}", workers=1)
+    return harvest.open(folder / "out"), str(folder / "study.toml")
+
+
+def test_each_fault_of_a_study_is_found_and_nothing_else(faulty):
+    dataset, study = faulty
+
+    verdict = dataset.findings([rule.name for rule in RULES], study=study)
+
+    found = {(f.rule.name, f.finding.severity, f.finding.text) for f in verdict.found}
+    assert found == {
+        (
+            "ncem.wrong_zone",
+            "high",
+            "Receiver 2 stamps times 7 h behind the others' (25,200 s and a small rest), as of "
+            "another time zone: in 21 of 21 scans. These 21 times are left out of all durations.",
+        ),
+        (
+            "ncem.scans_lost",
+            "high",
+            "2 of 20 scans that the study streamed are lost: no HDF5 file; the first, scan 103.",
+        ),
+        (
+            "ncem.scans_lost",
+            "medium",
+            "10 of 20 scans that the study streamed left nothing here: neither status nor file; "
+            "the first, scan 111.",
+        ),
+        (
+            "ncem.scans_lost",
+            "high",
+            "1 of 10 scans for file transfer is lost: no data file; the first, scan 202.",
+        ),
+        (
+            "ncem.scans_stopped",
+            "medium",
+            "1 of 21 scans got to less than 100 %: they stopped, or still ran when they were "
+            "harvested; the least far, scan 105, to 40 %.",
+        ),
+        (
+            "ncem.empty_files",
+            "high",
+            "1 of 17 scans left 1 file of 0 bytes; the first, scan 106.",
+        ),
+        (
+            "ncem.files_too_old",
+            "medium",
+            "1 of 17 scans have files that were written before their first receiver time; the "
+            "first, scan 107.",
+        ),
+        (
+            "ncem.scans_left_out",
+            "low",
+            "1 of 10 scans for file transfer is left out of the offload: no data file (10 more "
+            "were streamed; of 1 the study says no method).",
+        ),
+    }
+    assert verdict.unjudged == ()
+
+
+def test_a_wrong_zone_is_left_out_of_durations(faulty):
+    """Seconds from receiver to file, in spite of a receiver that is seven hours early."""
+    dataset, study = faulty
+
+    streamed = dataset.view("ncem.streaming", study=study).collect()
+    offloaded = dataset.view("ncem.offload", study=study, per="range").collect()
+
+    counted = streamed.filter(pl.col("excluded").is_null())["duration_s"].to_list()
+    # scans 101, 102, 105 and so on; 201, 203 and so on
+    assert counted == [took(place) for place in (0, 1, 4, 5, 7, 8, 9)]
+    mean = statistics.fmean(took(place) for place in (10, *range(12, 20)))
+    assert (offloaded["n"].item(), offloaded["mean_s"].item()) == (9, mean)
+
+
+def test_without_a_study_nothing_is_lost_or_left_out(faulty):
+    """Nothing says which files a scan should have: the rules cannot judge, and find nothing."""
+    dataset, _ = faulty
+
+    verdict = dataset.findings(["ncem.scans_lost", "ncem.scans_left_out"])
+
+    assert verdict.found == ()
+    # the offload of scans with data files is complete; of the others nothing says that it is due
+    assert [name for name, _ in (*verdict.unjudged, *verdict.partly)] == ["ncem.scans_left_out"]
+    assert verdict.elsewhere == ("ncem.scans_lost",)
+
+
+def test_what_tables_do_not_say_cannot_be_judged(tmp_path):
+    """Tables of times have no progress and no sizes."""
+    (tmp_path / "times.csv").write_text(
+        "scan_number,time0,time1,time_last_written\n"
+        "1,2024-03-01T10:00:00Z,2024-03-01T10:00:01Z,2024-03-01T10:00:09Z\n"
+    )
+    harvest.run([f"ncem:{tmp_path / 'times.csv'}"], f"parquet:{tmp_path / 'out'}", workers=1)
+
+    verdict = harvest.open(tmp_path / "out").findings(["ncem.scans_stopped", "ncem.empty_files"])
+
+    reasons = dict(verdict.unjudged)
+    assert "harvest the status files" in reasons["ncem.scans_stopped"]
+    assert "harvest the directories of the files" in reasons["ncem.empty_files"]

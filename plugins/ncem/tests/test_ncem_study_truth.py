@@ -27,7 +27,7 @@ from harvest_ncem.records import DataFile, ReceiverStatus
 from harvest_ncem.reports import comparison
 from harvest_ncem.source import NcemSource
 from harvest_ncem.study import load_study
-from harvest_ncem.views import clock_check, file_transfer, offload, outliers, streaming
+from harvest_ncem.views import clock_check, failed, file_transfer, offload, outliers, streaming
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
 SIZES = ("128x128", "256x256", "512x512", "1024x1024")
@@ -253,7 +253,11 @@ class Dataset(dict):
     """What was harvested, with the views that the report asks for."""
 
     def view(self, name, **given):
-        views = {"ncem.file_transfer": file_transfer, "ncem.streaming": streaming}
+        views = {
+            "ncem.file_transfer": file_transfer,
+            "ncem.streaming": streaming,
+            "ncem.failed_scans": failed,
+        }
         return views[name].build(self, **given)
 
 
@@ -352,6 +356,7 @@ def test_the_order_of_rows_does_not_matter(order, seed):
             "time": [r[2] for r in rows],
             "recorded_time": [r[2] for r in rows],
             "uuid": pl.Series([None] * len(rows), dtype=pl.String),
+            "progress": pl.Series([None] * len(rows), dtype=pl.Float64),
         }
     ).sample(fraction=1, shuffle=True, seed=seed)
     found = clock_check.build({kind.name: frame.lazy()}).collect()

@@ -296,7 +296,9 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
     )
     study = load_study(None)
     study = Study(
-        max_elapsed_s=1740.0, jobs=type(study.jobs)(name_contains="distiller", exit_code=0)
+        sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)},
+        max_elapsed_s=1740.0,
+        jobs=type(study.jobs)(name_contains="distiller", exit_code=0),
     )
     found = [
         (r["job_id"], r["scan_id"], r["excluded"]) for r in rows(file_transfer.build(data, study))
@@ -318,6 +320,19 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
     ]
     by_setting = rows(file_transfer.build(data, study, max_elapsed="10s"))
     assert by_setting[0]["excluded"] == "elapsed longer than 10 s"
+
+
+def test_a_duration_without_an_offload_is_not_known():
+    """Nothing is added for what nobody measured, not even 0."""
+    data = dataset(jobs=[job(1, 60.0)], distiller=[(1, 1, 60.0, "128x128")])
+    given = Study(sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)})
+
+    (unknown,) = rows(file_transfer.build(data, Study()))
+    (known,) = rows(file_transfer.build(data, given))
+
+    reason = "the study gives no offload for this size"
+    assert (unknown["duration_s"], unknown["excluded"]) == (None, reason)
+    assert (known["duration_s"], known["excluded"]) == (60.0, None)
 
 
 def test_a_record_type_that_is_not_known_names_its_plugin():

@@ -87,6 +87,23 @@ VIEWS: Final = (
         },
     ),
     View(
+        name="ncem.failed_scans",
+        doc="Scans that were lost or failed, with what went wrong: files that are missing, empty "
+        "or older than the scan, receivers that did not get to the end.",
+        build="harvest_ncem.views.failed:build",
+        requires=("ncem.receiver_status", "ncem.data_file"),
+        columns=_COLUMNS + "FAILED_SCANS",
+        settings={
+            "study": _STUDY,
+            "show": Setting(
+                "all for every scan, those without a problem too",
+                str,
+                "failed",
+                one_of(("failed", "all")),
+            ),
+        },
+    ),
+    View(
         name="ncem.outliers",
         doc="Per size and method, the quartiles and fences of the durations, how many lie "
         "beyond, and a warning where the clock is too coarse for them.",

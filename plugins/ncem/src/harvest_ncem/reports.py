@@ -21,6 +21,9 @@ __all__ = ["comparison", "describe", "outliers"]
 METHODS = ("file_transfer", "streaming")
 LABELS = {"file_transfer": "file transfer", "streaming": "streaming"}
 MAX_BINS = 60
+SHOWN = 40
+"""Scans that were lost or failed in the report; the view lists all."""
+
 INK = "#1f2430"
 """The colour of text in reports' plots."""
 
@@ -73,6 +76,7 @@ def comparison(
             *([_overview(table)] if sizes else []),
             *([_fences(limits)] if sizes else []),
             *(_histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
+            *_failed(dataset, made),
             _left_out(rows),
             _definitions(made, save_correction),
         ],
@@ -186,6 +190,32 @@ def _left_out(rows: pl.DataFrame) -> Table:
     )
 
 
+def _failed(dataset: DatasetReader, study: Study) -> list[Table]:
+    """The scans that were lost or failed, where there are some."""
+    if "ncem.receiver_status" not in dataset or "ncem.data_file" not in dataset:
+        return []
+    found = dataset.view("ncem.failed_scans", study=study).collect()
+    if found.is_empty():
+        return []
+    left = found.height - SHOWN
+    return [
+        Table(
+            "failed-scans",
+            found.head(SHOWN),
+            (
+                Column("scan_number", "scan", None, "d"),
+                Column("method"),
+                Column("size"),
+                Column("problem"),
+                Column("first_receiver_time", "begin", None, "%Y-%m-%d %H:%M:%S"),
+            ),
+            title="Scans that were lost or failed",
+            note=f"{found.height:,} rows of the view ncem.failed_scans"
+            + (f"; {left:,} more are not shown." if left > 0 else "."),
+        )
+    ]
+
+
 def _definitions(study: Study, save_correction: bool) -> Notes:
     items = [
         "file_transfer: elapsed time of the Slurm job, plus the mean offload of its size, less "
@@ -194,6 +224,8 @@ def _definitions(study: Study, save_correction: bool) -> Notes:
         "NERSC. One value per scan.",
         "Outliers lie more than 1.5 interquartile ranges below the first quartile or above "
         "the third, within their size and method. Quartiles interpolate linearly.",
+        "Receivers whose time lies whole or half hours from the others', as of another time zone, "
+        "are left out of both.",
         f"Save-time correction: {'on' if save_correction else 'off'}; twice the difference "
         "between saving a real and a blank scan, where the study gives it for the size.",
     ]
@@ -205,7 +237,9 @@ def _definitions(study: Study, save_correction: bool) -> Notes:
 def _overview(table: pl.DataFrame) -> Plot:
     shown = table.filter(pl.col("outliers") == "removed")
     sizes = shown["size"].unique(maintain_order=True).to_list()
-    found = {(size, method): (mean, std or 0.0) for size, method, mean, std in shown.select(
+    # one value has no deviation, and no whisker
+    found = {(size, method): (mean, math.nan if std is None else std)
+             for size, method, mean, std in shown.select(
         "size", "method", "mean_s", "std_s").iter_rows()}  # fmt: skip
     factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
 
@@ -260,11 +294,11 @@ def _bars(
             color=f"C{1 - number}",
             label=LABELS[method],
             # a whisker below zero would say that something took negative time
-            yerr=[[min(m, s) for m, s in zip(means, spread, strict=True)], spread],
+            yerr=[[min(s, m) for m, s in zip(means, spread, strict=True)], spread],
             error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
         )
         for i, mean, std in zip(places, means, spread, strict=True):
-            tops[sizes[i]] = max(tops[sizes[i]], mean + std)
+            tops[sizes[i]] = max(tops[sizes[i]], mean if math.isnan(std) else mean + std)
     return tops
 
 

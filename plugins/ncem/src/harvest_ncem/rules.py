@@ -1,4 +1,4 @@
-"""Rules on a study: can its times be trusted, and what was left out of it?
+"""Rules on a study: can its times be trusted, what was lost, and what was left out of it?
 
 Limits come from the study's own methods: receivers get word of a scan at the same moment, so what
 lies between their times is their clocks (see ``views.clock_check``), and a scan is measured from
@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from harvest import Finding, Rule, Threshold
+from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RULES"]
+__all__ = ["NOTHING", "RULES"]
+
+NOTHING: Final = "neither status nor file"
+"""What a scan lacks of which there is nothing (``views.failed``)."""
 
 _REPORTS: Final = ("ncem.comparison",)
+_ALL_SCANS: Final = {"show": "all"}
 
 
 def clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
@@ -33,13 +37,31 @@ def clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[
         )
 
 
+def wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """A finding per receiver that stamps a time of another zone."""
+    columns = ("receiver", "zone_offset_s", "n_zone", "n")
+    for receiver, offset, wrong, scans in rows.select(columns).iter_rows():
+        ahead = "ahead of" if offset > 0 else "behind"
+        yield Finding(
+            "high",
+            f"Receiver {receiver} stamps times {abs(offset) / 3600:g} h {ahead} the others' "
+            f"({abs(offset):,.0f} s and a small rest), as of another time zone: in {wrong:,} of "
+            f"{count_in_words(scans, 'scan')}. {_these(wrong)} left out of all durations.",
+            {"receiver": receiver},
+        )
+
+
+def _these(count: int) -> str:
+    return "This time is" if count == 1 else f"These {count:,} times are"
+
+
 def scans_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
     """Scans whose receivers disagree, whatever their clocks do as a rule."""
-    worst = rows.sort("spread_s", descending=True).row(0, named=True)
+    worst = rows.sort("clock_spread_s", descending=True).row(0, named=True)
     yield Finding(
         "medium",
         f"In {rows.height:,} of {count_in_words(total, 'scan')} the receivers' times lie over "
-        f"{seconds:g} s apart; the most, {worst['spread_s']:.3g} s, in scan "
+        f"{seconds:g} s apart; the most, {worst['clock_spread_s']:.3g} s, in scan "
         f"{worst['scan_number']}.",
     )
 
@@ -55,13 +77,71 @@ def receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> It
     )
 
 
+def scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
+    """A finding per method and kind of loss."""
+    for (method, missing), lost in rows.group_by("method", "missing", maintain_order=True):
+        scans, first = lost["n_method"][0], lost["scan_number"].min()
+        one = lost.height == 1
+        # what was not harvested, or never taken, leaves nothing either
+        nothing = missing == NOTHING
+        what = "left nothing here" if nothing else f"{'is' if one else 'are'} lost"
+        yield Finding(
+            "high" if not nothing and lost.height > share * scans else "medium",
+            f"{lost.height:,} of {_OF_METHOD[str(method)].format(count_in_words(scans, 'scan'))} "
+            f"{what}: {missing}; the first, scan {first}.",
+            {"method": str(method), "missing": str(missing)},
+        )
+
+
+_OF_METHOD: Final = {
+    "streaming": "{} that the study streamed",
+    "file_transfer": "{} for file transfer",
+    "both": "{} of both methods",
+}
+
+
+def scans_stopped(rows: pl.DataFrame, total: int, *, percent: float) -> Iterator[Finding]:
+    """Scans whose receivers did not get to the end."""
+    least = rows.sort("progress", "scan_number").row(0, named=True)
+    yield Finding(
+        "medium",
+        f"{rows.height:,} of {count_in_words(total, 'scan')} got to less than {percent:g} %: they "
+        "stopped, or still ran when they were harvested; the least far, scan "
+        f"{least['scan_number']}, to {least['progress']:.3g} %.",
+    )
+
+
+def empty_files(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """Scans with files of 0 bytes."""
+    files = count_in_words(int(rows["empty_files"].sum()), "file")
+    yield Finding(
+        "high",
+        f"{rows.height:,} of {count_in_words(total, 'scan')} left {files} of 0 bytes; the first, "
+        f"scan {rows['scan_number'].min()}.",
+    )
+
+
+def files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """Scans with files from before they began."""
+    yield Finding(
+        "medium",
+        f"{rows.height:,} of {count_in_words(total, 'scan')} have files that were written before "
+        f"their first receiver time; the first, scan {rows['scan_number'].min()}.",
+    )
+
+
 def scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """A finding per reason."""
+    """A finding per reason; the scans that the study has elsewhere are told of, too."""
+    streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
+    others = [f"{streamed:,} more were streamed"] if streamed else []
+    others += [f"of {unplaced:,} the study says no method"] if unplaced else []
+    rest = f" ({'; '.join(others)})" if others else ""
     counts = rows["excluded"].value_counts(sort=True)
     for reason, count in counts.sort("count", "excluded", descending=[True, False]).iter_rows():
         yield Finding(
             "medium" if count * 10 > total else "low",
-            f"{count:,} of {count_in_words(total, 'scan')} are left out of the offload: {reason}.",
+            f"{count:,} of {count_in_words(total, 'scan')} for file transfer "
+            f"{'is' if count == 1 else 'are'} left out of the offload: {reason}{rest}.",
             {"excluded": reason},
         )
 
@@ -70,22 +150,58 @@ def clock_too_coarse(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """A finding per size and method whose fences mean little."""
     for size, method, warning in rows.select("size", "method", "warning").iter_rows():
         where = {"size": size, "method": method}
-        yield Finding("medium", f"{size} by {method}: {warning}.", where)
+        yield Finding("medium", f"{size} by {method}: {warning}.", where, ("coarse_clock",))
 
+
+_NO_STATUS: Final = (
+    "no receiver status was harvested of them (4dstem_rec_status_*.json, or a table of receiver "
+    "times)"
+)
+_SEVERAL: Final = "a receiver that was alone in all its scans: harvest the statuses of all four"
 
 RULES: Final = (
+    Rule(
+        name="ncem.wrong_zone",
+        doc="A receiver that stamps local time as UTC, or the reverse, is hours from the others; "
+        "with its time a scan of seconds would take hours.",
+        view="ncem.clock_check",
+        settings={"per": "receiver"},
+        where="n_zone > 0",
+        columns=("receiver", "zone_offset_s", "n_zone", "n", "median_offset_s"),
+        judge=wrong_zone,
+        advice="Correct the time zone of the receiver; to count its times, harvest again with "
+        "what is lacking (--set ncem.clock_offset.RECEIVER=7h).",
+        reference="receivers learn of a scan at the same moment; zones lie whole or half hours "
+        "apart, and clocks without synchronisation up to 5 minutes",
+        basis=Basis(
+            numerator="takes in which a receiver lies whole or half hours, give or take 5 min, "
+            "from the majority of receivers",
+            denominator="takes that it and another receiver reported",
+            judged="receivers that reported a scan together with others; scan 0 is left out",
+            unable=_SEVERAL,
+        ),
+        reports=_REPORTS,
+    ),
     Rule(
         name="ncem.clocks_apart",
         doc="A receiver whose clock differs from the others' shifts every time that starts or "
         "ends with it, so a comparison of methods may compare clocks.",
         view="ncem.clock_check",
         settings={"per": "receiver"},
+        among="coalesce(n_zone, 0) * 2 <= n",
         where="abs(median_offset_s) > {seconds}",
         columns=("receiver", "median_offset_s", "n", "n_beyond", "suggested_clock_offset_s"),
         judge=clocks_apart,
         advice="Harvest again with the offset that the evidence suggests "
         "(--set ncem.clock_offset.RECEIVER=SECONDS), and synchronise the receivers by NTP or PTP.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
+        basis=Basis(
+            numerator="median of a receiver's time minus the median of all receivers of the "
+            "scan, s",
+            judged="receivers that reported a scan together with others and whose zone is right "
+            "in at least half of them; scan 0 is left out",
+            unable=_SEVERAL,
+        ),
         thresholds={"seconds": Threshold(2, "seconds from the median of all receivers")},
         reports=_REPORTS,
     ),
@@ -93,12 +209,20 @@ RULES: Final = (
         name="ncem.scans_apart",
         doc="Scans whose receivers' times disagree: a late receiver or a stepping clock.",
         view="ncem.clock_check",
-        where="scan_number <> 0 and spread_s > {seconds}",
-        columns=("scan_number", "take", "spread_s", "worst_receiver", "worst_offset_s"),
+        among="scan_number <> 0",
+        where="clock_spread_s > {seconds}",
+        columns=("scan_number", "take", "clock_spread_s", "worst_receiver", "worst_offset_s"),
         judge=scans_apart,
         advice="Look at the worst receiver of each scan; where it is always the same one, its "
         "clock is wrong, else the receiver was busy or started late.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
+        basis=Basis(
+            numerator="scans whose receivers' times lie farther apart than the threshold",
+            denominator="scans with two or more receivers",
+            judged="scans that two receivers of the right zone reported; scan 0 is left out",
+            unable="a scan of which fewer than two statuses are there: harvest those of all "
+            "receivers",
+        ),
         thresholds={"seconds": Threshold(2, "seconds between the first and the last receiver")},
         reports=_REPORTS,
     ),
@@ -106,23 +230,136 @@ RULES: Final = (
         name="ncem.receivers_missing",
         doc="A scan without the status of some receiver may have begun earlier than it seems.",
         view="ncem.clock_check",
-        where="scan_number <> 0 and receivers < {receivers}",
+        among="scan_number <> 0",
+        where="receivers < {receivers}",
         columns=("scan_number", "take", "receivers", "first_receiver_time"),
         judge=receivers_missing,
         advice="Harvest the status files of all receivers, or leave these scans out.",
         reference="the 4D Camera has four receivers",
+        basis=Basis(
+            numerator="scans with statuses of fewer receivers than the detector has",
+            denominator="scans with a status",
+            judged="scans of which some receiver has a status; scan 0 is left out",
+            unable="nothing: each of these scans has a status",
+        ),
         thresholds={"receivers": Threshold(4, "receivers that the detector has")},
         reports=_REPORTS,
     ),
     Rule(
+        name="ncem.scans_lost",
+        doc="Scans that the study has, without the files that their method leaves.",
+        view="ncem.failed_scans",
+        settings=_ALL_SCANS,
+        among="scan_number <> 0 and method is not null",
+        where="lost",
+        columns=("scan_number", "take", "method", "missing", "n_method", "first_receiver_time"),
+        judge=scans_lost,
+        advice="Look for the files where they were written, and for the job that should have "
+        "written them; harvest them, or note the scan as lost.",
+        reference="the study's scan ranges; a streamed scan becomes an HDF5 file, one for file "
+        "transfer leaves data files",
+        basis=Basis(
+            numerator="scans without a file of the kind that their method leaves",
+            denominator="scans in the study's ranges of the method",
+            judged="scans in a range of the study of which something was harvested; scan 0 is "
+            "left out",
+            unable="a method of which no file was harvested at all: harvest the directory, or "
+            "the table, of the HDF5 files (streaming) or data files (file transfer)",
+        ),
+        thresholds={
+            "share": Threshold(0.01, "share of a method's scans from which it is a high finding")
+        },
+        reports=_REPORTS,
+    ),
+    Rule(
+        name="ncem.scans_stopped",
+        doc="Scans of which a receiver did not get to the end.",
+        view="ncem.failed_scans",
+        settings=_ALL_SCANS,
+        among="scan_number <> 0 and receivers is not null",
+        where="progress < {percent}",
+        columns=("scan_number", "take", "progress", "receivers", "first_receiver_time"),
+        judge=scans_stopped,
+        advice="Harvest again when all scans have ended; one that stays below was aborted, or a "
+        "receiver lost data of it: take it again.",
+        reference="the key progress of receiver statuses, in percent",
+        basis=Basis(
+            numerator="scans whose least progress of any receiver is below the threshold",
+            denominator="scans whose receivers say a progress",
+            judged="scans with a status; scan 0 is left out",
+            unable="CSV tables of receiver times say no progress: harvest the status files "
+            "(4dstem_rec_status_*.json)",
+        ),
+        thresholds={"percent": Threshold(100, "percent at which a scan is complete")},
+        reports=_REPORTS,
+    ),
+    Rule(
+        name="ncem.empty_files",
+        doc="Data or HDF5 files without a byte: the scan is not in them.",
+        view="ncem.failed_scans",
+        settings=_ALL_SCANS,
+        among="scan_number <> 0 and (data_files > 0 or h5_files > 0)",
+        where="empty_files > 0",
+        columns=("scan_number", "take", "empty_files", "data_files", "h5_files"),
+        judge=empty_files,
+        advice="Write them again from the copy that is left, and look for a full disk or a job "
+        "that was killed.",
+        reference="the file system's sizes",
+        basis=Basis(
+            numerator="scans with a data or HDF5 file of 0 bytes",
+            denominator="scans whose files' sizes are known",
+            judged="scans with a data or HDF5 file; scan 0 is left out",
+            unable="CSV tables of file times say no sizes: harvest the directories of the files",
+        ),
+        reports=_REPORTS,
+    ),
+    Rule(
+        name="ncem.files_too_old",
+        doc="Files from before their scan began: a wrong clock, or a scan number used again.",
+        view="ncem.failed_scans",
+        settings=_ALL_SCANS,
+        among="scan_number <> 0 and (last_written is not null or write_time is not null)",
+        where="early",
+        columns=("scan_number", "take", "first_receiver_time", "last_written", "write_time"),
+        judge=files_too_old,
+        advice="See ncem.clock_check for the receivers' clocks; give what the files' clock lacks "
+        "(--set ncem.clock_offset.ncem=..., .nersc=...).",
+        reference="data are written after the receivers heard of the scan",
+        basis=Basis(
+            numerator="scans with a last data file or a first HDF5 file from before the first "
+            "receiver time",
+            denominator="scans with a file and a receiver time that can be trusted",
+            judged="scans with a data or HDF5 file; scan 0 is left out",
+            unable=_NO_STATUS,
+        ),
+        reports=_REPORTS,
+    ),
+    Rule(
         name="ncem.scans_left_out",
-        doc="Scans that the study's statistics do not count, with the reason.",
+        doc="Scans for file transfer that the mean offload does not count, with the reason.",
         view="ncem.offload",
-        where="excluded is not null",
-        columns=("scan_number", "take", "excluded", "first_receiver_time", "data_files"),
+        among="scan_number <> 0 and coalesce(due, true)",
+        where="due and excluded is not null",
+        columns=(
+            "scan_number",
+            "take",
+            "excluded",
+            "first_receiver_time",
+            "data_files",
+            "n_streamed",
+            "n_unplaced",
+        ),
         judge=scans_left_out,
-        advice="Harvest what is missing, or place the scans in the study's ranges.",
+        advice="Harvest what is missing: statuses of the receivers, data files.",
         reference="the study's definition of offload: last write minus earliest receiver time",
+        basis=Basis(
+            numerator="scans that are left out of the mean offload",
+            denominator="scans in the study's ranges for file transfer",
+            judged="scans in a range for file transfer; those in one for streaming alone, and "
+            "scan 0, are none of its business",
+            unable="a scan in no range of the study: give the file of ranges (--set study=FILE); "
+            "or no data files were harvested",
+        ),
         reports=_REPORTS,
     ),
     Rule(
@@ -130,12 +367,18 @@ RULES: Final = (
         doc="Durations measured by a clock whose steps are as large as their spread: what counts "
         "as an outlier is then decided by rounding.",
         view="ncem.outliers",
-        requires=("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file"),
+        among="n > 1",
         where="warning is not null",
         columns=("size", "method", "n", "n_outliers", "clock_step_s", "warning"),
         judge=clock_too_coarse,
         advice="Compare medians, or the statistics with outliers; measure with a finer clock.",
         reference="Tukey's fences, 1.5 times the distance of the quartiles",
+        basis=Basis(
+            numerator="distance of the quartiles of the durations, s",
+            denominator="step of the coarser of their two clocks, s",
+            judged="sizes and methods with two durations that count, or more",
+            unable="nothing: each duration that counts has a clock",
+        ),
         reports=_REPORTS,
     ),
 )

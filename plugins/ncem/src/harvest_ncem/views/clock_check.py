@@ -1,7 +1,8 @@
 """Whether the receivers' clocks agree.
 
 The receivers learn of a scan at the same moment; what lies between their times is their clocks.
-The reference is the median of the receivers' times of the scan.
+The reference is the median of the receivers' times of the scan; those of a wrong zone (see
+``zones``) are left out of it where others are there.
 """
 
 from __future__ import annotations
@@ -32,21 +33,20 @@ def build(
         if threshold is None
         else duration("threshold", threshold, "2s")
     )
+    take = ["scan_number", "take"]
+    since, trusted = pl.col("since"), pl.col("trusted")
+    reference = pl.coalesce(since.filter(trusted).median().over(take), since.median().over(take))
     reports = (
         statuses(dataset)
-        .group_by("scan_number", "take", "receiver")
-        .agg(pl.col("time").min(), pl.col("uuid").sort_by("time").first())
         .with_columns(pl.col("time").dt.epoch("us").alias("us"))
         .with_columns(
             # in whole microseconds from the earliest: exact where epochs as floats are not
-            (pl.col("us") - pl.col("us").min().over("scan_number", "take")).alias("since")
+            (pl.col("us") - pl.col("us").min().over(take)).alias("since")
         )
         .with_columns(
             # a median of whole numbers is whole or a half, which a float holds exactly
-            (pl.col("since") - pl.col("since").median().over("scan_number", "take")).alias(
-                "offset_us"
-            ),
-            pl.len().over("scan_number", "take").cast(pl.Int64).alias("receivers"),
+            (since - reference).alias("offset_us"),
+            pl.len().over(take).cast(pl.Int64).alias("receivers"),
         )
     )
     reports = reports.with_columns(_seconds_of_halves(pl.col("offset_us")).alias("offset_s"))
@@ -55,15 +55,21 @@ def build(
 
 def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     offset = pl.col("offset_s")
+    trusted = pl.col("since").filter(pl.col("trusted"))
     return (
         reports.sort("scan_number", "take", "receiver")
         .group_by("scan_number", "take", maintain_order=True)
         .agg(
             pl.col("uuid").sort_by("time", "receiver").first(),
             pl.col("receivers").first(),
-            pl.col("time").min().alias("first_receiver_time"),
-            pl.col("time").max().alias("last_receiver_time"),
+            pl.col("time").filter("trusted").min().alias("first_receiver_time"),
+            pl.col("time").filter("trusted").max().alias("last_receiver_time"),
+            (~pl.col("trusted")).sum().cast(pl.Int64).alias("receivers_left_out"),
             seconds(pl.col("since").max()).alias("spread_s"),
+            # one receiver alone, or none, has no spread
+            pl.when(trusted.len() > 1)
+            .then(seconds(trusted.max() - trusted.min()))
+            .alias("clock_spread_s"),
             pl.col("receiver")
             .sort_by(offset.abs(), descending=True, maintain_order=True)
             .first()
@@ -91,17 +97,25 @@ def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
 
 def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     offset = pl.col("offset_s")
+    several = pl.col("receivers") > 1
+    wrong = pl.col("zone_offset_s")
+    exact = pl.col("offset_us").filter(several)
     return (
-        reports.filter((pl.col("scan_number") != 0) & (pl.col("receivers") > 1))
+        reports.filter(pl.col("scan_number") != 0)
         .group_by("receiver")
         .agg(
-            pl.len().cast(pl.Int64).alias("n"),
+            several.sum().cast(pl.Int64).alias("n"),
             # of the exact offsets: a median of floats may lie a digit beyond the limit
-            _seconds_of_halves(pl.col("offset_us").median()).alias("median_offset_s"),
-            (pl.col("offset_us").mean() / 1e6).alias("mean_offset_s"),
-            offset.min().alias("min_offset_s"),
-            offset.max().alias("max_offset_s"),
-            (offset.abs() > limit).sum().cast(pl.Int64).alias("n_beyond"),
+            _seconds_of_halves(exact.median()).alias("median_offset_s"),
+            (exact.mean() / 1e6).alias("mean_offset_s"),
+            offset.filter(several).min().alias("min_offset_s"),
+            offset.filter(several).max().alias("max_offset_s"),
+            pl.when(several.any())
+            .then((offset.filter(several).abs() > limit).sum().cast(pl.Int64))
+            .alias("n_beyond"),
+            pl.when(several.any()).then(wrong.count().cast(pl.Int64)).alias("n_zone"),
+            # of zones that are equally frequent (summer and winter) the first
+            wrong.drop_nulls().mode().sort().first().alias("zone_offset_s"),
         )
         .with_columns(
             (pl.col("median_offset_s").abs() > limit).alias("unsynchronised"),

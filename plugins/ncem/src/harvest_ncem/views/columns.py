@@ -9,7 +9,7 @@ from typing import Final
 
 from harvest import Column
 
-__all__ = ["CLOCK_CHECK", "FILE_TRANSFER", "OFFLOAD", "OUTLIERS", "STREAMING"]
+__all__ = ["CLOCK_CHECK", "FAILED_SCANS", "FILE_TRANSFER", "OFFLOAD", "OUTLIERS", "STREAMING"]
 
 
 def _seconds(name: str, doc: str | None = None) -> Column:
@@ -33,18 +33,32 @@ _UUID: Final = Column(
 _RECEIVERS: Final = Column(
     "receivers", doc="Receivers that reported the take; null where none did."
 )
+_LEFT_OUT: Final = Column(
+    "receivers_left_out",
+    doc="Receivers whose time is not counted, as it lies whole or half hours from the others' or "
+    "nothing tells which are right; null where none reported the take.",
+)
+_PROGRESS: Final = Column(
+    "progress",
+    unit="%",
+    format=",.1f",
+    doc="How far the receiver got that got least far; null where no status says it, as in CSV "
+    "tables.",
+)
 _FIRST_RECEIVER: Final = _number(
     "first_receiver",
-    "Number of the receiver whose time is the earliest; of several the lowest; null without any.",
+    "Number of the receiver whose time is the earliest that counts; of several the lowest; null "
+    "without any.",
 )
 _FIRST_TIME: Final = Column(
     "first_receiver_time",
-    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added; null without "
-    "any.",
+    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added and those of a "
+    "wrong zone left out; null without any.",
 )
 _LAST_TIME: Final = Column(
     "last_receiver_time",
-    doc="Latest time of the receivers, in UTC, with their clocks' offsets added; null without any.",
+    doc="Latest time of the receivers, in UTC, with their clocks' offsets added and those of a "
+    "wrong zone left out; null without any.",
 )
 _DATA: Final = Column(
     "data_gb",
@@ -70,6 +84,12 @@ def _ends(method: str) -> tuple[Column, Column]:
         _number("last_scan", f"Last scan number of its range with {method}; null in none."),
     )
 
+
+_DATA_FILES: Final = Column(
+    "data_files",
+    doc="Data files, or last writes of a CSV table, of the take; null where no data file of any "
+    "scan was harvested.",
+)
 
 OFFLOAD: Final = (
     _SCAN,
@@ -97,14 +117,30 @@ OFFLOAD: Final = (
         doc="Last modification of the data files of the take, in UTC, with the offset of NCEM's "
         "clock added; null without any.",
     ),
-    Column("data_files", doc="Data files, or last writes of a CSV table, of the take."),
+    _DATA_FILES,
+    Column(
+        "due",
+        doc="Whether the offload should be known: yes in a range for file_transfer, no in one for "
+        "streaming alone; null in no range, and where no data file of any scan was harvested.",
+    ),
+    Column("empty_files", doc="Data files without a byte; null where no size is known."),
     _TAKE,
     _RECEIVERS,
+    _LEFT_OUT,
+    _PROGRESS,
     _FIRST_RECEIVER,
     _LAST_TIME,
     Column(
         "range_n",
         doc="Takes that count in the same range, or together where the study has no ranges.",
+    ),
+    Column(
+        "n_streamed",
+        doc="Takes of all scans that are not due, as the study streamed them; scan 0 left out.",
+    ),
+    Column(
+        "n_unplaced",
+        doc="Takes of all scans of which it is not known whether they are due; scan 0 left out.",
     ),
     _seconds("range_mean_s", "Mean offload_s of the takes in range_n; null without any."),
     *_ends("file_transfer"),
@@ -121,7 +157,7 @@ FILE_TRANSFER: Final = (
     _seconds(
         "duration_s",
         "Time that file transfer took: elapsed_s + offload_s - save_correction_s; null where the "
-        "size or the elapsed time is not known.",
+        "size, the elapsed time or the offload is not known.",
     ),
     _seconds(
         "elapsed_s",
@@ -130,7 +166,7 @@ FILE_TRANSFER: Final = (
     _seconds(
         "offload_s",
         "The study's offload for the size, else the mean of its scans that count in "
-        "ncem.offload; null, and 0 is added, where neither is known.",
+        "ncem.offload; null where neither is known.",
     ),
     _EXCLUDED,
     _seconds(
@@ -176,6 +212,7 @@ STREAMING: Final = (
     _TAKE,
     _number("distiller_id"),
     _RECEIVERS,
+    _LEFT_OUT,
     _FIRST_RECEIVER,
     *_ends("streaming"),
     Column("size_bytes", unit="bytes", format="bytes"),
@@ -184,13 +221,24 @@ STREAMING: Final = (
     _UUID,
 )
 
-_APART: Final = "the receiver's time minus the median of the scan's receivers"
+_APART: Final = (
+    "the receiver's time minus the median of the scan's receivers, of those whose zone is right "
+    "where there are some"
+)
+_ALONE: Final = "(per=receiver); null for a receiver that was always alone"
 
 CLOCK_CHECK: Final = (
     _SCAN,
     _number("receiver", "Number of the receiver (per=receiver)."),
     _seconds("spread_s", "Latest minus earliest time of the receivers."),
-    _seconds("median_offset_s", f"Median over its scans: {_APART} (per=receiver)."),
+    _seconds(
+        "clock_spread_s",
+        "The same of the receivers whose zone is right; null for fewer than two.",
+    ),
+    _seconds(
+        "median_offset_s",
+        f"Median over its scans: {_APART} {_ALONE}.",
+    ),
     Column(
         "unsynchronised",
         doc="Whether the spread, or of a receiver the median offset whatever its sign, exceeds the "
@@ -198,7 +246,7 @@ CLOCK_CHECK: Final = (
     ),
     _seconds(
         "suggested_clock_offset_s",
-        "What added to the receiver's times would bring its median offset to 0 (per=receiver).",
+        f"What added to the receiver's times would bring its median offset to 0 {_ALONE}.",
     ),
     _number(
         "worst_receiver",
@@ -219,15 +267,76 @@ CLOCK_CHECK: Final = (
     ),
     Column(
         "n_beyond",
-        doc="Takes in which its offset, whatever its sign, exceeds the threshold (per=receiver).",
+        doc=f"Takes in which its offset, whatever its sign, exceeds the threshold {_ALONE}.",
     ),
-    _seconds("mean_offset_s", f"Mean over its scans: {_APART} (per=receiver)."),
-    _seconds("min_offset_s", f"Least over its scans: {_APART} (per=receiver)."),
-    _seconds("max_offset_s", f"Largest over its scans: {_APART} (per=receiver)."),
+    Column(
+        "n_zone",
+        doc="Takes in which its time lies whole or half hours from the others', as if it stamped "
+        f"another zone, and is not counted {_ALONE}.",
+    ),
+    _seconds(
+        "zone_offset_s",
+        "By how many half hours it does so most often; null where its zone is right "
+        "(per=receiver).",
+    ),
+    _seconds("mean_offset_s", f"Mean over its scans: {_APART} {_ALONE}."),
+    _seconds("min_offset_s", f"Least over its scans: {_APART} {_ALONE}."),
+    _seconds("max_offset_s", f"Largest over its scans: {_APART} {_ALONE}."),
     _TAKE,
     _RECEIVERS,
+    _LEFT_OUT,
     _FIRST_TIME,
     _LAST_TIME,
+    _UUID,
+)
+
+FAILED_SCANS: Final = (
+    _SCAN,
+    Column(
+        "method",
+        doc="streaming, file_transfer or both, by the study's ranges; null outside of them.",
+    ),
+    Column("problem", doc="What went wrong, several with semicolons; null (show=all) for nothing."),
+    Column("size", doc="Size of the scan, as 128x128, by the study's ranges; null outside."),
+    Column(
+        "missing",
+        doc="What a lost scan lacks: no HDF5 file where it was streamed, no data file where files "
+        "were transferred, or neither status nor file; null for others.",
+    ),
+    Column(
+        "lost",
+        doc="Whether the files of its method are missing; null outside of the study's ranges, and "
+        "where no file of that kind was harvested of any scan.",
+    ),
+    Column(
+        "n_method",
+        doc="Takes of the same method of which it is known whether they are lost.",
+    ),
+    _PROGRESS,
+    Column(
+        "empty_files",
+        doc="Data and HDF5 files of 0 bytes; null where no size is known, as from CSV tables.",
+    ),
+    Column(
+        "early",
+        doc="Whether a last write of its data files, or its first HDF5 file, is older than its "
+        "first receiver time; null where either is not known.",
+    ),
+    _FIRST_TIME,
+    Column("last_written", doc="Last modification of its data files, in UTC; null without any."),
+    Column("write_time", doc="Modification of its first HDF5 file, in UTC; null without any."),
+    _number(
+        "take",
+        "Which acquisition of this scan number it is, by time from 1; null where "
+        "there is neither a status nor a file.",
+    ),
+    _DATA_FILES,
+    Column(
+        "h5_files",
+        doc="HDF5 files of the take; null where none of any scan was harvested.",
+    ),
+    _RECEIVERS,
+    _LEFT_OUT,
     _UUID,
 )
 

@@ -2,7 +2,8 @@
 
     duration_s = elapsed_s + offload_s - save_correction_s
 
-elapsed_s is Slurm's; offload_s the mean offload of the size; save_correction_s is twice the
+elapsed_s is Slurm's; offload_s the mean offload of the size, without which the duration is not
+known (a study that means none says so: ``offload = "0s"``); save_correction_s is twice the
 difference between saving a real and a blank scan, which the study may give per size, and is
 subtracted.
 """
@@ -81,10 +82,9 @@ def build(
 
 
 def _duration() -> pl.Expr:
-    offload = pl.col("offload_s").fill_null(0.0)
     return (
         pl.when(pl.col("size").is_not_null())
-        .then(pl.col("elapsed_s") + offload - pl.col("save_correction_s"))
+        .then(pl.col("elapsed_s") + pl.col("offload_s") - pl.col("save_correction_s"))
         .alias("duration_s")
     )
 
@@ -167,6 +167,11 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
     known = pl.col("known").fill_null(value=False)
     sizes = {r.size for r in study.ranges} | set(study.sizes)
     awaited = {r.size for r in study.ranges if r.method == "file_transfer"}
+    no_offload = (
+        pl.when(pl.col("size").is_in(list(awaited)))
+        .then(pl.lit("no offload was measured for this size"))
+        .otherwise(pl.lit("the study gives no offload for this size"))
+    )
     distiller = pl.col("distiller_elapsed_s")
     limited = pl.coalesce(distiller, "elapsed_s")
     return (
@@ -194,7 +199,7 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
         .then(pl.lit("Distiller knows no elapsed time"))
         .when(limited > (limit if limit is not None else float("inf")))
         .then(pl.lit(f"elapsed longer than {limit:g} s" if limit is not None else ""))
-        .when(pl.col("size").is_in(list(awaited)) & pl.col("offload_s").is_null())
-        .then(pl.lit("no offload was measured for this size"))
+        .when(pl.col("offload_s").is_null())
+        .then(no_offload)
         .alias("excluded")
     )

@@ -11,10 +11,10 @@ import polars as pl
 
 from harvest.api.view import DatasetReader
 
-from ..study import Range, load_study
-from .scans import BOGUS, in_ranges, seconds_between, takes
+from ..study import Range, Study, load_study
+from .scans import BOGUS, begins_unknown, begun, in_ranges, seconds_between, takes, within
 
-__all__ = ["build", "means"]
+__all__ = ["build", "means", "written"]
 
 
 def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.LazyFrame:
@@ -25,17 +25,36 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     """
     made = load_study(study)
     ranges = [r for r in made.ranges if r.method == "file_transfer"]
-    found = in_ranges(_scans(dataset), made, "file_transfer").with_columns(
+    found = in_ranges(written(dataset), made, "file_transfer").with_columns(
         _exclusion(has_ranges=bool(ranges))
     )
     if per == "range":
         return _per_range(found, ranges)
+    real = pl.col("scan_number") != 0
+    found = found.with_columns(due=_due(made))
     counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
     place = ["size", "first_scan", "last_scan"]
     return found.with_columns(
         counted.count().over(place).cast(pl.Int64).alias("range_n"),
         counted.mean().over(place).alias("range_mean_s"),
+        (real & ~pl.col("due")).sum().cast(pl.Int64).alias("n_streamed"),
+        (real & pl.col("due").is_null()).sum().cast(pl.Int64).alias("n_unplaced"),
     ).sort("scan_number", "take")
+
+
+def _due(study: Study) -> pl.Expr:
+    """Whether the offload of a scan should be known, by the study's ranges.
+
+    Unknown for one that no range holds, and where no data file of any scan was harvested.
+    """
+    placed = pl.col("size").is_not_null()
+    return (
+        pl.when(placed & pl.col("data_files").is_not_null())
+        .then(pl.lit(True))  # noqa: FBT003 - a value of the column
+        .when(~placed & within(study, "streaming"))
+        .then(pl.lit(False))  # noqa: FBT003
+        .alias("due")
+    )
 
 
 def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
@@ -77,19 +96,23 @@ def means(dataset: DatasetReader, study: Any) -> pl.LazyFrame:
     )
 
 
-def _scans(dataset: DatasetReader) -> pl.LazyFrame:
+def written(dataset: DatasetReader) -> pl.LazyFrame:
+    """The takes with what is known of their data files: last_written, data_files, empty_files.
+
+    Their numbers are null where no data file of any scan was harvested.
+    """
     scans = takes(dataset)
     files = (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "data")
-        .select("scan_number", "modify_time")
+        .select("scan_number", "modify_time", "size_bytes")
     )
     # a file belongs to the last take that had begun when it was written; clocks that go wrong
     # may make it older than all: then to the first
     placed = (
         files.sort("modify_time")
         .join_asof(
-            scans.select("scan_number", "take", "first_receiver_time").sort("first_receiver_time"),
+            begun(scans).select("scan_number", "take", "first_receiver_time"),
             left_on="modify_time",
             right_on="first_receiver_time",
             by="scan_number",
@@ -101,12 +124,30 @@ def _scans(dataset: DatasetReader) -> pl.LazyFrame:
         .agg(
             pl.col("modify_time").max().alias("last_written"),
             pl.len().cast(pl.Int64).alias("data_files"),
+            _empty(),
         )
     )
+    some = files.select(pl.len().alias("#files"))
     return (
         scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
-        .with_columns(pl.col("data_files").fill_null(0))
+        .join(some, how="cross")
+        .with_columns(
+            pl.when(pl.col("#files") > 0)
+            .then(pl.col("data_files").fill_null(0))
+            .alias("data_files")
+        )
+        .drop("#files")
         .with_columns(seconds_between("first_receiver_time", "last_written").alias("offload_s"))
+    )
+
+
+def _empty() -> pl.Expr:
+    """How many files hold nothing; null where the size of none is known."""
+    size = pl.col("size_bytes")
+    return (
+        pl.when(size.is_not_null().any())
+        .then((size == 0).sum().cast(pl.Int64))
+        .alias("empty_files")
     )
 
 
@@ -117,7 +158,7 @@ def _exclusion(*, has_ranges: bool) -> pl.Expr:
         .when(pl.lit(has_ranges) & pl.col("size").is_null())
         .then(pl.lit("in no scan range for file_transfer"))
         .when(pl.col("first_receiver_time").is_null())
-        .then(pl.lit("no receiver time"))
+        .then(pl.coalesce(begins_unknown(), pl.lit("no receiver time")))
         .when(pl.col("last_written").is_null())
         .then(pl.lit("no data file"))
         .when(pl.col("offload_s") < 0)

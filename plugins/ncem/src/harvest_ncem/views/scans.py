@@ -17,9 +17,12 @@ from harvest.model.frames import seconds
 
 from .. import durations
 from ..study import Method, Study
+from .zones import with_zones
 
 __all__ = [
     "BOGUS",
+    "begins_unknown",
+    "begun",
     "duration",
     "in_ranges",
     "rows_of",
@@ -27,6 +30,7 @@ __all__ = [
     "statuses",
     "takes",
     "volume",
+    "within",
 ]
 
 BOGUS = "scan number 0 is bogus"
@@ -57,9 +61,11 @@ def seconds_between(start: str, end: str) -> pl.Expr:
 
 
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per take and receiver: scan_number, take, uuid, receiver, time.
+    """One row per take and receiver: scan_number, take, uuid, receiver, time, progress.
 
-    - Of several rows of a take and receiver (copies of a file) the earliest time counts.
+    ``zone_offset_s`` and ``trusted`` say whether its time is one to start from (see ``zones``).
+    - Of several rows of a take and receiver (copies of a file) the earliest time counts, and
+      the largest progress.
     - A row without UUID, from a CSV table, is left out where a receiver status says the same:
       same scan and receiver, and the same time to the second.
     - Where no UUID is shared by two receivers of a scan number, UUIDs do not show which rows
@@ -72,7 +78,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
         .otherwise(pl.col("uuid").fill_null(""))
         .alias("key")
     )
-    return (
+    return with_zones(
         _without_copies(dataset)
         .with_columns(
             pl.len().over(scan, "uuid").alias("sharing"),
@@ -94,6 +100,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
             "uuid",
             "receiver",
             "time",
+            "progress",
         )
     )
 
@@ -106,28 +113,51 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
         receiver,
         "uuid",
         "time",
+        "progress",
         pl.coalesce("recorded_time", "time").dt.truncate("1s").alias("second"),
     )
     known = rows.filter(pl.col("uuid").is_not_null())
     plain = rows.filter(pl.col("uuid").is_null()).join(
         known.select(scan, receiver, "second").unique(), on=[scan, receiver, "second"], how="anti"
     )
-    return pl.concat([known, plain]).group_by(scan, receiver, "uuid").agg(pl.col("time").min())
+    return (
+        pl.concat([known, plain])
+        .group_by(scan, receiver, "uuid")
+        .agg(pl.col("time").min(), pl.col("progress").max())
+    )
 
 
 def takes(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per take.
 
-    Columns: scan_number, take, uuid, receivers (how many reported it), first_receiver (lowest
-    number of the earliest), first_receiver_time, last_receiver_time.
+    Columns: scan_number, take, uuid, receivers (how many reported it), receivers_left_out (how
+    many of them by a wrong zone), progress (the least of them); and of the others first_receiver
+    (lowest number of the earliest), first_receiver_time, last_receiver_time: null without any.
     """
     in_order = statuses(dataset).sort("scan_number", "take", "time", "receiver")
+    trusted = pl.col("trusted")
     return in_order.group_by("scan_number", "take", maintain_order=True).agg(
         pl.col("uuid").first(),
         pl.col("receiver").n_unique().cast(pl.Int64).alias("receivers"),
-        pl.col("receiver").first().alias("first_receiver"),
-        pl.col("time").first().alias("first_receiver_time"),
-        pl.col("time").last().alias("last_receiver_time"),
+        (~trusted).sum().cast(pl.Int64).alias("receivers_left_out"),
+        pl.col("progress").min(),
+        pl.col("receiver").filter(trusted).first().alias("first_receiver"),
+        pl.col("time").filter(trusted).first().alias("first_receiver_time"),
+        pl.col("time").filter(trusted).last().alias("last_receiver_time"),
+    )
+
+
+def begun(scans: pl.LazyFrame) -> pl.LazyFrame:
+    """The takes whose begin is known, in its order: what files are given to by their times."""
+    known = scans.filter(pl.col("first_receiver_time").is_not_null())
+    return known.sort("first_receiver_time")
+
+
+def begins_unknown() -> pl.Expr:
+    """Why no receiver time of a take can be trusted; null where one can, or there is none."""
+    none_trusted = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
+    return pl.when(none_trusted).then(
+        pl.lit("the receivers' zones differ, and none is known to be right")
     )
 
 
@@ -148,6 +178,13 @@ def in_ranges(frame: pl.LazyFrame, study: Study, method: Method) -> pl.LazyFrame
     return frame.with_columns(
         size.alias("size"), first.alias("first_scan"), last.alias("last_scan")
     )
+
+
+def within(study: Study, method: Method) -> pl.Expr:
+    """Whether a scan number is in one of the study's ranges of a method."""
+    scan = pl.col("scan_number")
+    ranges = [scan.is_between(r.first, r.last) for r in study.ranges if r.method == method]
+    return pl.any_horizontal(pl.lit(False), *ranges)  # noqa: FBT003 - a value
 
 
 def volume(study: Study) -> pl.Expr:

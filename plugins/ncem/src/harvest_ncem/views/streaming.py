@@ -9,7 +9,16 @@ import polars as pl
 from harvest.api.view import DatasetReader
 
 from ..study import load_study
-from .scans import BOGUS, in_ranges, seconds_between, statuses, takes, volume
+from .scans import (
+    BOGUS,
+    begins_unknown,
+    begun,
+    in_ranges,
+    seconds_between,
+    statuses,
+    takes,
+    volume,
+)
 
 __all__ = ["build"]
 
@@ -23,6 +32,7 @@ COLUMNS = (
     "first_scan",
     "last_scan",
     "receivers",
+    "receivers_left_out",
     "first_receiver",
     "first_receiver_time",
     "write_time",
@@ -106,9 +116,9 @@ def _by_time(files: pl.LazyFrame, named: pl.LazyFrame, scans: pl.LazyFrame) -> p
         files.join(named.select("file"), on="file", how="anti")
         .sort("write_time")
         .join_asof(
-            scans.select(
+            begun(scans).select(
                 "scan_number", "take", "first_receiver_time", pl.col("uuid").alias("take_uuid")
-            ).sort("first_receiver_time"),
+            ),
             left_on="write_time",
             right_on="first_receiver_time",
             by="scan_number",
@@ -140,7 +150,7 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         .when(pl.col("write_time").is_null())
         .then(pl.lit("no HDF5 file"))
         .when(pl.col("first_receiver_time").is_null())
-        .then(pl.lit("no receiver time"))
+        .then(pl.coalesce(begins_unknown(), pl.lit("no receiver time")))
         .when(pl.col("distiller_id") == 0)
         .then(pl.lit("no Distiller id"))
         .when(pl.col("foreign").fill_null(value=False))

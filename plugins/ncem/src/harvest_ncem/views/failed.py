@@ -1,0 +1,175 @@
+"""Scans that were lost or failed, and whether each scan was: what remains of it, and what not.
+
+A scan is lost where the study has it among those of a method and no file of that method is there;
+it failed where its receivers did not get to the end, or a file is empty or older than the scan.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from harvest.api.view import DatasetReader
+
+from ..rules import NOTHING
+from ..study import Study, load_study
+from . import streaming
+from .offload import written
+from .scans import begins_unknown, in_ranges, within
+
+__all__ = ["build"]
+
+_KEY = ("scan_number", "take")
+COLUMNS = (
+    *_KEY,
+    "method",
+    "size",
+    "problem",
+    "missing",
+    "lost",
+    "n_method",
+    "progress",
+    "empty_files",
+    "early",
+    "receivers",
+    "receivers_left_out",
+    "data_files",
+    "h5_files",
+    "first_receiver_time",
+    "last_written",
+    "write_time",
+    "uuid",
+)
+
+
+def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl.LazyFrame:
+    """One row per take of a scan that was lost or failed, or with ``show="all"`` per take.
+
+    study: path of the study's TOML, or a Study; its ranges say which files a scan should have,
+    and which scan numbers there should be.
+    """
+    made = load_study(study)
+    found = _problems(_methods(_files(dataset, made), made))
+    if show == "failed":
+        found = found.filter(pl.col("problem").is_not_null())
+    return found.sort(*_KEY, nulls_last=True).select(*COLUMNS)
+
+
+def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
+    """The takes with their files, and the scan numbers of which there is nothing."""
+    takes = written(dataset)
+    streamed = streaming.build(dataset).filter(pl.col("write_time").is_not_null())
+    size = pl.col("size_bytes")
+    h5 = streamed.group_by(_KEY).agg(
+        pl.len().cast(pl.Int64).alias("h5_files"),
+        pl.col("write_time").min(),
+        pl.when(size.is_not_null().any())
+        .then((size == 0).sum().cast(pl.Int64))
+        .alias("empty h5 files"),
+    )
+    there = takes.join(h5, on=_KEY, how="full", coalesce=True)
+    numbers = _numbers(study).join(
+        there.select("scan_number", pl.lit(value=True).alias("there")).unique(),
+        on="scan_number",
+        how="left",
+    )
+    # of a range that was not harvested at all, nothing is said
+    harvested = pl.col("there").any().over("first", "method")
+    absent = numbers.filter(pl.col("there").is_null() & harvested.fill_null(value=False))
+    kinds = dataset["ncem.data_file"].select(
+        ((pl.col("kind") == kind).any().fill_null(value=False).alias(f"any {kind}"))
+        for kind in ("data", "h5")
+    )
+    return (
+        pl.concat([there, absent.select("scan_number").unique()], how="diagonal")
+        .join(kinds, how="cross")
+        .with_columns(
+            # that there are none is known where files of the kind were harvested
+            pl.when(f"any {kind}").then(pl.col(f"{kind}_files").fill_null(0)).alias(f"{kind}_files")
+            for kind in ("data", "h5")
+        )
+    )
+
+
+def _numbers(study: Study) -> pl.LazyFrame:
+    """The scan numbers that the study has, by range."""
+    ranges = {
+        "first": [r.first for r in study.ranges],
+        "last": [r.last for r in study.ranges],
+        "method": [r.method for r in study.ranges],
+    }
+    return (
+        pl.LazyFrame(ranges, schema={"first": pl.Int64, "last": pl.Int64, "method": pl.String})
+        .with_columns(pl.int_ranges("first", pl.col("last") + 1).alias("scan_number"))
+        .explode("scan_number")
+        .filter(pl.col("scan_number") != 0)
+    )
+
+
+def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
+    """With the method and the size of each scan, and whether files of the method are missing."""
+    for method in ("file_transfer", "streaming"):
+        placed = in_ranges(found, study, method)
+        found = placed.drop("first_scan", "last_scan").rename({"size": f"size {method}"})
+    streamed, transferred = within(study, "streaming"), within(study, "file_transfer")
+    lacks_h5 = streamed & (pl.col("h5_files") == 0)
+    lacks_data = transferred & (pl.col("data_files") == 0)
+    real = pl.col("scan_number") != 0
+    return (
+        found.with_columns(
+            pl.coalesce("size streaming", "size file_transfer").alias("size"),
+            pl.when(streamed & transferred)
+            .then(pl.lit("both"))
+            .when(streamed)
+            .then(pl.lit("streaming"))
+            .when(transferred)
+            .then(pl.lit("file_transfer"))
+            .alias("method"),
+            pl.when(real & (streamed | transferred)).then(lacks_h5 | lacks_data).alias("lost"),
+        )
+        .with_columns(
+            pl.when("lost")
+            .then(
+                pl.when(pl.col("take").is_null())
+                .then(pl.lit(NOTHING))
+                .when(lacks_h5 & lacks_data)
+                .then(pl.lit("no HDF5 file, no data file"))
+                .when(lacks_h5)
+                .then(pl.lit("no HDF5 file"))
+                .otherwise(pl.lit("no data file"))
+            )
+            .alias("missing"),
+        )
+        .with_columns(pl.col("lost").count().over("method").cast(pl.Int64).alias("n_method"))
+    )
+
+
+def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
+    """With what went wrong, in words."""
+    empty = pl.sum_horizontal("empty_files", "empty h5 files")
+    known = pl.col("empty_files").is_not_null() | pl.col("empty h5 files").is_not_null()
+    files = pl.sum_horizontal("data_files", "h5_files")
+    oldest = pl.min_horizontal("last_written", "write_time")
+    percent = pl.col("progress").round(1).cast(pl.String).str.strip_suffix(".0")
+    return found.with_columns(
+        pl.when(known).then(empty).alias("empty_files"),
+        (oldest < pl.col("first_receiver_time")).alias("early"),
+    ).with_columns(
+        pl.when(pl.col("scan_number") != 0)
+        .then(
+            pl.concat_str(
+                pl.col("missing"),
+                pl.when(pl.col("progress") < 100).then(pl.format("progress is {} %", percent)),
+                pl.when(pl.col("empty_files") > 0).then(
+                    pl.format("{} of {} files hold nothing", "empty_files", files)
+                ),
+                pl.when("early").then(pl.lit("a file is older than the first receiver time")),
+                begins_unknown(),
+                separator="; ",
+                ignore_nulls=True,
+            )
+        )
+        .replace("", None)
+        .alias("problem")
+    )
