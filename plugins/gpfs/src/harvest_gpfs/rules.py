@@ -1,7 +1,7 @@
 """Rules on scans: what costs space, what puts sums in doubt, and who grew.
 
-Most look at ``gpfs.owners``, a row per owner; shares are of objects other than directories, as in
-the tables of the reports.
+Most look at ``gpfs.owners``, a row per owner; shares are of objects other than directories of which
+the list says what decides, as in the tables of the reports.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from harvest import Finding, Rule, Threshold
+from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _bytes(size: float) -> str:
 
 
 def _owner(row: dict[str, Any]) -> str:
-    return "nobody the list names" if row["user"] is None else f"user {row['user']}"
+    return "an owner whom the list does not name" if row["user"] is None else f"user {row['user']}"
 
 
 def _sum(rows: pl.DataFrame, column: str) -> int:
@@ -40,9 +40,15 @@ def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:
     )
 
 
+def _part(rows: pl.DataFrame, known: str) -> tuple[str, ...]:
+    """Less than certain where only some objects could be judged."""
+    judged, everything = rows[f"all_{known}"][0], rows["all_data_inodes"][0]
+    return ("part",) if judged is not None and judged < (everything or 0) else ()
+
+
 def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterator[Finding]:
     """One finding on what nobody touched, with the owner of the most."""
-    cold, everything = _sum(rows, "cold_size_bytes"), rows["all_data_bytes"][0]
+    cold, everything = _sum(rows, "cold_size_bytes"), rows["all_cold_known_bytes"][0]
     if not everything or cold < share * everything:
         return
     worst = _most(rows, "cold_size_bytes")
@@ -52,12 +58,13 @@ def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterat
         f"{_bytes(everything)}) are cold; {_owner(worst)} has the most, "
         f"{_bytes(worst['cold_size_bytes'])}, {share_in_words(worst['cold_share'])} of what is "
         "theirs.",
+        certainty=_part(rows, "cold_known_inodes"),
     )
 
 
 def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
     """One finding on small files, with what they hold and occupy."""
-    count, everything = _sum(rows, "small_inodes"), rows["all_data_inodes"][0]
+    count, everything = _sum(rows, "small_inodes"), rows["all_small_known_inodes"][0]
     if count < files or count < share * everything:
         return
     held, worst = _sum(rows, "small_size_bytes"), _most(rows, "small_inodes")
@@ -68,6 +75,7 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
         "medium",
         f"{share_in_words(count / everything)} of the files ({count:,} of {everything:,}) are "
         f"small. {occupied}; {_owner(worst)} has the most, {worst['small_inodes']:,}.",
+        certainty=_part(rows, "small_known_inodes"),
     )
 
 
@@ -89,13 +97,19 @@ def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Findi
 def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """One finding on owners without a name, with the one of most."""
     size, worst = _sum(rows, "size_bytes"), _most(rows, "size_bytes")
+    everything = worst["all_bytes"]
+    objects = count_in_words(_sum(rows, "inodes"), "object")
+    held = f"{objects}, whose sizes the list does not say"
+    if worst["size_bytes"] is not None:
+        of_all = f" ({share_in_words(size / everything)} of all bytes)" if everything else ""
+        held = (
+            f"{objects} of {_bytes(size)}{of_all}; uid {worst['uid']} has the most, "
+            f"{_bytes(worst['size_bytes'])}"
+        )
     yield Finding(
-        "medium" if size >= share * worst["all_bytes"] else "low",
+        "medium" if everything and size >= share * everything else "low",
         f"{count_in_words(rows.height, 'owner')} of {total:,} "
-        f"{'is' if rows.height == 1 else 'are'} not in the passwd file: "
-        f"{count_in_words(_sum(rows, 'inodes'), 'object')} of {_bytes(size)} "
-        f"({share_in_words(size / worst['all_bytes']) if worst['all_bytes'] else '0 %'} of all "
-        f"bytes); uid {worst['uid']} has the most, {_bytes(worst['size_bytes'] or 0)}.",
+        f"{'is' if rows.height == 1 else 'are'} not in the passwd file: {held}.",
     )
 
 
@@ -104,10 +118,11 @@ def future(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     count, worst = _sum(rows, "future_inodes"), _most(rows, "future_inodes")
     yield Finding(
         "low",
-        f"{count_in_words(count, 'object')} of {rows['all_data_inodes'][0]:,} "
+        f"{count_in_words(count, 'object')} of {rows['all_future_known_inodes'][0]:,} "
         f"{'was' if count == 1 else 'were'} accessed or modified over a day after the scan; "
         f"{_owner(worst)} has the most, {worst['future_inodes']:,}. Policies by age never take "
         "them.",
+        certainty=_part(rows, "future_known_inodes"),
     )
 
 
@@ -143,30 +158,30 @@ def _growth(row: dict[str, Any]) -> str:
 
 
 def _grew(
-    rows: pl.DataFrame, total: int, name: str, words: tuple[str, str], growth: float
+    rows: pl.DataFrame, total: int, name: str, words: tuple[str, str], **limits: float
 ) -> Iterator[Finding]:
+    """What grew much, which is not what grew by most bytes: a little of much may be more."""
     worst = _most(rows, "growth_bytes")
-    grown = count_in_words(rows.height, *words)
-    which = "nobody the list names" if worst[name] is None else worst[name]
+    which = "what the list does not name" if worst[name] is None else worst[name]
+    most = f"of these {which} the most" if rows.height > 1 else which
     yield Finding(
-        "high" if worst["growth_bytes"] >= growth else "medium",
-        f"{grown} of {total:,} grew much from {worst['old_scan'][:10]} to "
-        f"{worst['new_scan'][:10]}; {which} most, {_growth(worst)}.",
+        "high" if worst["growth_bytes"] >= limits["growth"] else "medium",
+        f"{rows.height:,} of {count_in_words(total, *words)} grew from {worst['old_scan'][:10]} to "
+        f"{worst['new_scan'][:10]} by {limits['percent']:g} % of what there was, or more (at least "
+        f"{bytes_in_words(limits['least'])}), or by {bytes_in_words(limits['growth'])}; {most}, "
+        f"{_growth(worst)}.",
+        certainty=("part",) if _sum(rows, "unmeasured") else (),
     )
 
 
-def owners_grew(
-    rows: pl.DataFrame, total: int, *, percent: float, least: float, growth: float
-) -> Iterator[Finding]:
-    """One finding on the owners that grew, with the one that grew most."""
-    return _grew(rows, total, "user", ("user", "users"), growth)
+def owners_grew(rows: pl.DataFrame, total: int, **limits: float) -> Iterator[Finding]:
+    """One finding on the owners that grew much, with the one of these that grew most."""
+    return _grew(rows, total, "user", ("user", "users"), **limits)
 
 
-def directories_grew(
-    rows: pl.DataFrame, total: int, *, percent: float, least: float, growth: float
-) -> Iterator[Finding]:
-    """One finding on the directories that grew, with the one that grew most."""
-    return _grew(rows, total, "top", ("directory", "directories"), growth)
+def directories_grew(rows: pl.DataFrame, total: int, **limits: float) -> Iterator[Finding]:
+    """One finding on the directories that grew much, with the one of these that grew most."""
+    return _grew(rows, total, "top", ("directory", "directories"), **limits)
 
 
 _GREW: Final = (
@@ -178,9 +193,29 @@ _GROWN: Final = {
     "least": Threshold(1e9, "bytes of growth below which percents do not count"),
     "growth": Threshold(1e12, "bytes of growth that count whatever the percents"),
 }
+_SIZES: Final = "a list without logical sizes (FILE_SIZE in the SHOW clause of the policy)"
+_KINDS: Final = "without kinds (MISC_ATTRIBUTES or MODE)"
+_TIMES: Final = (
+    "a list without access or modification times (ACCESS_TIME, MODIFICATION_TIME in the SHOW clause "
+    f"of the policy), {_KINDS}, or whose time is not known (setting now, gpfs.scan_time)"
+)
+_OWNERS: Final = "a list without owners (USER_ID in the SHOW clause of the policy)"
+
+
+def _growth_basis(what: str, unable: str) -> Basis:
+    return Basis(
+        numerator=f"{what} whose bytes grew by the thresholds: those of the later scan less those "
+        "of the earlier one",
+        denominator="bytes in the earlier scan",
+        judged=f"{what} with objects in either scan, directories left out; of each the objects "
+        "whose size both scans say",
+        unable=unable,
+    )
+
+
 _GROWTH_COLUMNS: Final = (
     "growth_bytes", "growth_percent", "old_bytes", "new_bytes", "state", "created_bytes",
-    "deleted_bytes", "grown_bytes", "old_scan", "new_scan",
+    "deleted_bytes", "grown_bytes", "unmeasured", "old_scan", "new_scan",
 )  # fmt: skip
 
 RULES: Final = (
@@ -195,13 +230,21 @@ RULES: Final = (
             "cold_size_bytes",
             "cold_share",
             "cold_inodes",
-            "all_data_bytes",
+            "all_cold_known_bytes",
+            "all_cold_known_inodes",
+            "all_data_inodes",
         ),
         judge=cold,
         advice="Ask the owners of the most, or move it to a colder pool; gpfs.policy shows what "
         "a limit of days would free.",
         reference="neither access nor modification within the setting cold (a year); access times "
         "are as exact as the file system keeps them (mmchfs -S, relatime)",
+        basis=Basis(
+            numerator="bytes neither accessed nor modified within the setting cold",
+            denominator="bytes of which it is known whether they are cold",
+            judged="owners with data of known size, kind and times; directories are left out",
+            unable=f"{_TIMES}; {_SIZES}",
+        ),
         thresholds={
             "share": Threshold(0.2, "share of all bytes that may be cold"),
             "high": Threshold(0.5, "share of all bytes from which it is a high finding"),
@@ -220,6 +263,7 @@ RULES: Final = (
             "small_share",
             "small_size_bytes",
             "small_allocated_bytes",
+            "all_small_known_inodes",
             "all_data_inodes",
         ),
         judge=small,
@@ -227,6 +271,12 @@ RULES: Final = (
         "shows in which directories they are.",
         reference="IBM Storage Scale 5.2, Block size: a file takes whole subblocks (8 KiB where "
         "blocks have 4 MiB) unless it fits its inode; small is below the setting below (64 KiB)",
+        basis=Basis(
+            numerator="files smaller than the setting below",
+            denominator="files whose size is known",
+            judged="owners with files of known size and kind; directories are left out",
+            unable=f"{_SIZES}, or {_KINDS}",
+        ),
         thresholds={
             "share": Threshold(0.5, "share of all files that may be small"),
             "files": Threshold(100_000, "small files that are always allowed"),
@@ -237,11 +287,17 @@ RULES: Final = (
         name="gpfs.one_owner",
         doc="Who has most of a file system decides when it is full.",
         view="gpfs.owners",
-        where="share > {share}",
+        where="case when uid is not null then share > {share} end",
         columns=("uid", "user", "share", "size_bytes", "inodes", "all_bytes"),
         judge=one_owner,
         advice="Talk to the owner before anybody else; see what of it is cold.",
         reference="a limit of this project: more than all others together",
+        basis=Basis(
+            numerator="bytes of the owner",
+            denominator="bytes of all owners, known by name or not",
+            judged="owners whom the list names, with data of known size",
+            unable=f"{_SIZES}, or {_OWNERS}",
+        ),
         thresholds={"share": Threshold(0.5, "share of all bytes that one owner may have")},
         reports=_SUMMARY,
     ),
@@ -249,12 +305,18 @@ RULES: Final = (
         name="gpfs.unknown_owners",
         doc="What belongs to nobody is cleaned up by nobody.",
         view="gpfs.owners",
-        where="unknown = true",
+        where="unknown",
         columns=("uid", "size_bytes", "inodes", "share", "all_bytes"),
         judge=unknown_owners,
         advice="Find out who takes it over: by the group, and by the directory it lies in "
         "(gpfs.usage, by=uid,gid,top).",
         reference="the file given as passwd; a user who is in none left, or is of another cluster",
+        basis=Basis(
+            numerator="owners whom the passwd file lacks, and their bytes",
+            denominator="owners whom the list names; bytes of all whose size is known",
+            judged="owners whom the list names",
+            unable=f"no passwd file (setting passwd), or {_OWNERS}",
+        ),
         thresholds={
             "share": Threshold(0.01, "share of all bytes from which it is a medium finding"),
         },
@@ -266,11 +328,18 @@ RULES: Final = (
         "grow old.",
         view="gpfs.owners",
         where="future_inodes > 0",
-        columns=("uid", "user", "future_inodes", "all_data_inodes", "now"),
+        columns=("uid", "user", "future_inodes", "all_future_known_inodes", "all_data_inodes",
+                 "now"),
         judge=future,
         advice="Correct them with touch, or except them in policies; gpfs.scan_quality counts "
         "access and modification apart.",
         reference="the time of the scan and a day, since a scan takes hours and clocks differ",
+        basis=Basis(
+            numerator="objects accessed or modified more than a day after the scan",
+            denominator="objects whose times are known",
+            judged="owners with data of known kind and times; directories are left out",
+            unable=_TIMES,
+        ),
         reports=_SUMMARY,
     ),
     Rule(
@@ -294,6 +363,13 @@ RULES: Final = (
         "links.",
         reference="name and size alone: a guess, and files below the setting above (64 MiB) are "
         "left out",
+        basis=Basis(
+            numerator="bytes of all but one of the objects of one name and size",
+            denominator="bytes of all objects but directories",
+            judged="names of objects of known size, at least the setting above, that several "
+            "objects have",
+            unable=_SIZES,
+        ),
         thresholds={
             "extra": Threshold(1e10, "bytes of further copies from which it is said"),
             "share": Threshold(0.1, "share of all bytes from which it is a medium finding"),
@@ -310,6 +386,11 @@ RULES: Final = (
         advice="Spread them over subdirectories, or pack them; avoid ls -l and patterns there.",
         reference="GPFS finds one name among millions by extensible hashing, but a listing reads "
         "every block of the directory (GPFS users' list, 2018-09-11)",
+        basis=Basis(
+            numerator="paths that lie directly in a directory",
+            judged="directories of at least as many entries as the view lists",
+            unable="nothing: each list says paths",
+        ),
         thresholds={"entries": Threshold(1_000_000, "entries of a directory, at least 10,000")},
         reports=_SUMMARY,
     ),
@@ -318,11 +399,12 @@ RULES: Final = (
         doc="Users whose data grew much between the scans.",
         view="gpfs.change",
         settings={"by": "user"},
-        where=_GREW,
+        where=f'case when "user" is not null then {_GREW} end',
         columns=("user", *_GROWTH_COLUMNS),
         judge=owners_grew,
         advice="Ask whether it goes on like that, and until when the space lasts.",
         reference="limits of this project; the scans are those of from, to and over",
+        basis=_growth_basis("users", f"{_SIZES}, or {_OWNERS}, of one of the scans or both"),
         thresholds=_GROWN,
         reports=("gpfs.change",),
     ),
@@ -336,6 +418,7 @@ RULES: Final = (
         judge=directories_grew,
         advice="See what is new in it: harvest view gpfs.change with by=user,top.",
         reference="limits of this project; the scans are those of from, to and over",
+        basis=_growth_basis("top-level directories", f"{_SIZES}, of one of the scans or both"),
         thresholds=_GROWN,
         reports=("gpfs.change",),
     ),

@@ -160,16 +160,13 @@ def _age(name: str, doc: str, column: str) -> Grouping:
 
 def _cold(setting: Setting) -> pl.Expr:
     limit = setting.moment() - timedelta(days=setting.cold_days)
-    times = [pl.col("access_time"), pl.col("modify_time")]
-    known = times[0].is_not_null() | times[1].is_not_null()
-    late = [(time >= limit).fill_null(value=False) for time in times]
-    return pl.when(known).then(~(late[0] | late[1]))
+    # one late time settles it; a time that is not known may be late
+    return (pl.col("access_time") < limit) & (pl.col("modify_time") < limit)
 
 
 def _future(setting: Setting) -> pl.Expr:
     limit = setting.moment() + timedelta(days=setting.future_days)
-    times = [pl.col("access_time") > limit, pl.col("modify_time") > limit]
-    return times[0].fill_null(value=False) | times[1].fill_null(value=False)
+    return (pl.col("access_time") > limit) | (pl.col("modify_time") > limit)
 
 
 _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
@@ -248,7 +245,7 @@ _ALL = (
     Grouping(
         "cold",
         "Whether neither access nor modification came within cold_days, 365 unless said otherwise; "
-        "null where neither is known.",
+        "null where a time that is not known could be later.",
         ("access_time", "modify_time"),
         _cold,
         _itself("cold"),
@@ -257,7 +254,7 @@ _ALL = (
     Grouping(
         "future",
         "Whether access or modification came more than future_days, one unless said otherwise, "
-        "after the time that ages are counted from.",
+        "after the time that ages are counted from; null where a time that is not known could be.",
         ("access_time", "modify_time"),
         _future,
         _itself("future"),

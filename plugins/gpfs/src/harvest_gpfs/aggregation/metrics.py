@@ -90,9 +90,18 @@ def _plain(name: str, doc: str, columns: tuple[str, ...], part: Part) -> Metric:
     return Metric(name, doc, columns, (part,), lambda: pl.col(part.name))
 
 
-def _kind(name: str, kind: str | None, doc: str) -> Metric:
-    part = Part(name, lambda: pl.col("kind").eq_missing(pl.lit(kind, pl.String)))
-    return _plain(name, doc, ("kind",), part)
+def _kind(name: str, kind: str, doc: str) -> Metric:
+    part = Part(name, lambda: pl.col("kind").eq_missing(pl.lit(kind)))
+    return _count(name, doc + "; null where the kind of none is known.", part, "kind")
+
+
+def _count(name: str, doc: str, part: Part, of: str) -> Metric:
+    """A count of objects by a column: null in a group of which no object has a value there."""
+    known = _known(of, _heat if of == "heat" else lambda: pl.col(of))
+    some = (pl.col(known.name) > 0) | (pl.col("inodes") == 0)
+    return Metric(
+        name, doc, (of,), (part, known, _INODES), lambda: pl.when(some).then(pl.col(part.name))
+    )
 
 
 def _sum(name: str, doc: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
@@ -139,7 +148,8 @@ def _warm() -> pl.Expr:
 
 
 def _warm_bytes() -> pl.Expr:
-    return pl.when(_warm()).then(pl.col("size_bytes")).when(_heat().is_not_null()).then(0)
+    size = pl.col("size_bytes")
+    return pl.when(_warm()).then(size).when(_heat().is_not_null() & size.is_not_null()).then(0)
 
 
 _ALL = (
@@ -147,11 +157,11 @@ _ALL = (
     _plain(
         "inodes", "Objects, each once however many paths it has: at the first.", ("inode",), _INODES
     ),
-    _kind("files", "file", "Objects that are files."),
-    _kind("directories", "directory", "Objects that are directories."),
-    _kind("symlinks", "symlink", "Objects that are symbolic links."),
-    _kind("others", "other", "Objects of another kind, such as sockets."),
-    _kind("unknown_kind", None, "Objects whose kind the list does not say."),
+    _kind("files", "file", "Objects that are files"),
+    _kind("directories", "directory", "Objects that are directories"),
+    _kind("symlinks", "symlink", "Objects that are symbolic links"),
+    _kind("others", "other", "Objects of another kind, such as sockets"),
+    _unknown("unknown_kind", "Objects whose kind the list does not say.", "kind"),
     Metric(
         "hard_links",
         "Further paths of objects that are counted at their first path, wherever that lies.",
@@ -179,10 +189,16 @@ _ALL = (
         ("heat",),
         _known("heat", _heat),
     ),
-    _plain("warm", "Objects with a heat above zero.", ("heat",), Part("warm", _warm)),
+    _count(
+        "warm",
+        "Objects with a heat above zero; null where the heat of none is known.",
+        Part("warm", _warm),
+        "heat",
+    ),
     _sum(
         "warm_bytes",
-        "Logical size of the objects with a heat above zero; null where the heat of none is known.",
+        "Logical size of the objects with a heat above zero; null where heat and size are "
+        "known of none.",
         ("heat", "size_bytes"),
         _warm_bytes,
     ),

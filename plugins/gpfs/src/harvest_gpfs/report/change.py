@@ -83,9 +83,8 @@ def change(
         unit=unit_for(None),
     )
     whole_change = request.changes("").row(0, named=True)
-    request = attrs.evolve(
-        request, unit=unit_for(max(whole_change["old_bytes"], whole_change["new_bytes"]))
-    )
+    sizes = (whole_change["old_bytes"], whole_change["new_bytes"])
+    request = attrs.evolve(request, unit=unit_for(max(size or 0 for size in sizes)))
     return Report(
         "What changed in a file system",
         intro=[*_in_words(whole_change, before, after), *_most_grown(request)],
@@ -105,24 +104,33 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
     days = ""
     if before.time is not None and after.time is not None:
         days = f" ({(after.time - before.time).total_seconds() / 86400:,.3g} days)"
+    old, new = row["old_bytes"], row["new_bytes"]
+    if old is None or new is None:
+        volume = "one of the lists says no sizes, so growth is not known"
+    else:
+        volume = f"{bytes_text(old)} became {bytes_text(new)} ({_signed(row)})"
+    modified = "unknown how many" if row["modified"] is None else f"{row['modified']:,}"
+    unmeasured = row["unmeasured"]
+    left_out = [
+        f"Bytes leave out {unmeasured:,} objects whose size a list does not say."
+    ] if unmeasured and row["growth_bytes"] is not None else []
     return [
-        f"From {day(before.label)} to {day(after.label)}{days}: {bytes_text(row['old_bytes'])} "
-        f"became {bytes_text(row['new_bytes'])} ({_signed(row)}).",
+        f"From {day(before.label)} to {day(after.label)}{days}: {volume}.",
         f"{row['old_inodes']:,} objects became {row['new_inodes']:,}: {row['created']:,} are new, "
-        f"{row['deleted']:,} were deleted, {row['modified']:,} modified, {row['renamed']:,} "
-        "renamed.",
+        f"{row['deleted']:,} were deleted, {modified} modified, {row['renamed']:,} renamed.",
+        *left_out,
     ]
 
 
 def _most_grown(request: _Request) -> list[str]:
-    """The user and the directory that grew most, where one grew."""
+    """The user and the directory that grew by most bytes, where one grew."""
     found = [
         f"the {title} {row[by]} ({_signed(row)})"
         for by, title in (("user", "user"), ("top", "directory"))
         for row in request.changes(by).head(1).iter_rows(named=True)
-        if row["growth_bytes"] > 0 and row[by] is not None
+        if (row["growth_bytes"] or 0) > 0 and row[by] is not None
     ]
-    return [f"Grew most: {' and '.join(found)}."] if found else []
+    return [f"Grew by most bytes: {' and '.join(found)}."] if found else []
 
 
 def _signed(row: dict[str, Any]) -> str:
@@ -226,11 +234,11 @@ def _age(request: _Request, after: Scan, cold: str | int, policy: str) -> list[S
     named = {key: value for key, value in request.people.items() if key == "passwd"}
     owners = request.data.view("gpfs.owners", scan=after.label, cold=cold, **named).collect()
     freed = request.data.view("gpfs.policy", scan=after.label, policy=policy).collect()
-    sums = ["cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "data_bytes"]
+    sums = ["cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_known_bytes"]
     owners = owners.sort("cold_size_bytes", "uid", descending=[True, False], nulls_last=True)
     rows = with_others(owners, "user", sums, request.n).with_columns(
-        share_of("cold_size_bytes", "data_bytes").alias("cold_share"),
-        share_of("cold_size_bytes", int(owners["data_bytes"].sum())).alias("share"),
+        share_of("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
+        share_of("cold_size_bytes", owners["all_cold_known_bytes"].first()).alias("share"),
     )
     unit = unit_for(most(owners, "cold_size_bytes", "cold_allocated_bytes"))
     allocated = owners["cold_allocated_bytes"].count() > 0
@@ -247,7 +255,8 @@ def _age(request: _Request, after: Scan, cold: str | int, policy: str) -> list[S
                 Column("share", "of all", None, ".1%"),
             ),
             title="Cold data by owner",
-            note=f"Cold: neither accessed nor modified in the {cold} before {day(after.label)}.",
+            note=f"Cold: neither accessed nor modified in the {cold} before {day(after.label)}. "
+            "Shares are of what is known to be cold or not.",
         ),
         _policy_table(freed, day(after.label)),
     ]
@@ -263,7 +272,7 @@ def _policy_table(freed: pl.DataFrame, now: str) -> Table:
         "policy",
         freed.with_columns(
             pl.col("time").replace(_TIMES),
-            share_of("freed_inodes", "inodes").alias("inodes_share"),
+            share_of("freed_inodes", "known_inodes").alias("inodes_share"),
         ),
         (
             Column("days", "days", None, "d"),
@@ -277,5 +286,5 @@ def _policy_table(freed: pl.DataFrame, now: str) -> Table:
         title="What a policy would free",
         group="days",
         note=f"By days before {now}. An object of several hard links is freed when all are "
-        "removed.",
+        "removed. Shares are of what is known to be older or not.",
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,7 @@ __all__ = ["age_plot", "bars", "growth_bars", "growth_plot", "size_plot"]
 
 SHOWN = 15
 _LONGEST_NAME = 34
+_ONE = Unit("", 1)
 
 
 def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
@@ -29,7 +31,7 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         axes = figure.subplots()
         height = 0.8 / max(len(sizes_known), 1)
         for number, c in enumerate(sizes_known):
-            values = [(value or 0) / unit.size for value in head[c].to_list()]
+            values = _scaled(head[c].to_list(), unit)
             shift = (number - (len(sizes_known) - 1) / 2) * height
             places = [place + shift for place in range(len(values))]
             axes.barh(places, values, height=height * 0.92, color=f"C{number}", label=label[c])
@@ -45,9 +47,10 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
             legend(figure)
 
     first = head.row(0, named=True)
+    first_size = first[sizes_known[0]] if sizes_known else None
     alt = (
         f"Bars: bytes of the {head.height} largest; the first is {_shortened(str(first[column]))} "
-        f"with {bytes_text(first[sizes_known[0]]) if sizes_known else 'no size known'}."
+        f"with {'no size known' if first_size is None else bytes_text(first_size)}."
     )
     return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 
@@ -74,7 +77,8 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
 
-    alt = "Nothing grew or shrank."
+    unknown = table["growth_bytes"].null_count() == table.height > 0
+    alt = "What grew is not known." if unknown else "Nothing grew or shrank."
     if names:
         alt = (
             f"Bars: growth of the {len(names)} that changed most; from {names[0]} with "
@@ -86,14 +90,14 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
 def age_plot(ages: pl.DataFrame) -> Plot:
     """Bytes by time since the last access and since the last modification."""
     series = {
-        time: ages.filter(pl.col("time") == time)["size_bytes"].fill_null(0).to_list()
+        time: ages.filter(pl.col("time") == time)["size_bytes"].to_list()
         for time in ("access", "modify")
     }
     labels = ages.filter(pl.col("time") == "access")["age"].fill_null("not known").to_list()
     longest = ages.filter(pl.col("time") == "modify")["age"].fill_null("not known").to_list()
     labels = labels if len(labels) >= len(longest) else longest
     names = {"access": "since the last access", "modify": "since the last modification"}
-    unit = unit_for(max(max(values, default=0) for values in series.values()))
+    unit = unit_for(max(_known(value for values in series.values() for value in values), default=0))
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -101,7 +105,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
             places = [place + (number - 0.5) * 0.4 for place in range(len(values))]
             axes.bar(
                 places,
-                [value / unit.size for value in values],
+                _scaled(values, unit),
                 width=0.37,
                 color=f"C{number}",
                 label=names[time],
@@ -109,13 +113,13 @@ def age_plot(ages: pl.DataFrame) -> Plot:
         _classes(axes, labels, unit)
         legend(figure)
 
-    accessed = ages.filter(pl.col("time") == "access")
+    accessed = ages.filter(pl.col("time") == "access", pl.col("age").is_not_null())
     total = int(accessed["size_bytes"].sum())
     old = int(accessed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
-    alt = (
-        f"Bars: bytes by age in {len(labels)} classes; of {bytes_text(total)}, {bytes_text(old)} "
-        "were not accessed for a year."
-    )
+    said = f"of {bytes_text(total)}, {bytes_text(old)} were not accessed for a year"
+    if not accessed["size_bytes"].count():
+        said = "when they were accessed, or their size, is not known"
+    alt = f"Bars: bytes by age in {len(labels)} classes; {said}."
     return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
 
 
@@ -123,21 +127,21 @@ def size_plot(sizes: pl.DataFrame) -> Plot:
     """Objects and bytes by size, one above the other."""
     labels = sizes["size"].fill_null("not known").to_list()
     counts = sizes["inodes"].to_list()
-    volumes = sizes["size_bytes"].fill_null(0).to_list()
-    unit = unit_for(max(volumes, default=0))
+    volumes = sizes["size_bytes"].to_list()
+    unit = unit_for(max(_known(volumes), default=0))
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
-        above.bar(range(len(counts)), counts, width=0.75, color="C0")
+        above.bar(range(len(counts)), _scaled(counts, _ONE), width=0.75, color="C0")
         above.set_ylabel("objects")
         above.yaxis.set_major_formatter("{x:,.0f}")
         above.yaxis.get_major_locator().set_params(integer=True)
         above.grid(visible=False, axis="x")
-        below.bar(range(len(volumes)), [v / unit.size for v in volumes], width=0.75, color="C1")
+        below.bar(range(len(volumes)), _scaled(volumes, unit), width=0.75, color="C1")
         _classes(below, labels, unit)
 
-    most = labels[counts.index(max(counts))] if counts else "none"
-    heaviest = labels[volumes.index(max(volumes))] if volumes else "none"
+    most = labels[counts.index(max(_known(counts)))] if _known(counts) else "none"
+    heaviest = labels[volumes.index(max(_known(volumes)))] if _known(volumes) else "none known"
     alt = (
         f"Two rows of bars over {len(labels)} classes of size: most objects are in the class "
         f"{most}, most bytes in {heaviest}."
@@ -149,27 +153,37 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
     """Logical bytes and objects over the scans."""
     timed = growth.filter(pl.col("scan_time").is_not_null()).sort("scan_time")
     times = timed["scan_time"].dt.replace_time_zone(None).to_numpy()
-    volumes = timed["size_bytes"].fill_null(0).to_list()
-    unit = unit_for(max(volumes, default=0))
+    volumes = timed["size_bytes"].to_list()
+    unit = unit_for(max(_known(volumes), default=0))
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
         lines = (
-            (above, [value / unit.size for value in volumes], unit.name, "C0"),
+            (above, _scaled(volumes, unit), unit.name, "C0"),
             (below, timed["inodes"].to_list(), "objects", "C1"),
         )
         for axes, values, label, colour in lines:
             axes.plot(times, values, marker="o", markersize=4, color=colour)
             axes.set_ylabel(label)
-            axes.set_ylim(0, max([*values, 1e-9]) * 1.12)
+            axes.set_ylim(0, max([1e-9, *(v for v in values if not math.isnan(v))]) * 1.12)
             axes.yaxis.set_major_formatter("{x:,.6g}")
         below.set_xlabel("time of the scan (UTC)")
 
-    alt = (
-        f"Two lines over {timed.height} scans: from {bytes_text(volumes[0])} to "
-        f"{bytes_text(volumes[-1])}."
-    )
+    ends = [
+        "a size not known" if size is None else bytes_text(size)
+        for size in (volumes[0], volumes[-1])
+    ]
+    alt = f"Two lines over {timed.height} scans: from {ends[0]} to {ends[1]}."
     return Plot("growth-plot", draw, "How it grew", alt, size=(9.6, 3.8))
+
+
+def _known(values: Iterable[int | None]) -> list[int]:
+    return [value for value in values if value is not None]
+
+
+def _scaled(values: Sequence[int | None], unit: Unit) -> list[float]:
+    """Values in a unit; what is not known has no bar."""
+    return [math.nan if value is None else value / unit.size for value in values]
 
 
 def _classes(axes: Any, labels: Sequence[str], unit: Unit) -> None:

@@ -100,7 +100,11 @@ def summary(
 
 
 def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
-    many = f"{total['inodes']:,} objects below {root.rstrip('/') or root}: {total['files']:,} files"
+    many = f"{total['inodes']:,} objects below {root.rstrip('/') or root}"
+    if total["files"] is None:
+        many += ", whose kinds the list does not say"
+    else:
+        many += f": {total['files']:,} files"
     if total["directories"]:
         many += f" and {total['directories']:,} directories"
     linked = f", {total['hard_links']:,} further hard links" if total["hard_links"] else ""
@@ -115,7 +119,10 @@ def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
 def _cold_in_words(cold: str | int, now: datetime | None) -> str:
     if now is None:
         return ""
-    return f"Cold: neither accessed nor modified in the {cold} before {day(label_of(now))}."
+    return (
+        f"Cold: neither accessed nor modified in the {cold} before {day(label_of(now))}; shares "
+        "are of what is known to be cold or not."
+    )
 
 
 def _owners(request: _Request, now: str | None, cold: str | int) -> list[Section]:
@@ -135,11 +142,11 @@ def _owners(request: _Request, now: str | None, cold: str | int) -> list[Section
 
 
 def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
-    sums = [*_SUMS, "data_inodes", "data_bytes", "small_inodes", "cold_size_bytes"]
-    rows = with_others(owners, "user", sums, request.n).with_columns(
+    shares = ["cold_size_bytes", "cold_known_bytes", "small_inodes", "small_known_inodes"]
+    rows = with_others(owners, "user", [*_SUMS, *shares], request.n).with_columns(
         _of_all("size_bytes"),
-        share_of("cold_size_bytes", "data_bytes").alias("cold_share"),
-        share_of("small_inodes", "data_inodes").alias("small_share"),
+        share_of("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
+        share_of("small_inodes", "small_known_inodes").alias("small_share"),
     )
     cold = (
         amount("cold_size_bytes", "cold", request.unit),
@@ -215,7 +222,7 @@ def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
     found = request.view("gpfs.cold", age=cold, now=now, **request.among)
     sums = [name for name in found.columns if name.endswith(("inodes", "bytes"))]
     rows = with_others(found, "top", sums, request.n).with_columns(
-        share_of("cold_size_bytes", "size_bytes").alias("share")
+        share_of("cold_size_bytes", "known_size_bytes").alias("share")
     )
     whole_sum = pl.col("size_bytes").sum().over("time")
     ages = ages.with_columns(
@@ -256,9 +263,9 @@ def _sizes(request: _Request) -> list[Section]:
     sizes = request.view("gpfs.sizes")
     small = request.view("gpfs.small", **request.among)
     extensions = request.view("gpfs.extensions")
-    sums = ["small_inodes", "inodes", "small_size_bytes", "small_allocated_bytes"]
+    sums = ["small_inodes", "known_inodes", "small_size_bytes", "small_allocated_bytes"]
     small_rows = with_others(small, "top", sums, request.n).with_columns(
-        (pl.col("small_inodes") / pl.col("inodes")).alias("share")
+        share_of("small_inodes", "known_inodes").alias("share")
     )
     objects = ("inodes", "size_bytes", "allocated_bytes")
     # amounts of small files need a unit of their own

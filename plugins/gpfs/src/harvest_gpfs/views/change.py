@@ -72,8 +72,9 @@ def change(
     before, after = span(found, more.get("from"), to, over)
 
     def compute() -> pl.DataFrame:
-        table = summed(*_flows(dataset, before, after, root, setting, names))
-        return _grown(table, names).with_columns(
+        found, _, within = _flows(dataset, before, after, root, setting, names)
+        table = _grown(summed(found, names, within), names)
+        return _in_both(table, found, names).with_columns(
             pl.lit(before.label).alias("old_scan"), pl.lit(after.label).alias("new_scan")
         )
 
@@ -134,6 +135,24 @@ def _flows(
 _KNOWN: WeakKeyDictionary[
     DatasetReader, dict[tuple[str, str, str | None, int], tuple[pl.DataFrame, Setting]]
 ] = WeakKeyDictionary()
+
+
+def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Only what one scan says, where the other says of no object which group it is in."""
+    for side, there, suffix in (("old", "was", ""), ("new", "is", "_new")):
+        other = "new" if side == "old" else "old"
+        objects = flows.filter(there)
+        if objects.is_empty() or all(objects[f"{name}{suffix}"].count() for name in names):
+            continue
+        if not all(flows[f"{name}{'' if suffix else '_new'}"].count() for name in names):
+            continue  # neither says it: all objects are one group of both
+        kept = (*names, f"{other}_inodes", f"{other}_bytes")
+        table = table.filter(pl.col(f"{other}_inodes") > 0).with_columns(
+            pl.lit(None, kind).alias(name)
+            for name, kind in table.schema.items()
+            if name not in kept
+        )
+    return table
 
 
 def _grown(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from ..aggregation.scans import LATEST, label_of
 from .common import (
     check_ages,
     deferred,
+    KNOWN,
     exclusive,
     flagged,
     key_types,
@@ -42,7 +43,8 @@ def ages(
 ) -> pl.LazyFrame:
     """The view ``gpfs.ages``: how long ago objects were accessed and modified.
 
-    Directories do not count.  A class without objects has a row too; null is "not known".
+    Directories do not count.  A class without objects has a row too; null is "not known", as are
+    the sums of all classes where no time is.
     """
     bins = AgeBins.parse(ages)
     schema = {
@@ -102,7 +104,10 @@ def _classed(
     table = found.aggregate([grouping], _SUMS, setting, directories=False)
     table = table.rename({grouping: label})
     every = classes.join(table, on=label, how="left", maintain_order="left")
-    empty = pl.col("inodes").is_null()
+    # that a class is empty is known where the class of some object is
+    empty = pl.col("inodes").is_null() & (
+        table.is_empty() or table[label].null_count() < table.height
+    )
     every = every.with_columns(
         pl.when(empty).then(pl.lit(0, pl.Int64)).otherwise(pl.col(name)).alias(name)
         for name in _SUMS
@@ -167,7 +172,8 @@ def cold(
 ) -> pl.LazyFrame:
     """The view ``gpfs.cold``: what was neither accessed nor modified for so long, by groups.
 
-    Directories do not count; ``untimed`` objects have neither time and are not cold.
+    Directories do not count; of ``untimed`` objects it is not known whether they are cold, and
+    ``cold_share`` is of the others.
     """
     names = exclusive(by, ["cold"])
     setting = named(passwd, group, cold_days=parse_age(age), top_depth=top_depth)
@@ -175,6 +181,7 @@ def cold(
         **key_types(names),
         **{f"cold_{name}": _INT for name in _SUMS},
         **_SUM_TYPES,
+        **{f"known_{name}": _INT for name in KNOWN},
         "cold_share": pl.Float64(),
         "untimed": _INT,
         "now": _TEXT,
@@ -189,7 +196,7 @@ def cold(
         untimed = pl.col("inodes").filter(pl.col("cold").is_null()).sum().alias("untimed")
         wide = flagged(table, "cold", "cold", names, _SUMS, untimed)
         wide = _largest_first(wide, "cold_size_bytes").with_columns(
-            _share("cold_size_bytes", "size_bytes").alias("cold_share"),
+            _share("cold_size_bytes", "known_size_bytes").alias("cold_share"),
             pl.lit(reference).alias("now"),
         )
         return typed(_of(found, wide), schema)
@@ -214,6 +221,7 @@ def small(
         **key_types(names),
         **{f"small_{name}": _INT for name in _SUMS},
         **_SUM_TYPES,
+        "known_inodes": _INT,
         "small_share": pl.Float64(),
         "scan": _TEXT,
     }
@@ -225,7 +233,7 @@ def small(
         table = found.aggregate([*names, "small"], _SUMS, setting, directories=False)
         wide = flagged(table, "small", "small", names, _SUMS)
         wide = _largest_first(wide, "small_inodes").with_columns(
-            _share("small_inodes", "inodes").alias("small_share")
+            _share("small_inodes", "known_inodes").alias("small_share")
         )
         return typed(_of(found, wide), schema)
 

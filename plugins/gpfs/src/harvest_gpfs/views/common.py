@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
+    "KNOWN",
     "aggregated_schema",
     "check_ages",
     "deferred",
@@ -40,9 +41,14 @@ __all__ = [
     "metric_names",
     "named",
     "no_scan",
+    "part_sum",
     "rows_of",
     "typed",
 ]
+
+
+KNOWN = ("inodes", "size_bytes")
+"""What ``flagged`` sums of the objects of which a flag is known."""
 
 
 def rows_of(dataset: DatasetReader) -> PolarsRows:
@@ -157,10 +163,14 @@ def flagged(
 ) -> pl.DataFrame:
     """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
 
+    ``known_inodes`` and ``known_size_bytes`` are sums of what is known to have it or not: what
+    shares are of.
     table: an aggregation by ``by`` and ``flag``; more: further sums over its rows.
     """
+    known = pl.col(flag).is_not_null()
     sums = [known_sum(pl.col(name)).alias(name) for name in measured]
-    parts = [known_sum(pl.col(n).filter(pl.col(flag))).alias(f"{prefix}_{n}") for n in measured]
+    parts = [part_sum(pl.col(n), pl.col(flag)).alias(f"{prefix}_{n}") for n in measured]
+    parts += [known_sum(pl.col(n).filter(known)).alias(f"known_{n}") for n in KNOWN]
     if by:
         return table.group_by(by, maintain_order=True).agg(*sums, *parts, *more)
     return table.select(*sums, *parts, *more)
@@ -170,6 +180,16 @@ def known_sum(values: pl.Expr) -> pl.Expr:
     """The sum; null where there are values but none is known."""
     unknown = (values.len() > 0) & (values.count() == 0)
     return pl.when(~unknown).then(values.sum())
+
+
+def part_sum(values: pl.Expr, flag: pl.Expr) -> pl.Expr:
+    """The sum of what has a flag, of the rows of an aggregation.
+
+    Null where nothing is known to have it and something may: that is not 0.
+    """
+    flag = flag & (pl.col("inodes") > 0)
+    undecided = ~flag.any(ignore_nulls=True) & flag.is_null().any()
+    return pl.when(~undecided).then(known_sum(values.filter(flag)))
 
 
 def typed(table: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 from ..aggregation.bins import parse_age, parse_size
 from ..aggregation.groupings import GROUPINGS, Setting
 from ..aggregation.scans import LATEST, label_of
-from .common import deferred, known_sum, listing, named, typed
+from .common import deferred, known_sum, listing, named, part_sum, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["owners"]
 
 _SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
+_KNOWN: Final = (
+    "cold_known_inodes", "cold_known_bytes", "small_known_inodes", "future_known_inodes",
+)  # fmt: skip
+_ALL: Final = ("data_inodes", "data_bytes", *_KNOWN)
+"""What is summed up over all owners, too."""
+
 _INT, _TEXT, _SHARE = pl.Int64(), pl.String(), pl.Float64()
 _COLUMNS: Final = {
     "uid": _INT,
@@ -34,9 +40,9 @@ _COLUMNS: Final = {
     "cold_share": _SHARE,
     "small_share": _SHARE,
     "future_inodes": _INT,
+    **dict.fromkeys(_KNOWN, _INT),
     "all_bytes": _INT,
-    "all_data_inodes": _INT,
-    "all_data_bytes": _INT,
+    **{f"all_{name}": _INT for name in _ALL},
     "now": _TEXT,
     "scan": _TEXT,
 }
@@ -54,8 +60,9 @@ def owners(
     """The view ``gpfs.owners``: what each owner has, the one of most bytes first.
 
     ``unknown``: whether the passwd file given lacks the owner; null where none is given.
-    ``cold_``, ``small_``, ``future_`` and ``data_`` sums leave directories out.  What is cold or
-    in the future is null where nothing says when the scan was made.
+    ``cold_``, ``small_``, ``future_`` and ``data_`` sums leave directories out, and objects of
+    unknown kind.  What is cold or in the future is null where nothing says when the scan was made.
+    ``known`` sums are of what is known to be cold or not, and so on: what shares are of.
     to: the scan, as ``gpfs.change`` names the later one.
     """
     setting = named(passwd, None, cold_days=parse_age(cold), small_below=parse_size(below))
@@ -64,7 +71,7 @@ def owners(
     flags = ("small",) if reference is None else ("small", "cold", "future")
 
     def compute() -> pl.DataFrame:
-        table = found.aggregate(["uid", "kind", *flags], [*_SUMS, "files"], setting)
+        table = found.aggregate(["uid", "kind", *flags], [*_SUMS, "files", "unknown_size"], setting)
         return typed(
             _totals(_per_owner(table), setting, named_ones=passwd is not None).with_columns(
                 pl.lit(None if reference is None else label_of(reference), _TEXT).alias("now"),
@@ -78,39 +85,53 @@ def owners(
 
 def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     """Sums by owner, from sums by owner, kind and flags."""
-    data = pl.col("kind").ne_missing(pl.lit("directory"))
-    parts = {
-        f"{flag}_{name}": known_sum(pl.col(name).filter(data & pl.col(flag)))
-        if flag in table.columns
-        else pl.lit(None, _INT)
-        for flag in ("cold", "small", "future")
-        for name in _SUMS
-    }
+    data = pl.col("kind") != "directory"
+    parts = {}
+    for flag in ("cold", "small", "future"):
+        if flag not in table.columns:
+            parts |= dict.fromkeys(
+                (*(f"{flag}_{name}" for name in _SUMS), *_known(flag)), pl.lit(None, _INT)
+            )
+            continue
+        found = pl.col(flag) & data
+        parts |= {f"{flag}_{name}": part_sum(pl.col(name), found) for name in _SUMS}
+        known = pl.col(flag).is_not_null() & data
+        inodes = pl.col("inodes") if flag == "future" else pl.col("inodes") - pl.col("unknown_size")
+        sums = (inodes, pl.col("size_bytes"))
+        parts |= {
+            name: part_sum(value, known)
+            for name, value in zip(_known(flag), sums, strict=True)
+        }
     return table.group_by("uid", maintain_order=True).agg(
         *(known_sum(pl.col(name)).alias(name) for name in (*_SUMS, "files")),
-        pl.col("inodes").filter(data).sum().alias("data_inodes"),
-        known_sum(pl.col("size_bytes").filter(data)).alias("data_bytes"),
+        part_sum(pl.col("inodes"), data).alias("data_inodes"),
+        part_sum(pl.col("size_bytes"), data).alias("data_bytes"),
         *(value.alias(name) for name, value in parts.items()),
     )
+
+
+def _known(flag: str) -> tuple[str, str]:
+    """Columns of what is known to have a flag or not: what its shares are of."""
+    return f"{flag}_known_inodes", f"{flag}_known_bytes"
 
 
 def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.DataFrame:
     """Owners with their names and their shares of the whole, the largest first."""
     uid = pl.col("uid")
     known = list(setting.user_names)
-    unknown = uid.is_not_null() & ~uid.is_in(known) if named_ones else pl.lit(None, pl.Boolean)
+    # of objects without an owner nobody knows whether the passwd file has him
+    unknown = ~uid.is_in(known) if named_ones else pl.lit(None, pl.Boolean)
     table = table.with_columns(
         uid.alias("user"),
         unknown.alias("unknown"),
-        pl.col("size_bytes").sum().alias("all_bytes"),
-        pl.col("data_inodes").sum().alias("all_data_inodes"),
-        pl.col("data_bytes").sum().alias("all_data_bytes"),
+        known_sum(pl.col("size_bytes")).alias("all_bytes"),
+        *(known_sum(pl.col(name)).alias(f"all_{name}") for name in _ALL),
     )
     return table.with_columns(
         GROUPINGS["user"].label(setting).alias("user"),
         _share("size_bytes", "all_bytes").alias("share"),
-        _share("cold_size_bytes", "data_bytes").alias("cold_share"),
-        _share("small_inodes", "data_inodes").alias("small_share"),
+        _share("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
+        _share("small_inodes", "small_known_inodes").alias("small_share"),
     ).sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
 
 

@@ -28,13 +28,32 @@ _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
 _CHANGES: Final = (
     "created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out",
 )  # fmt: skip
-_COUNTED: Final = ("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes")
+_COUNTED: Final = (
+    "old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes", "unmeasured",
+)  # fmt: skip
 SUMS: Final = tuple(name for change in _CHANGES for name in (change, f"{change}_bytes")) + _COUNTED
-"""What is counted and summed for each group."""
+"""What is counted and summed for each group.
+
+Bytes are of objects whose size is known in each scan that has them, so that growth adds up; the
+others are ``unmeasured``.
+"""
 
 _SEEN: Final = ("modified", "accessed", "renamed")
 _FLOWS: Final = (
-    "objects", "old_bytes", "new_bytes", *(s for name in _SEEN for s in (name, f"{name}_bytes")),
+    "objects", "measured", "old_bytes", "new_bytes",
+    *(f"{name}{part}" for name in _SEEN for part in ("", "_bytes", " measured", " unknown")),
+)  # fmt: skip
+_MEASURED: Final = {
+    **{f"{name}_bytes": name for name in _CHANGES},
+    "old_bytes": "old_inodes",
+    "new_bytes": "new_inodes",
+    "grown_bytes": "stayed",
+}
+"""Sums of bytes, and the count of the objects that they are of."""
+
+_AIDS: Final = (
+    "stayed", *(f"{name} measured" for name in _MEASURED.values()),
+    *(f"{name} unknown" for name in _SEEN),
 )  # fmt: skip
 
 LEAST_ROWS = 1_000_000
@@ -79,12 +98,13 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
             pl.lit(0).alias(name) for name in (_TOGETHER, _TOGETHER + "_new")
         )
     sides = [_old_side(found, keys), _new_side(found, keys)]
+    columns = (*SUMS, *_AIDS)
     every = [
-        side.with_columns(pl.lit(0, pl.Int128).alias(n) for n in SUMS if n not in side.columns)
+        side.with_columns(pl.lit(0, pl.Int128).alias(n) for n in columns if n not in side.columns)
         for side in sides
     ]
-    both = pl.concat([side.select(*keys, *SUMS) for side in every])
-    total = both.group_by(keys).agg(pl.col(name).sum() for name in SUMS)
+    both = pl.concat([side.select(*keys, *columns) for side in every])
+    total = both.group_by(keys).agg(pl.col(name).sum() for name in columns)
     for name in SUMS:
         if any(abs(value) >= 2**63 for value in total[name].to_list()):
             raise HarvestError(
@@ -92,9 +112,24 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
                 remedy="see gpfs.largest for sizes that cannot be",
             )
     if not by and total.is_empty():
-        total = pl.DataFrame({name: [0] for name in (_TOGETHER, *SUMS)})
-    total = total.sort(keys, nulls_last=True)
+        total = pl.DataFrame({name: [0] for name in (_TOGETHER, *columns)})
+    total = _only_known(total).sort(keys, nulls_last=True)
     return total.select(*by, *(pl.col(name).cast(pl.Int64) for name in SUMS))
+
+
+def _only_known(total: pl.DataFrame) -> pl.DataFrame:
+    """Null in place of 0 where there is something, and nothing of it is known."""
+    bytes_known = {
+        size: (pl.col(count) == 0) | (pl.col(f"{count} measured") > 0)
+        for size, count in _MEASURED.items()
+    }
+    counts_known = {name: (pl.col(name) > 0) | (pl.col(f"{name} unknown") == 0) for name in _SEEN}
+    both = {
+        **{size: known & counts_known.get(size.removesuffix("_bytes"), pl.lit(value=True))
+           for size, known in bytes_known.items()},
+        **counts_known,
+    }  # fmt: skip
+    return total.with_columns(pl.when(known).then(name).alias(name) for name, known in both.items())
 
 
 _TOGETHER = "all objects"
@@ -116,41 +151,63 @@ def _moved(keys: Sequence[str]) -> pl.Expr:
     return pl.col("was") & pl.col("is") & pl.any_horizontal(elsewhere)
 
 
+def _sums(tests: dict[str, pl.Expr], size: pl.Expr) -> list[pl.Expr]:
+    """Objects, their bytes, and how many of them are measured, of what passes each test."""
+    objects, measured = pl.col("objects"), pl.col("measured")
+    return [
+        total
+        for name, test in tests.items()
+        for total in (
+            objects.filter(test).sum().alias(name),
+            size.filter(test).sum().alias(f"{name}_bytes"),
+            measured.filter(test).sum().alias(f"{name} measured"),
+        )
+    ]
+
+
+def _whole(side: str) -> list[pl.Expr]:
+    """What a scan has: ``old`` or ``new``."""
+    return [
+        pl.col("objects").sum().alias(f"{side}_inodes"),
+        pl.col(f"{side}_bytes").sum(),
+        pl.col("measured").sum().alias(f"{side}_inodes measured"),
+    ]
+
+
+def _unmeasured(test: pl.Expr) -> pl.Expr:
+    return (pl.col("objects") - pl.col("measured")).filter(test).sum().alias("unmeasured")
+
+
 def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """What groups lost, and had."""
-    objects, size = pl.col("objects"), pl.col("old_bytes")
     tests = {"deleted": ~pl.col("is"), "moved_out": _moved(keys)}
     return (
         found.filter("was")
         .group_by(keys)
-        .agg(
-            *(objects.filter(test).sum().alias(name) for name, test in tests.items()),
-            *(size.filter(test).sum().alias(f"{name}_bytes") for name, test in tests.items()),
-            objects.sum().alias("old_inodes"),
-            size.sum().alias("old_bytes"),
-        )
+        .agg(*_sums(tests, pl.col("old_bytes")), *_whole("old"), _unmeasured(~pl.col("is")))
     )
 
 
 def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """What groups got, and have."""
     objects, size, was_size = pl.col("objects"), pl.col("new_bytes"), pl.col("old_bytes")
-    created = ~pl.col("was")
+    stayed = pl.col("was")
     return (
         found.filter("is")
         .group_by(pl.col(f"{name}_new").alias(name) for name in keys)
         .agg(
-            objects.filter(created).sum().alias("created"),
-            size.filter(created).sum().alias("created_bytes"),
-            *(pl.col(n).sum() for name in _SEEN for n in (name, f"{name}_bytes")),
+            *_sums({"created": ~stayed}, size),
+            *(pl.col(f"{n}{part}").sum() for n in _SEEN
+              for part in ("", "_bytes", " measured", " unknown")),
             # what moves weighs what it did before; what it grew by stands apart
-            objects.filter(_moved(keys)).sum().alias("moved_in"),
-            was_size.filter(_moved(keys)).sum().alias("moved_in_bytes"),
-            objects.sum().alias("new_inodes"),
-            size.sum().alias("new_bytes"),
-            (size - was_size).filter(~created).sum().alias("grown_bytes"),
+            *_sums({"moved_in": _moved(keys)}, was_size),
+            *_whole("new"),
+            (size - was_size).filter(stayed).sum().alias("grown_bytes"),
+            objects.filter(stayed).sum().alias("stayed"),
+            pl.col("measured").filter(stayed).sum().alias("stayed measured"),
+            _unmeasured(pl.lit(value=True)),
         )
-    )
+    )  # fmt: skip
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
@@ -211,7 +268,13 @@ def _flows(
         pl.col("there").is_not_null().alias("was"), pl.col("there_new").is_not_null().alias("is")
     )
     stayed = pl.col("was") & pl.col("is")
-    size, size_new = (pl.col(n).fill_null(0).cast(pl.Int128) for n in ("size", "size_new"))
+    measured = (~pl.col("was") | pl.col("size").is_not_null()) & (
+        ~pl.col("is") | pl.col("size_new").is_not_null()
+    )
+    size, size_new = (
+        pl.when(measured).then(pl.col(n)).fill_null(0).cast(pl.Int128)
+        for n in ("size", "size_new")
+    )
     seen = {
         "modified": stayed & (_differs("modified", known) | _unequal("size")),
         "accessed": stayed & _differs("accessed", known),
@@ -219,14 +282,17 @@ def _flows(
     }
     return pairs.group_by(_flow_keys(keys)).agg(
         pl.len().cast(pl.Int128).alias("objects"),
+        measured.cast(pl.Int128).sum().alias("measured"),
         size.sum().alias("old_bytes"),
         size_new.sum().alias("new_bytes"),
         *(
-            value
+            value.cast(pl.Int128).sum().alias(f"{name}{part}")
             for name, test in seen.items()
-            for value in (
-                test.cast(pl.Int128).sum().alias(name),
-                size_new.filter(test).sum().alias(f"{name}_bytes"),
+            for part, value in (
+                ("", test),
+                ("_bytes", size_new.filter(test)),
+                (" measured", test & measured),
+                (" unknown", test.is_null()),
             )
         ),
     )
@@ -250,12 +316,12 @@ def _renamed(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> p
 
 
 def _unequal(name: str) -> pl.Expr:
-    """Whether two values differ; not where a list lacks one."""
-    return (pl.col(name) != pl.col(f"{name}_new")).fill_null(value=False)
+    """Whether two values differ; null where a list lacks one."""
+    return pl.col(name) != pl.col(f"{name}_new")
 
 
 def _differs(name: str, known: frozenset[str]) -> pl.Expr:
-    """Whether two times differ: by seconds, where a scan has whole seconds alone."""
+    """Whether two times differ, null where a list lacks one: by seconds, where a scan has no finer."""
     unit = 1 if name in known else 1_000_000
     old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))
-    return (old != new).fill_null(value=False)
+    return old != new

@@ -11,7 +11,7 @@ import polars as pl
 from ..aggregation.bins import AgeBins
 from ..aggregation.groupings import Setting
 from ..aggregation.scans import LATEST, label_of
-from .common import deferred, exclusive, flagged, key_types, listing, named, typed
+from .common import KNOWN, deferred, exclusive, flagged, key_types, listing, named, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -40,7 +40,8 @@ def policy(
     """The view ``gpfs.policy``: for each number of days, what is older by one of three measures.
 
     ``time``: access, modify, or both, which is what the view ``gpfs.cold`` calls cold.
-    ``untimed`` objects lack that time; no policy takes them.  Directories do not count.
+    Of ``untimed`` objects it is not known whether that time is older; ``freed_share`` is of the
+    others.  Directories do not count.
     Of each measure the groups that it would free most bytes of come first.
     """
     names = exclusive(by, _AGES)
@@ -52,6 +53,7 @@ def policy(
         "time": _TEXT,
         **{f"freed_{name}": _INT for name in _SUMS},
         **dict.fromkeys(_SUMS, _INT),
+        **{f"known_{name}": _INT for name in KNOWN},
         "freed_share": pl.Float64(),
         "untimed": _INT,
         "now": _TEXT,
@@ -63,8 +65,8 @@ def policy(
 
     def compute() -> pl.DataFrame:
         table = found.aggregate([*names, *_AGES], _SUMS, setting, directories=False)
-        share = pl.when(pl.col("size_bytes") > 0).then(
-            pl.col("freed_size_bytes") / pl.col("size_bytes")
+        share = pl.when(pl.col("known_size_bytes") > 0).then(
+            pl.col("freed_size_bytes") / pl.col("known_size_bytes")
         )
         every = _freed(_in_days(table, setting), names, bins.edges).with_columns(
             share.alias("freed_share"),
@@ -103,6 +105,4 @@ def _in_days(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
 def _tests(days: int) -> dict[str, pl.Expr]:
     """Whether a class is older than so many days, by each measure; null where that is unknown."""
     access, modify = (pl.col(name) >= days for name in _AGES)
-    both = access.fill_null(value=True) & modify.fill_null(value=True)
-    known = access.is_not_null() | modify.is_not_null()
-    return {"access": access, "modify": modify, "both": pl.when(known).then(both)}
+    return {"access": access, "modify": modify, "both": access & modify}

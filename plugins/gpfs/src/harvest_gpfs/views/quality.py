@@ -47,6 +47,7 @@ def scan_quality(
     """The view ``gpfs.scan_quality``: one row for each check, with the rows or objects it found.
 
     finding: fact, gap (not known) or oddity (cannot be right, or is worth a look).
+    count: null where the list lacks what the check looks at.
     """
     schema = {
         "finding": pl.String(),
@@ -70,12 +71,16 @@ def scan_quality(
     return deferred(compute, schema)
 
 
-Check = tuple[str, str, int, str]
+Check = tuple[str, str, int | None, str]
 
 
-def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int]:
+def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int | None]:
+    """Of how many rows each test is true; None where it may be of some and is known of none."""
     query = frame_of(found).select(
-        test.cast(pl.Int64).sum().alias(name) for name, test in tests.items()
+        pl.when(test.any() | test.is_not_null().all())
+        .then(test.sum().cast(pl.Int64))
+        .alias(name)
+        for name, test in tests.items()
     )
     return query.collect(engine="streaming").row(0, named=True)
 
@@ -107,7 +112,7 @@ def _oddities(found: Listing) -> list[Check]:
     times = ("access_time", "modify_time", "create_time")
     tests = {
         "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
-        "sizes below zero": ((size < 0) | (allocated < 0), "cannot be"),
+        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be"),
         "data without blocks": (
             not_directory & (size > 4096) & (allocated == 0),
             "migrated to tape, sparse, or compressed",
@@ -133,7 +138,7 @@ def _links(found: Listing) -> list[Check]:
     """What all rows of an object say together, whatever link count they claim."""
     several = (pl.col("nlink") > 1) & pl.col("kind").ne_missing(pl.lit("directory"))
     repeated = repeated_inodes(found.rows, found.budget, everything=True)
-    linked = twice = disagree = 0
+    linked = twice = disagree = further = 0
     # an object with nlink above 1 that is listed once has links elsewhere
     elsewhere = _counts(found, {"rows": several})["rows"]
     for portion in linked_rows(found.rows, repeated, _COMPARED, found.budget, everything=True):
@@ -151,8 +156,8 @@ def _links(found: Listing) -> list[Check]:
         twice += int((objects["rows"] - objects["paths"]).sum())
         disagree += int(objects["differ"].sum())
         having = objects.filter(pl.col("has links") > 0)
-        elsewhere -= int(having["has links"].sum())
-        elsewhere += having.filter(pl.col("paths") < pl.col("nlink")).height
+        further += int(having["has links"].sum())
+        further -= having.filter(pl.col("paths") < pl.col("nlink")).height
     return [
         ("fact", "objects with several paths", linked, "hard links; bytes count once"),
         ("oddity", "rows that repeat a path", twice, "lists that overlap"),
@@ -160,7 +165,7 @@ def _links(found: Listing) -> list[Check]:
         (
             "gap",
             "objects with links elsewhere",
-            elsewhere,
+            None if elsewhere is None else elsewhere - further,
             "some of their paths are not in the list",
         ),
     ]

@@ -14,7 +14,7 @@ from ..aggregation.bins import parse_size
 from ..aggregation.links import IDENTITY, passes_for
 from ..aggregation.listing import BUDGET
 from ..aggregation.scans import LATEST
-from .common import deferred, frame_of, listing, typed
+from .common import deferred, frame_of, known_sum, listing, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -53,7 +53,7 @@ def duplicates(
 
     A guess: contents are not compared.  Hard links are one file.  ``extra_bytes`` is what all but
     one of them hold; ``all_`` columns are sums over all such names, shown or not, and
-    ``extra_share`` of the bytes of all files.
+    ``extra_share`` of the bytes of all files.  Of a list without sizes there is one row, of nulls.
     above: files of fewer bytes are left out: they are most files, and hold little.
     """
     least = parse_size(above)
@@ -72,6 +72,12 @@ def duplicates(
             firsts.append(copies.head(n))
             sums.append(copies.select(pl.len().alias("all_names"), *_extra_sums()))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
+        sizes_known = total or _collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
+        if not sizes_known and not _collected(rows.head(1)).is_empty():
+            # that no name occurs twice is not known either
+            return pl.DataFrame(
+                {**dict.fromkeys(_COPIES), "scan": found.scan.label}, schema=_COPIES
+            )
         first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
         extra = pl.col("all_extra_bytes")
         return typed(
@@ -126,7 +132,7 @@ def crowded(dataset: DatasetReader, least: int = 10_000, scan: str = LATEST) -> 
     """The view ``gpfs.crowded``: directories of very many entries, the most first.
 
     Entries are paths listed directly in a directory; ``size_bytes`` is what they hold, at each of
-    their paths.
+    their paths, as far as it is known.
     least: entries that a directory has at least.
     """
     found = listing(dataset, scan)
@@ -145,13 +151,9 @@ def crowded(dataset: DatasetReader, least: int = 10_000, scan: str = LATEST) -> 
             .group_by("directory")
             .agg(
                 pl.len().cast(_INT).alias("entries"),
-                pl.col("kind").eq_missing(pl.lit("file")).cast(_INT).sum().alias("files"),
-                pl.col("kind")
-                .eq_missing(pl.lit("directory"))
-                .cast(_INT)
-                .sum()
-                .alias("directories"),
-                pl.col("size_bytes").sum(),
+                known_sum((pl.col("kind") == "file").cast(_INT)).alias("files"),
+                known_sum((pl.col("kind") == "directory").cast(_INT)).alias("directories"),
+                known_sum(pl.col("size_bytes")).alias("size_bytes"),
             )
             .filter(pl.col("entries") >= least)
         )

@@ -95,7 +95,8 @@ def growth(
 
     ``since`` is the scan before, or says why there is none: the first scan has no changes, nor has
     a list without a time, which has no place among the others.
-    A group that a scan does not have counts as nothing there: its end is a row of zeros.
+    A group that a scan does not have counts as nothing there: its end is a row of zeros.  Where only
+    one of two scans says the groups of its objects, there are no changes between them.
     """
     names = grouping_names(by)
     setting = named(passwd, group, top_depth=top_depth)
@@ -117,9 +118,10 @@ def growth(
         for scan in list_scans(rows):
             found = Listing(rows.of(scan), scan, common)
             table = found.aggregate(names, _GROWTH, setting)
-            if before is not None:
+            compared = before is not None and _comparable(table, before, names)
+            if before is not None and compared:
                 table = _with_ended(table, before, names)
-            tables.append(_changed(table, before, names, changes).with_columns(
+            tables.append(_changed(table, before if compared else None, names, changes).with_columns(
                 pl.lit(scan.label).alias("scan"),
                 pl.lit(scan.time, pl.Datetime("us", "UTC")).alias("scan_time"),
                 pl.lit(since if scan.time is not None else _UNTIMED).alias("since"),
@@ -130,6 +132,11 @@ def growth(
         return pl.concat([empty, *(table.select(*schema) for table in reversed(tables))])
 
     return deferred(compute, schema)
+
+
+def _comparable(table: pl.DataFrame, before: pl.DataFrame, names: tuple[str, ...]) -> bool:
+    """Whether both scans say which groups objects are in, or neither does."""
+    return all((table[name].count() > 0) == (before[name].count() > 0) for name in names)
 
 
 def _with_ended(table: pl.DataFrame, before: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:

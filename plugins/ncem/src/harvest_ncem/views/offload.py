@@ -50,9 +50,9 @@ def _due(study: Study) -> pl.Expr:
     placed = pl.col("size").is_not_null()
     return (
         pl.when(placed & pl.col("data_files").is_not_null())
-        .then(pl.lit(True))  # noqa: FBT003 - a value of the column
+        .then(pl.lit(True))
         .when(~placed & within(study, "streaming"))
-        .then(pl.lit(False))  # noqa: FBT003
+        .then(pl.lit(False))
         .alias("due")
     )
 

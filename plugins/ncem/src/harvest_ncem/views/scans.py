@@ -184,7 +184,7 @@ def within(study: Study, method: Method) -> pl.Expr:
     """Whether a scan number is in one of the study's ranges of a method."""
     scan = pl.col("scan_number")
     ranges = [scan.is_between(r.first, r.last) for r in study.ranges if r.method == method]
-    return pl.any_horizontal(pl.lit(False), *ranges)  # noqa: FBT003 - a value
+    return pl.any_horizontal(pl.lit(False), *ranges)
 
 
 def volume(study: Study) -> pl.Expr:

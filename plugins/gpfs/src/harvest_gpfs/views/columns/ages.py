@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from harvest import Column
 
-from .shared import DATA, KEYS, NOW, SCAN, number_of_bytes, share
+from .shared import DATA, KEYS, KNOWN, NOW, SCAN, UNDECIDED, number_of_bytes, share
 
 __all__ = ["AGES", "COLD", "POLICY", "SIZES"]
 
 _CLASSES: Final = tuple(DATA[name] for name in ("size_bytes", "inodes", "allocated_bytes"))
+_IN_CLASS: Final = {
+    name: attrs.evolve(
+        DATA[name],
+        doc=f"{str(DATA[name].doc).removesuffix('.')}; null, too, where the list puts no object "
+        "into a class.",
+    )
+    for name in ("size_bytes", "inodes", "allocated_bytes")
+}
 
 AGES: Final = (
     Column(
@@ -22,7 +32,7 @@ AGES: Final = (
         "age",
         doc="Class of age; null for objects whose time the list does not say.",
     ),
-    *_CLASSES,
+    *_IN_CLASS.values(),
     Column(
         "above_days",
         unit="d",
@@ -41,7 +51,7 @@ AGES: Final = (
 
 SIZES: Final = (
     Column("size", doc="Class of logical size; null for objects whose size the list does not say."),
-    *(DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
+    *(_IN_CLASS[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
     Column(
         "above_bytes",
         unit="bytes",
@@ -63,25 +73,30 @@ COLD: Final = (
     *(key for name, key in KEYS.items() if name != "cold"),
     number_of_bytes(
         "cold_size_bytes",
-        "Logical size of the cold objects, as far as it is known; null where it is of none.",
+        "Logical size of the cold objects, as far as it is known; null where it is of none, or "
+        "cold_inodes is.",
     ),
     share(
         "cold_share",
-        "cold_size_bytes as a share of size_bytes; null where that is 0 or either is not known.",
+        "cold_size_bytes as a share of known_size_bytes; null where that is 0 or either is not "
+        "known.",
     ),
     Column(
         "cold_inodes",
         doc="Objects that were neither accessed nor modified for the setting age; directories "
-        "left out, hard links once.",
+        f"left out, hard links once; {UNDECIDED}.",
     ),
     *_CLASSES,
+    *KNOWN.values(),
     number_of_bytes(
         "cold_allocated_bytes",
-        "Allocated size of the cold objects, as far as it is known; null where it is of none.",
+        "Allocated size of the cold objects, as far as it is known; null where it is of none, or "
+        "cold_inodes is.",
     ),
     Column(
         "untimed",
-        doc="Objects of which the list says neither time; they do not count as cold.",
+        doc="Objects that may be cold or not, for a time that the list does not say; shares leave "
+        "them out.",
     ),
     NOW,
     SCAN,
@@ -92,32 +107,33 @@ POLICY: Final = (
     Column("days", unit="d", doc="The limit that is tried: what is older would be freed."),
     Column(
         "time",
-        doc="What must be older than days: the last access, the last modification, or both, of "
-        "which one that is not known is left aside.",
+        doc="What must be older than days: the last access, the last modification, or both.",
     ),
     number_of_bytes(
         "freed_size_bytes",
         "Logical size of the objects that would be freed, as far as it is known; null where it "
-        "is of none.",
+        "is of none, or freed_inodes is.",
     ),
     share(
         "freed_share",
-        "freed_size_bytes as a share of size_bytes; null where that is 0 or either is not known.",
+        "freed_size_bytes as a share of known_size_bytes; null where that is 0 or either is not "
+        "known.",
     ),
     Column(
         "freed_inodes",
-        doc="Objects that would be freed; directories left out, hard links once.",
+        doc=f"Objects that would be freed; directories left out, hard links once; {UNDECIDED}.",
     ),
     number_of_bytes(
         "freed_allocated_bytes",
         "Allocated size of the objects that would be freed, as far as it is known; null where it "
-        "is of none.",
+        "is of none, or freed_inodes is.",
     ),
     *_CLASSES,
+    *KNOWN.values(),
     Column(
         "untimed",
-        doc="Objects without the time that must be older, or for both without either; no policy "
-        "frees them.",
+        doc="Objects of which it is not known whether they are older, for a time that the list "
+        "does not say; shares leave them out.",
     ),
     NOW,
     SCAN,

@@ -57,29 +57,39 @@ ODD_NAMES: Final = (
     SCAN,
 )
 
+_NO_SIZES: Final = "; null in the one row of a list that says no sizes"
+
 DUPLICATES: Final = (
-    Column("name", doc="Last component of the paths."),
+    Column("name", doc=f"Last component of the paths{_NO_SIZES}."),
     Column(
-        "copies", doc="Objects other than directories with this name and size, hard links once."
+        "copies",
+        doc=f"Objects other than directories with this name and size, hard links once{_NO_SIZES}.",
     ),
-    number_of_bytes("size_bytes", "Logical size of each of them."),
+    number_of_bytes("size_bytes", f"Logical size of each of them{_NO_SIZES}."),
     number_of_bytes(
-        "extra_bytes", "What all but one of them hold, as contents are alike: (copies - 1) sizes."
+        "extra_bytes",
+        f"What all but one of them hold, as contents are alike: (copies - 1) sizes{_NO_SIZES}.",
     ),
-    Column("first_path", format="path", doc="First of their paths, by the order of bytes."),
+    Column(
+        "first_path", format="path", doc=f"First of their paths, by the order of bytes{_NO_SIZES}."
+    ),
     Column(
         "last_path",
         format="path",
-        doc="Last of their paths, of each object the first, by the order of bytes.",
+        doc=f"Last of their paths, of each object the first, by the order of bytes{_NO_SIZES}.",
     ),
     Column(
         "all_names",
         doc="Pairs of name and size, at least the setting above, that several objects have, "
-        "shown or not; the same in each row.",
+        f"shown or not; the same in each row{_NO_SIZES}.",
     ),
-    Column("all_extra_copies", doc="Sum of copies - 1 over all such pairs; the same in each row."),
+    Column(
+        "all_extra_copies",
+        doc=f"Sum of copies - 1 over all such pairs; the same in each row{_NO_SIZES}.",
+    ),
     number_of_bytes(
-        "all_extra_bytes", "Sum of extra_bytes over all such pairs; the same in each row."
+        "all_extra_bytes",
+        f"Sum of extra_bytes over all such pairs; the same in each row{_NO_SIZES}.",
     ),
     share(
         "extra_share",
@@ -92,10 +102,12 @@ DUPLICATES: Final = (
 CROWDED: Final = (
     Column("directory", format="path", doc="Directory that the entries lie in directly."),
     Column("entries", doc="Paths listed directly in it; an object counts at each of its paths."),
-    Column("files", doc="Entries that are files."),
-    Column("directories", doc="Entries that are directories."),
+    Column("files", doc="Entries that are files; null where the kind of none is known."),
+    Column("directories", doc="Entries that are directories; null where the kind of none is known."),
     number_of_bytes(
-        "size_bytes", "Logical size of the entries, at each of their paths; unknown ones count 0."
+        "size_bytes",
+        "Logical size of the entries, at each of their paths, as far as it is known; null where "
+        "it is of none.",
     ),
     SCAN,
 )
@@ -110,7 +122,7 @@ SCAN_QUALITY: Final = (
     Column(
         "count",
         doc="How many it was found of: rows, that is paths, or objects or lists where check "
-        "says so.",
+        "says so; null where it is known of none, and the list lacks what it may be of.",
     ),
     Column("meaning", doc="What it means or leads to; empty where the check says all."),
     SCAN,

@@ -13,9 +13,11 @@ __all__ = [
     "DATA",
     "DIRECTORIES",
     "KEYS",
+    "KNOWN",
     "METRICS_BY_SIZE",
     "NOW",
     "SCAN",
+    "UNDECIDED",
     "metric",
     "number_of_bytes",
     "share",
@@ -75,6 +77,23 @@ DATA: Final = {
     ),
 }
 """Sums that leave directories out."""
+
+KNOWN: Final = {
+    "inodes": Column(
+        "known_inodes",
+        doc="Objects of which the list says what decides it, one way or the other; directories "
+        "left out, hard links once.",
+    ),
+    "size_bytes": number_of_bytes(
+        "known_size_bytes",
+        "Logical size of the objects in known_inodes, as far as it is known; null where it is of "
+        "none.",
+    ),
+}
+"""What shares are of: the objects that could be in the part, or not, by what the list says."""
+
+UNDECIDED: Final = "null where none is known to be one and some may be"
+"""When a part is not known."""
 
 SCAN: Final = Column(
     "scan",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from harvest import Column
 
 from .shared import (
     DATA,
     DIRECTORIES,
     KEYS,
+    KNOWN,
     METRICS_BY_SIZE,
     SCAN,
+    UNDECIDED,
     metric,
     number_of_bytes,
     share,
@@ -43,13 +47,15 @@ GROWTH: Final = (
     number_of_bytes(
         "size_change_bytes",
         "Logical size minus that in the scan before, where a group that it did not have counts "
-        "as 0; null for the first scan and for a list without a time.",
+        "as 0; null for the first scan, for a list without a time, and where one of both "
+        "does not say the groups or the size.",
     ),
     metric("inodes"),
     Column(
         "inodes_change",
         doc="Objects minus those in the scan before, where a group that it did not have counts "
-        "as 0; null for the first scan and for a list without a time.",
+        "as 0; null for the first scan, for a list without a time, and where one of both does not "
+        "say the groups.",
     ),
     Column(
         "since",
@@ -72,18 +78,21 @@ SMALL: Final = (
     Column(
         "small_inodes",
         doc="Objects whose logical size is known and below the setting below; directories left "
-        "out, hard links once.",
+        f"out, hard links once; {UNDECIDED}.",
     ),
     share(
         "small_share",
-        "small_inodes as a share of inodes; null where there are none.",
+        "small_inodes as a share of known_inodes; null where there are none.",
     ),
     number_of_bytes(
         "small_allocated_bytes",
         "Allocated size of the small objects, as far as it is known; null where it is of none.",
     ),
-    number_of_bytes("small_size_bytes", "Logical size of the small objects."),
+    number_of_bytes(
+        "small_size_bytes", "Logical size of the small objects; null where small_inodes is."
+    ),
     *(DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
+    KNOWN["inodes"],
     SCAN,
 )
 
@@ -103,10 +112,31 @@ HEAT: Final = (
 )
 
 _PARTS: Final = {
-    "cold": "neither accessed nor modified within the setting cold; null where nothing says "
-    "when the scan was made",
-    "small": "whose logical size is below the setting below",
+    "cold": f"neither accessed nor modified within the setting cold; {UNDECIDED}, and where "
+    "nothing says when the scan was made",
+    "small": f"whose logical size is below the setting below; {UNDECIDED}",
 }
+
+_KNOWN_PARTS: Final = {
+    "cold_known_inodes": Column(
+        "cold_known_inodes",
+        doc="Objects of which size and kind are known, and whether they are cold; null where "
+        "nothing says when the scan was made, or no kind is known.",
+    ),
+    "cold_known_bytes": number_of_bytes(
+        "cold_known_bytes", "Logical size of the objects in cold_known_inodes; null where none is."
+    ),
+    "small_known_inodes": Column(
+        "small_known_inodes",
+        doc="Objects other than directories whose size is known; null where no kind is.",
+    ),
+    "future_known_inodes": Column(
+        "future_known_inodes",
+        doc="Objects other than directories of which it is known whether their times lie in the "
+        "future; null where nothing says when the scan was made, or no kind is known.",
+    ),
+}
+"""What is known of the parts: what shares are of."""
 
 OWNERS: Final = (
     Column(
@@ -120,25 +150,35 @@ OWNERS: Final = (
     share(
         "share", "size_bytes as a share of all_bytes; null where that is 0 or size_bytes not known."
     ),
-    Column("files", doc="Objects of the owner that are files."),
+    Column(
+        "files",
+        doc="Objects of the owner that are files; null where the kind of none is known.",
+    ),
     share(
         "cold_share",
-        "cold_size_bytes as a share of data_bytes; null where that is 0 or either is not known.",
+        "cold_size_bytes as a share of cold_known_bytes; null where that is 0 or either is not "
+        "known.",
     ),
-    share("small_share", "small_inodes as a share of data_inodes; null where there are none."),
+    share(
+        "small_share", "small_inodes as a share of small_known_inodes; null where there are none."
+    ),
     Column(
         "unknown",
-        doc="Whether the passwd file given lacks the owner; null where none is given, and no for "
-        "objects without an owner.",
+        doc="Whether the passwd file given lacks the owner; null where none is given, and for "
+        "objects whose owner the list does not say.",
     ),
     Column("uid", format="d", doc="Owner's number; null where the list does not say it."),
     metric("inodes"),
     metric("allocated_bytes"),
-    Column("data_inodes", doc="Objects of the owner other than directories, each once."),
+    Column(
+        "data_inodes",
+        doc="Objects of the owner other than directories, each once; null where the kind of none "
+        "is known.",
+    ),
     number_of_bytes(
         "data_bytes",
         "Logical size of the objects other than directories, as far as it is known; null where "
-        "it is of none.",
+        "it is of none, or no kind is.",
     ),
     *(
         column
@@ -158,11 +198,25 @@ OWNERS: Final = (
     Column(
         "future_inodes",
         doc="Objects other than directories that were accessed or modified more than a day after "
-        "the time in now; null where that is.",
+        "the time in now; "
+        f"{UNDECIDED}, and where now is null.",
     ),
-    number_of_bytes("all_bytes", "size_bytes of all owners together, the same in each row."),
-    Column("all_data_inodes", doc="data_inodes of all owners together, the same in each row."),
-    number_of_bytes("all_data_bytes", "data_bytes of all owners together, the same in each row."),
+    *_KNOWN_PARTS.values(),
+    number_of_bytes(
+        "all_bytes", "size_bytes of all owners together, the same in each row; null without any."
+    ),
+    *(
+        attrs.evolve(
+            column,
+            name=f"all_{column.name}",
+            doc=f"{column.name} of all owners together, the same in each row; null without any.",
+        )
+        for column in (
+            Column("data_inodes"),
+            number_of_bytes("data_bytes", ""),
+            *_KNOWN_PARTS.values(),
+        )
+    ),
     Column(
         "now",
         doc="What ages are counted from, in UTC: the time of the scan, or the one given; null "

@@ -1,0 +1,183 @@
+"""What a list does not say is not known, and never 0: each column is taken away in turn.
+
+The lists are the same but for one column, of both scans or of the later one alone.  Whatever a view
+counted may then be less, or not known; it may not become 0.  No verdict may get worse.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+import polars as pl
+import pytest
+from scan_rows import NOW, harvested, row
+
+import harvest
+from harvest.testing.datasets import AlteredDataset
+from harvest_gpfs.plugin import VIEWS
+from harvest_gpfs.rules import RULES
+
+GIB: Final = 2**30
+LATER: Final = NOW + timedelta(days=30)
+# what a list may lack; path_raw is null where path says all, and a scan without time is another
+MAY_LACK: Final = (
+    "generation", "kind", "size_bytes", "allocated_bytes", "access_time", "modify_time",
+    "change_time", "create_time", "uid", "gid", "heat", "pool", "fileset", "nlink",
+)  # fmt: skip
+KEYS: Final = {
+    "gpfs.usage": ("uid", "scan"),
+    "gpfs.directories": ("directory", "scan"),
+    "gpfs.growth": ("scan",),
+    "gpfs.churn": ("top",),
+    "gpfs.change": ("user",),
+    "gpfs.owners": ("uid",),
+    "gpfs.policy": ("days", "time"),
+    "gpfs.ages": ("time", "age"),
+    "gpfs.sizes": ("size",),
+    "gpfs.cold": ("top",),
+    "gpfs.small": ("top",),
+    "gpfs.extensions": ("extension",),
+    "gpfs.heat": ("pool",),
+    "gpfs.crowded": ("directory",),
+    "gpfs.duplicates": ("name",),
+    "gpfs.scan_quality": ("check",),
+    "gpfs.largest": ("path",),
+    "gpfs.oldest": ("path",),
+    "gpfs.odd_names": ("path",),
+}
+"""What a row of each view is about."""
+
+SETTINGS: Final[dict[str, dict[str, Any]]] = {
+    "gpfs.usage": {"metrics": "paths,inodes,files,directories,symlinks,others,hard_links,"
+                   "size_bytes,allocated_bytes,with_heat,warm,warm_bytes"},
+    "gpfs.crowded": {"least": 2},
+    "gpfs.duplicates": {"above": "1K"},
+}  # fmt: skip
+LESS: Final = {
+    # without generations a reused inode is the same object; there is none here
+    "with_heat": "how many say their heat: none, where no list does",
+    "known_inodes": "how many say what decides: none, where no list does",
+    "known_size_bytes": "the same in bytes",
+    "untimed": "how many do not say it",
+}
+"""Columns that count what lists say: 0 is true of them."""
+
+
+def rows_of(when: Any, *, grown: int = 1) -> list[dict[str, Any]]:
+    """Two users' files, old and new, small and large, in two pools; a directory, and a hard link."""
+    old = {"access_time": NOW - timedelta(days=800), "modify_time": NOW - timedelta(days=900)}
+    ahead = {"access_time": LATER + timedelta(days=9), "modify_time": LATER + timedelta(days=9)}
+    scan = {"scan_time": when, "origin": f"/lists/{when:%Y%m%d}.list"}
+    heat = {"heat": 0.5, "fileset": "home"}
+    return [
+        one | scan | {"gid": one["uid"] + 100}
+        for one in (
+            row("/fs/a/dir", 1, 4096, kind="directory", uid=1, nlink=2, heat=0.0),
+            row("/fs/a/dir/old.dat", 2, 3 * GIB, uid=1, **old, **heat),
+            row("/fs/a/dir/new.dat", 3, GIB, uid=1, **heat),
+            row("/fs/a/dir/x.txt", 4, 10, uid=1, pool="fast", nlink=2, **heat),
+            row("/fs/a/link.txt", 4, 10, uid=1, pool="fast", nlink=2, **heat),
+            row("/fs/a/far.dat", 10, 10, uid=1, nlink=3, **heat),
+            row("/fs/b/old.dat", 5, 3 * GIB, uid=2, **old, **heat),
+            row("/fs/b/ahead.txt", 6, 10, uid=2, **ahead, **heat),
+            row("/fs/b/grows.dat", 7, grown * 2 * GIB, uid=2, heat=0.5, fileset="work",
+                modify_time=when - timedelta(days=1)),
+            row("/fs/b/sparse.dat", 8, GIB, uid=2, allocated_bytes=0, **heat),
+            row("/fs/b/link", 9, 10, kind="symlink", uid=2, **heat),
+        )
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> harvest.Dataset:
+    first, second = rows_of(NOW), rows_of(LATER, grown=3)
+    # one came, one went
+    second = [one for one in second if one["inode"] != 3]
+    came = row("/fs/b/came.dat", 30, GIB, uid=2, gid=102, heat=0.5, fileset="work",
+               scan_time=LATER, origin=second[0]["origin"])  # fmt: skip
+    return harvested(tmp_path_factory.mktemp("whole"), first, [*second, came])
+
+
+@pytest.fixture(scope="module")
+def passwd(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("names") / "passwd"
+    path.write_text("ada:x:1:\n")
+    return str(path)
+
+
+def without(whole: harvest.Dataset, column: str, scans: str) -> harvest.Dataset:
+    """The dataset as if its lists, or that of the later scan, lacked a column."""
+    lacks = pl.lit(value=True) if scans == "both" else pl.col("scan_time") == LATER
+    kept = pl.when(~lacks).then(pl.col(column)).alias(column)
+    return AlteredDataset(whole, lambda frame: frame.with_columns(kept))
+
+
+def rows_by_key(dataset: harvest.Dataset, view: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    found = dataset.view(view, **SETTINGS.get(view, {})).collect()
+    return {tuple(r[key] for key in KEYS[view]): r for r in found.iter_rows(named=True)}
+
+
+def is_count(name: str, value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and name not in LESS
+
+
+def test_every_view_is_looked_at():
+    assert set(KEYS) == {view.name for view in VIEWS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scans", ["both", "later"])
+@pytest.mark.parametrize("column", MAY_LACK)
+def test_no_count_of_a_view_becomes_zero(whole, column, scans):
+    altered = without(whole, column, scans)
+    faults = []
+    for view, keys in KEYS.items():
+        before, after = rows_by_key(whole, view), rows_by_key(altered, view)
+        for key in before.keys() & after.keys():
+            if None in key:
+                continue  # what says no group is another group now
+            faults += [
+                f"{view} {dict(zip(keys, key, strict=True))}: {name} was {value}"
+                for name, value in before[key].items()
+                if is_count(name, value) and name != column and value and after[key][name] == 0
+            ]
+    assert faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scans", ["both", "later"])
+@pytest.mark.parametrize("column", MAY_LACK)
+def test_no_verdict_gets_worse(whole, passwd, column, scans):
+    severities = ("low", "medium", "high")
+    limits = {"gpfs.small_files": {"files": 1}, "gpfs.duplicates": {"extra": 1},
+              "gpfs.crowded_directories": {"entries": 2}}  # fmt: skip
+
+    def verdicts(dataset):
+        asked = dataset.findings([rule.name for rule in RULES], thresholds=limits, passwd=passwd)
+        worst: dict[str, int] = {}
+        for f in asked.found:
+            rank = severities.index(f.finding.severity)
+            worst[f.rule.name] = max(worst.get(f.rule.name, 0), rank)
+        return worst, {name for name, _ in (*asked.unjudged, *asked.partly)}
+
+    before, _ = verdicts(whole)
+    after, unknown = verdicts(without(whole, column, scans))
+
+    assert before.keys() >= {"gpfs.cold_data", "gpfs.small_files", "gpfs.owners_grew"}
+    for rule, rank in after.items():
+        assert rule in before, f"{rule} is new"
+        assert rank <= before[rule], f"{rule} is worse"
+    # what is no finding any more is not silently fine
+    assert before.keys() - after.keys() <= unknown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scans", ["both", "later"])
+@pytest.mark.parametrize("column", MAY_LACK)
+@pytest.mark.parametrize("report", ["gpfs.summary", "gpfs.change"])
+def test_reports_of_lists_that_lack_a_column_can_be_shown(whole, report, column, scans):
+    found = without(whole, column, scans).report(report)
+
+    assert "None" not in found.text()
+    assert "<svg" in found.html() or "<img" in found.html()
