@@ -328,8 +328,14 @@ RULES: Final = (
         "grow old.",
         view="gpfs.owners",
         where="future_inodes > 0",
-        columns=("uid", "user", "future_inodes", "all_future_known_inodes", "all_data_inodes",
-                 "now"),
+        columns=(
+            "uid",
+            "user",
+            "future_inodes",
+            "all_future_known_inodes",
+            "all_data_inodes",
+            "now",
+        ),
         judge=future,
         advice="Correct them with touch, or except them in policies; gpfs.scan_quality counts "
         "access and modification apart.",

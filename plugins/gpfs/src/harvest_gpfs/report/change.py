@@ -111,9 +111,11 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
         volume = f"{bytes_text(old)} became {bytes_text(new)} ({_signed(row)})"
     modified = "unknown how many" if row["modified"] is None else f"{row['modified']:,}"
     unmeasured = row["unmeasured"]
-    left_out = [
-        f"Bytes leave out {unmeasured:,} objects whose size a list does not say."
-    ] if unmeasured and row["growth_bytes"] is not None else []
+    left_out = (
+        [f"Bytes leave out {unmeasured:,} objects whose size a list does not say."]
+        if unmeasured and row["growth_bytes"] is not None
+        else []
+    )
     return [
         f"From {day(before.label)} to {day(after.label)}{days}: {volume}.",
         f"{row['old_inodes']:,} objects became {row['new_inodes']:,}: {row['created']:,} are new, "

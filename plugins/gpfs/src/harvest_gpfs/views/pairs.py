@@ -78,6 +78,10 @@ def flows(
     found: list[pl.DataFrame] = []
     for share in range(shares):
         sides = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
+        if "kind" not in known:
+            # what one list calls a directory is one in the other, too
+            folders = pl.concat([_directories(rows, share, shares) for rows in (old, new)])
+            sides = [s.join(folders, on=identity, how="anti", nulls_equal=True) for s in sides]
         found.append(_flows(sides[0], sides[1], identity, keys, known))
         # combined at once: of many directories each pass leaves a row
         sums = (pl.col(name).sum() for name in _FLOWS)
@@ -211,7 +215,7 @@ def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
-    """What some row of a scan has: ``generation``; times with fractions of a second.
+    """What some row of a scan has: ``generation``, ``kind``; times with fractions of a second.
 
     Some lists have no generations, others whole seconds alone: that is a matter of the list, and
     not of a row, since a file's time may be a whole second by itself.
@@ -220,11 +224,19 @@ def _known(rows: PolarsRows) -> frozenset[str]:
         name: pl.col(column).dt.epoch("us") % 1_000_000 != 0 for name, column in _TIMES.items()
     }
     query = rows.frame.select(
-        pl.col("generation").is_not_null().any(),
+        pl.col("generation", "kind").is_not_null().any(),
         *(test.any().alias(name) for name, test in fraction.items()),
     )
     found = query.collect(engine="streaming").row(0, named=True)
     return frozenset(name for name, value in found.items() if value)
+
+
+def _directories(rows: PolarsRows, share: int, shares: int) -> pl.DataFrame:
+    """The directories among some inodes."""
+    found = rows.frame.filter(kind="directory")
+    if shares > 1:
+        found = found.filter(pl.col("inode") % shares == share)
+    return found.select(_KEY).collect(engine="streaming")
 
 
 def _share(
@@ -272,8 +284,7 @@ def _flows(
         ~pl.col("is") | pl.col("size_new").is_not_null()
     )
     size, size_new = (
-        pl.when(measured).then(pl.col(n)).fill_null(0).cast(pl.Int128)
-        for n in ("size", "size_new")
+        pl.when(measured).then(pl.col(n)).fill_null(0).cast(pl.Int128) for n in ("size", "size_new")
     )
     seen = {
         "modified": stayed & (_differs("modified", known) | _unequal("size")),

@@ -77,9 +77,7 @@ Check = tuple[str, str, int | None, str]
 def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int | None]:
     """Of how many rows each test is true; None where it may be of some and is known of none."""
     query = frame_of(found).select(
-        pl.when(test.any() | test.is_not_null().all())
-        .then(test.sum().cast(pl.Int64))
-        .alias(name)
+        pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64)).alias(name)
         for name, test in tests.items()
     )
     return query.collect(engine="streaming").row(0, named=True)

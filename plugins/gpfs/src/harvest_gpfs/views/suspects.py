@@ -72,7 +72,9 @@ def duplicates(
             firsts.append(copies.head(n))
             sums.append(copies.select(pl.len().alias("all_names"), *_extra_sums()))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
-        sizes_known = total or _collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
+        sizes_known = (
+            total or _collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
+        )
         if not sizes_known and not _collected(rows.head(1)).is_empty():
             # that no name occurs twice is not known either
             return pl.DataFrame(

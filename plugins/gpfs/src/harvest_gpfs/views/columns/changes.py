@@ -98,9 +98,7 @@ CHURN: Final = (
 
 CHANGE: Final = (
     *(KEYS[name] for name in ("user", "group", "fileset", "pool", "top")),
-    number_of_bytes(
-        "growth_bytes", "new_bytes minus old_bytes; null where either is not known."
-    ),
+    number_of_bytes("growth_bytes", "new_bytes minus old_bytes; null where either is not known."),
     Column(
         "growth_percent",
         unit="%",

@@ -103,7 +103,9 @@ CROWDED: Final = (
     Column("directory", format="path", doc="Directory that the entries lie in directly."),
     Column("entries", doc="Paths listed directly in it; an object counts at each of its paths."),
     Column("files", doc="Entries that are files; null where the kind of none is known."),
-    Column("directories", doc="Entries that are directories; null where the kind of none is known."),
+    Column(
+        "directories", doc="Entries that are directories; null where the kind of none is known."
+    ),
     number_of_bytes(
         "size_bytes",
         "Logical size of the entries, at each of their paths, as far as it is known; null where "

@@ -1,0 +1,154 @@
+"""What a record does not say is not known, and never 0: each column is taken away in turn.
+
+The study is the same but for one column that records may lack.  Whatever a view counted may then
+be less, or not known; it may not become 0.  No verdict may get worse, and what is no finding any
+more could not be judged.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import polars as pl
+import pytest
+from test_ncem_rules import STUDY, write_study
+
+import harvest
+from harvest.testing.datasets import AlteredDataset
+from harvest_ncem.plugin import VIEWS
+from harvest_ncem.rules import RULES
+
+# a file from a table has no path and module, a whole one no suffix: null says so
+MAY_LACK: Final = {
+    "ncem.receiver_status": ("uuid", "progress", "last_scan_number", "recorded_time"),
+    "ncem.data_file": ("distiller_id", "size_bytes", "recorded_time"),
+    "slurm.job": ("elapsed_s", "start_time", "exit_code"),
+    "distiller.job": ("slurm_id", "elapsed_s", "scan_size"),
+}
+KEYS: Final = {
+    "ncem.offload": ("scan_number", "take"),
+    "ncem.file_transfer": ("job_id", "scan_id"),
+    "ncem.streaming": ("scan_number", "take"),
+    "ncem.clock_check": ("scan_number", "take"),
+    "ncem.failed_scans": ("scan_number", "take"),
+    "ncem.outliers": ("size", "method"),
+}
+"""What a row of each view is about."""
+
+LACKS: Final = [(kind, column) for kind, columns in MAY_LACK.items() for column in columns]
+JOBS: Final = 6
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> tuple[harvest.Dataset, str]:
+    """The study with known faults of ``test_ncem_rules``, and jobs that transferred files."""
+    folder = tmp_path_factory.mktemp("whole")
+    for name in ("in", "jobs"):
+        (folder / name).mkdir()
+    write_study(folder / "in")
+    began = datetime(2023, 10, 12, 9, 0, tzinfo=UTC)
+    rows = [f"{scan},{1000 + scan},00:01:{scan:02d}" for scan in range(JOBS)]
+    (folder / "jobs" / "128_128.csv").write_text("\n".join(["id,slurm_id,elapsed", *rows]) + "\n")
+    jobs = [
+        f"distiller-count-{scan},{1000 + scan},00:30:00,00:01:{scan:02d},"
+        + ",".join(f"{began + timedelta(seconds=s):%Y-%m-%dT%H:%M:%S}" for s in (0, 1, 61 + scan))
+        + ",4,realtime,dstlr,0:0"
+        for scan in range(JOBS)
+    ]
+    header = "Job Name,Job ID,Timelimit,Elapsed,Submit,Start,End,ReqNodes,QOS,User,ExitCode"
+    (folder / "jobs" / "sacct.csv").write_text("\n".join([header, *jobs]) + "\n")
+    limits = '[file_transfer]\nexit_code = 0\nmax_elapsed = "29m"\n'
+    (folder / "study.toml").write_text(limits + STUDY)
+    harvest.run(
+        [
+            f"ncem:{folder / 'in'}",
+            f"distiller:{folder / 'jobs' / '128_128.csv'}",
+            f"slurm:{folder / 'jobs' / 'sacct.csv'}",
+        ],
+        f"parquet:{folder / 'out'}",
+        settings={"slurm": {"timezone": "UTC"}},
+        workers=1,
+    )
+    return harvest.open(folder / "out"), str(folder / "study.toml")
+
+
+def without(dataset: harvest.Dataset, kind: str, column: str) -> harvest.Dataset:
+    """The dataset as if its records of a kind lacked a column."""
+    marks = dataset[kind].collect_schema().names()
+
+    def lacking(frame: pl.LazyFrame) -> pl.LazyFrame:
+        here = frame.collect_schema().names() == marks
+        kept = pl.when(pl.lit(value=False)).then(pl.col(column)).alias(column)
+        return frame.with_columns(kept) if here else frame
+
+    return AlteredDataset(dataset, lacking)
+
+
+def rows_by_key(
+    dataset: harvest.Dataset, study: str, view: str
+) -> dict[tuple[Any, ...], dict[str, Any]]:
+    more = {"show": "all"} if view == "ncem.failed_scans" else {}
+    found = dataset.view(view, study=study, **more).collect()
+    return {tuple(r[key] for key in KEYS[view]): r for r in found.iter_rows(named=True)}
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def test_every_view_is_looked_at():
+    assert set(KEYS) == {view.name for view in VIEWS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "column"), LACKS)
+def test_no_count_of_a_view_becomes_zero(whole, kind, column):
+    dataset, study = whole
+    altered = without(dataset, kind, column)
+    faults = []
+    for view in KEYS:
+        before, after = rows_by_key(dataset, study, view), rows_by_key(altered, study, view)
+        faults += [
+            f"{view} {key}: {name} was {value}"
+            for key in before.keys() & after.keys()
+            for name, value in before[key].items()
+            if is_number(value) and value and after[key][name] == 0
+        ]
+    assert faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "column"), LACKS)
+def test_no_verdict_gets_worse(whole, kind, column):
+    dataset, study = whole
+    severities = ("low", "medium", "high")
+
+    def verdicts(dataset):
+        asked = dataset.findings([rule.name for rule in RULES], study=study)
+        worst: dict[str, int] = {}
+        for f in asked.found:
+            rank = severities.index(f.finding.severity)
+            worst[f.rule.name] = max(worst.get(f.rule.name, 0), rank)
+        return worst, {*(name for name, _ in (*asked.unjudged, *asked.partly)), *asked.elsewhere}
+
+    before, _ = verdicts(dataset)
+    after, unknown = verdicts(without(dataset, kind, column))
+
+    assert {"ncem.scans_stopped", "ncem.empty_files", "ncem.scans_lost"} <= before.keys()
+    for rule, rank in after.items():
+        assert rule in before, f"{rule} is new"
+        assert rank <= before[rule], f"{rule} is worse"
+    assert before.keys() - after.keys() <= unknown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "column"), LACKS)
+def test_means_are_of_the_same_durations_or_not_known(whole, kind, column):
+    """A duration that lacks a part is left out, with its reason: it does not get shorter."""
+    dataset, study = whole
+    altered = without(dataset, kind, column)
+    for view in ("ncem.streaming", "ncem.file_transfer"):
+        before, after = rows_by_key(dataset, study, view), rows_by_key(altered, study, view)
+        for key in before.keys() & after.keys():
+            assert after[key]["duration_s"] in (before[key]["duration_s"], None)
