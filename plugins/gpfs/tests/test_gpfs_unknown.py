@@ -57,7 +57,7 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
 
 
 def rows_of(when: Any, *, grown: int = 1) -> list[dict[str, Any]]:
-    """Two users' files, old and new, small and large, in two pools; a directory, and a hard link."""
+    """Two users' files, old and new, small and large, in two pools; a directory, a hard link."""
     old = {"access_time": NOW - timedelta(days=800), "modify_time": NOW - timedelta(days=900)}
     ahead = {"access_time": LATER + timedelta(days=9), "modify_time": LATER + timedelta(days=9)}
     scan = {"scan_time": when, "origin": f"/lists/{when:%Y%m%d}.list"}

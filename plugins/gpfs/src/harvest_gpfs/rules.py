@@ -196,8 +196,8 @@ _GROWN: Final = {
 _SIZES: Final = "a list without logical sizes (FILE_SIZE in the SHOW clause of the policy)"
 _KINDS: Final = "without kinds (MISC_ATTRIBUTES or MODE)"
 _TIMES: Final = (
-    "a list without access or modification times (ACCESS_TIME, MODIFICATION_TIME in the SHOW clause "
-    f"of the policy), {_KINDS}, or whose time is not known (setting now, gpfs.scan_time)"
+    "a list without access or modification times (ACCESS_TIME, MODIFICATION_TIME in the SHOW "
+    f"clause of the policy), {_KINDS}, or whose time is not known (setting now, gpfs.scan_time)"
 )
 _OWNERS: Final = "a list without owners (USER_ID in the SHOW clause of the policy)"
 

@@ -27,7 +27,8 @@ class Function(Record):
     tsub_s: float | None = field(unit="s", doc="Time in the function itself.")
     ttot_s: float | None = field(
         unit="s",
-        doc="Time in the function and all it called; from callgrind computed from the calls.",
+        doc="Time in the function and all it called; from callgrind computed from the calls; null "
+        "where the save gives a function neither a cost of its own nor a call.",
     )
     tavg_s: float | None = field(unit="s", doc="ttot_s per call.")
     thread: int | None = field(role="thread", doc="Thread; null, as no save has it.")

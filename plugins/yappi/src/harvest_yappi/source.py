@@ -127,8 +127,10 @@ class YappiSource(Source):
         # what its callers spent in it, and what it and those it called took: where a caller
         # or a callee was not profiled, one of the two is less than the time it took
         below = (subject.own_us or 0) + sums.below_us[number]
-        total = max(sums.above_us[number], below) / 1e6
         count = sums.calls[number] or None
+        # without a cost of its own, and without callers, nothing says it
+        known = subject.own_us is not None or count is not None
+        total = max(sums.above_us[number], below) / 1e6 if known else None
         row = Function(
             name=subject.name,
             module=subject.module,
@@ -137,7 +139,7 @@ class YappiSource(Source):
             ncall=count,
             tsub_s=None if subject.own_us is None else subject.own_us / 1e6,
             ttot_s=total,
-            tavg_s=total / count if count else None,
+            tavg_s=total / count if count and total is not None else None,
             primitive_calls=None,
             thread=None,
             pid=profile.pid,

@@ -14,9 +14,9 @@ from ..aggregation.listing import Listing
 from ..aggregation.metrics import HEAT_UNIT
 from ..aggregation.scans import LATEST, label_of
 from .common import (
+    KNOWN,
     check_ages,
     deferred,
-    KNOWN,
     exclusive,
     flagged,
     key_types,

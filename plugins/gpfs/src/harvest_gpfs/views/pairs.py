@@ -332,7 +332,10 @@ def _unequal(name: str) -> pl.Expr:
 
 
 def _differs(name: str, known: frozenset[str]) -> pl.Expr:
-    """Whether two times differ, null where a list lacks one: by seconds, where a scan has no finer."""
+    """Whether two times differ; null where a list lacks one.
+
+    By seconds, where a scan has whole seconds alone.
+    """
     unit = 1 if name in known else 1_000_000
     old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))
     return old != new

@@ -95,8 +95,8 @@ def growth(
 
     ``since`` is the scan before, or says why there is none: the first scan has no changes, nor has
     a list without a time, which has no place among the others.
-    A group that a scan does not have counts as nothing there: its end is a row of zeros.  Where only
-    one of two scans says the groups of its objects, there are no changes between them.
+    A group that a scan does not have counts as nothing there: its end is a row of zeros.  Where
+    only one of two scans says the groups of its objects, there are no changes between them.
     """
     names = grouping_names(by)
     setting = named(passwd, group, top_depth=top_depth)
@@ -118,10 +118,12 @@ def growth(
         for scan in list_scans(rows):
             found = Listing(rows.of(scan), scan, common)
             table = found.aggregate(names, _GROWTH, setting)
-            compared = before is not None and _comparable(table, before, names)
-            if before is not None and compared:
-                table = _with_ended(table, before, names)
-            tables.append(_changed(table, before if compared else None, names, changes).with_columns(
+            earlier = before
+            if before is not None and not _comparable(table, before, names):
+                earlier = None
+            if earlier is not None:
+                table = _with_ended(table, earlier, names)
+            tables.append(_changed(table, earlier, names, changes).with_columns(
                 pl.lit(scan.label).alias("scan"),
                 pl.lit(scan.time, pl.Datetime("us", "UTC")).alias("scan_time"),
                 pl.lit(since if scan.time is not None else _UNTIMED).alias("since"),

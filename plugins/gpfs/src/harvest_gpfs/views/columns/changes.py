@@ -61,7 +61,8 @@ _BEFORE_AND_AFTER: Final = (
     ),
     number_of_bytes(
         "old_bytes",
-        "Logical size of the objects in the earlier scan, of the measured ones; null where none is.",
+        "Logical size of the objects in the earlier scan, of the measured ones; null where none "
+        "is.",
     ),
     Column(
         "new_inodes",
