@@ -127,9 +127,11 @@ def extension_of(r):
 
 
 def cold(r):
+    """Not with a late time; nobody knows where a time is not known, and the other is not late."""
     times = [r["access_time"], r["modify_time"]]
-    known = [t for t in times if t is not None]
-    return all(t < NOW - timedelta(days=365) for t in known) if known else None
+    if any(t is not None and t >= NOW - timedelta(days=365) for t in times):
+        return False
+    return None if None in times else True
 
 
 def keys_of(r, by, root):
@@ -161,8 +163,15 @@ def heat_units(r):
 
 
 def warm_size(r):
-    """None where heat is not told, or the size of a warm object is not."""
-    return None if heat_units(r) is None else r["size_bytes"] if r["heat"] > 0 else 0
+    """None where heat or size is not told."""
+    if heat_units(r) is None or r["size_bytes"] is None:
+        return None
+    return r["size_bytes"] if r["heat"] > 0 else 0
+
+
+def count(values, wanted):
+    """None where there are objects and nothing is told of any."""
+    return None if values and set(values) == {None} else values.count(wanted)
 
 
 def total(values):
@@ -188,10 +197,10 @@ def expected(rows, by):
         found[key] = {
             "paths": len(members),
             "inodes": len(objects),
-            "files": kinds.count("file"),
-            "directories": kinds.count("directory"),
-            "symlinks": kinds.count("symlink"),
-            "others": kinds.count("other"),
+            "files": count(kinds, "file"),
+            "directories": count(kinds, "directory"),
+            "symlinks": count(kinds, "symlink"),
+            "others": count(kinds, "other"),
             "unknown_kind": kinds.count(None),
             "hard_links": len(members) - len(objects),
             "size_bytes": total([r["size_bytes"] for r in objects]),
@@ -199,7 +208,10 @@ def expected(rows, by):
             "unknown_size": [r["size_bytes"] for r in objects].count(None),
             "unknown_allocated": [r["allocated_bytes"] for r in objects].count(None),
             "with_heat": sum(heat_units(r) is not None for r in objects),
-            "warm": sum(heat_units(r) is not None and r["heat"] > 0 for r in objects),
+            "warm": count(
+                [None if heat_units(r) is None else r["heat"] > 0 for r in objects],
+                True,
+            ),
             "warm_bytes": total([warm_size(r) for r in objects]),
             "heat_units": total([heat_units(r) for r in objects]),
             "hottest": edge(max, [r["heat"] for r in members]),

@@ -13,6 +13,10 @@ from harvest_gpfs.rules import RULES
 
 BY_NAME = {rule.name: rule for rule in RULES}
 GIB = 2**30
+MUCH = (
+    "from 2026-01-11 to 2026-02-11 by 50 % of what there was, or more (at least 1.00 GB), or by "
+    "1.00 TB"
+)
 
 
 def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[str, str]]:
@@ -30,7 +34,9 @@ COLD = {
     "cold_size_bytes": [15 * GIB, 5 * GIB, 0],
     "cold_share": [0.5, 0.25, 0.0],
     "cold_inodes": [9, 9, 0],
-    "all_data_bytes": [100 * GIB] * 3,
+    "all_cold_known_bytes": [100 * GIB] * 3,
+    "all_cold_known_inodes": [18] * 3,
+    "all_data_inodes": [18] * 3,
 }
 
 
@@ -46,6 +52,16 @@ def test_cold_data_is_said_from_a_share_of_all_bytes_with_who_has_most():
     assert spoken("gpfs.cold_data", COLD | {"cold_size_bytes": [0, 0, 0]}, share=0) == []
 
 
+def test_cold_data_are_a_share_of_what_is_known_to_be_cold_or_not():
+    """Of half of the objects the list does not say it: the finding is of a part."""
+    rows = COLD | {"all_data_inodes": [36] * 3}
+
+    (found,) = judge(BY_NAME["gpfs.cold_data"], pl.DataFrame(rows))
+
+    assert found.finding.text.startswith("20 % of the bytes (20.0 GiB of 100 GiB) are cold")
+    assert found.certainty == ("part",)
+
+
 def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
     rows = {
         "uid": [1, None],
@@ -54,18 +70,19 @@ def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
         "small_share": [0.4, 0.6],
         "small_size_bytes": [GIB, GIB],
         "small_allocated_bytes": [GIB, 3 * GIB],
+        "all_small_known_inodes": [200_000] * 2,
         "all_data_inodes": [200_000] * 2,
     }
     text = (
         "50 % of the files (100,000 of 200,000) are small. They hold 2.00 GiB and occupy 4.00 GiB; "
-        "nobody the list names has the most, 60,000."
+        "an owner whom the list does not name has the most, 60,000."
     )
 
     assert spoken("gpfs.small_files", rows) == [("medium", text)]
     assert spoken("gpfs.small_files", rows, files=100_001) == []
     assert spoken("gpfs.small_files", rows, share=0.51) == []
     (unknown,) = spoken("gpfs.small_files", rows | {"small_allocated_bytes": [None, None]})
-    assert "They hold 2.00 GiB; nobody" in unknown[1]
+    assert "They hold 2.00 GiB; an owner" in unknown[1]
 
 
 def test_one_owner_of_more_than_all_others_together_is_named():
@@ -101,7 +118,7 @@ def test_owners_that_passwd_lacks_are_counted(size, severity):
     ((said, text),) = spoken("gpfs.unknown_owners", rows)
 
     assert said == severity
-    assert text.startswith("1 owner of 3 is not in the passwd file: 1,200 objects of 1")
+    assert text.startswith("1 owner of 2 is not in the passwd file: 1,200 objects of 1")
     assert spoken("gpfs.unknown_owners", rows | {"unknown": [False, False, None]}) == []
 
 
@@ -110,6 +127,7 @@ def test_times_after_the_scan_are_counted():
         "uid": [1, 2],
         "user": ["ada", "bob"],
         "future_inodes": [1, 0],
+        "all_future_known_inodes": [1000] * 2,
         "all_data_inodes": [1000] * 2,
     }
 
@@ -180,21 +198,39 @@ def test_growth_counts_by_bytes_or_by_percent_of_what_is_not_little():
     assert spoken("gpfs.owners_grew", rows) == [
         (
             "high",
-            "2 users of 4 grew much from 2026-01-11 to 2026-02-11; x0 most, by 931 GiB (1 %) to "
-            "91.9 TiB.",
+            f"2 of 4 users grew {MUCH}; of these x0 the most, by 931 GiB (1 %) to 91.9 TiB.",
         )
     ]
     assert spoken("gpfs.owners_grew", grown("user", growth[2:], [10**10, 10**6])) == []
     ((severity, text),) = spoken("gpfs.owners_grew", rows, growth=1.1e12)
-    assert (severity, text[:14]) == ("medium", "1 user of 4 gr")
+    assert (severity, text[:14]) == ("medium", "1 of 4 users g")
+
+
+def test_who_grew_much_is_not_called_who_grew_most():
+    """The finding is on growth by half; the user of most bytes grew by less than that."""
+    rows = grown("user", [7 * GIB, 5 * GIB, 4 * GIB], [60 * GIB, 6 * GIB, 5 * GIB])
+
+    ((_, text),) = spoken("gpfs.owners_grew", rows)
+
+    assert text == (
+        f"2 of 3 users grew {MUCH}; of these x1 the most, by 5.00 GiB (83 %) to 11.0 GiB."
+    )
+
+
+def test_growth_that_leaves_objects_out_is_of_a_part():
+    rows = grown("user", [5 * GIB], [GIB]) | {"unmeasured": [3]}
+    full = {c: rows.get(c, [None]) for c in BY_NAME["gpfs.owners_grew"].columns}
+
+    (found,) = judge(BY_NAME["gpfs.owners_grew"], pl.DataFrame(full))
+
+    assert found.certainty == ("part",)
 
 
 def test_a_new_directory_counts_by_its_bytes():
     assert spoken("gpfs.directories_grew", grown("top", [10**9], [0], "new")) == [
         (
             "medium",
-            "1 directory of 1 grew much from 2026-01-11 to 2026-02-11; x0 most, by 954 MiB (new) "
-            "to 954 MiB.",
+            f"1 of 1 directory grew {MUCH}; x0, by 954 MiB (new) to 954 MiB.",
         )
     ]
     assert spoken("gpfs.directories_grew", grown("top", [10**9 - 1], [0], "new")) == []
@@ -239,13 +275,11 @@ def test_what_is_known_of_a_dataset_is_found(data, passwd):
         ),
         "gpfs.owners_grew": (
             "medium",
-            "1 user of 3 grew much from 2026-01-11 to 2026-02-11; bob most, by 3.00 GiB (300 %) "
-            "to 4.00 GiB.",
+            f"1 of 3 users grew {MUCH}; bob, by 3.00 GiB (300 %) to 4.00 GiB.",
         ),
         "gpfs.directories_grew": (
             "medium",
-            "1 directory of 3 grew much from 2026-01-11 to 2026-02-11; /fs/projects/b most, by "
-            "3.00 GiB (300 %) to 4.00 GiB.",
+            f"1 of 3 directories grew {MUCH}; /fs/projects/b, by 3.00 GiB (300 %) to 4.00 GiB.",
         ),
     }
     assert verdict.unjudged == ()

@@ -84,7 +84,8 @@ def test_the_first_lines_say_who_grew_and_by_what(report):
     )
     # user 0 had files of 1, 6, ... 36 MiB, and got those of 5, 15, 25 and 35 MiB from user 4
     assert report.intro[2] == (
-        "Grew most: the user 0 (+80.00 MiB, +54 %) and the directory /fs/new/d (+12.00 MiB)."
+        "Grew by most bytes: the user 0 (+80.00 MiB, +54 %) and the directory /fs/new/d "
+        "(+12.00 MiB)."
     )
 
 

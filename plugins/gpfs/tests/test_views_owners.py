@@ -75,8 +75,11 @@ def test_what_is_cold_small_and_of_the_future_by_owner(scan, tmp_path):
     assert (other["small_inodes"], other["small_size_bytes"]) == (2, 65_545)
     # an owner that the list does not say is not one that passwd lacks
     assert (found[None]["user"], found[None]["unknown"], found[None]["size_bytes"]) == (
-        None, False, None,
+        None, None, None,
     )  # fmt: skip
+    # nor is anything known of how old or small what it has is
+    assert (found[None]["cold_inodes"], found[None]["small_share"]) == (None, None)
+    assert (found[None]["cold_known_inodes"], found[None]["small_known_inodes"]) == (0, 0)
     assert {r["all_bytes"] for r in found.values()} == {4096 + 400_000 + 65_545}
     assert {r["all_data_bytes"] for r in found.values()} == {400_000 + 65_545}
 
@@ -121,9 +124,12 @@ def test_a_policy_frees_what_is_older_by_access_by_modification_or_both(tmp_path
         (r["days"], r["time"], r["freed_inodes"], r["freed_size_bytes"], r["untimed"])
         for r in found
     ] == [
-        (30, "access", 1, 20, 1), (30, "modify", 3, 110, 0), (30, "both", 2, 100, 0),
-        (99, "access", 1, 20, 1), (99, "modify", 3, 110, 0), (99, "both", 2, 100, 0),
+        (30, "access", 1, 20, 1), (30, "modify", 3, 110, 0), (30, "both", 1, 20, 1),
+        (99, "access", 1, 20, 1), (99, "modify", 3, 110, 0), (99, "both", 1, 20, 1),
     ]  # fmt: skip
+    # of what is known: three of the four by access
+    assert found[0]["freed_share"] == pytest.approx(20 / 70)
+    assert (found[0]["known_inodes"], found[0]["known_size_bytes"]) == (3, 70)
     assert found[1]["freed_share"] == pytest.approx(110 / 150)
     assert {(r["inodes"], r["size_bytes"]) for r in found} == {(4, 150)}
 
@@ -186,10 +192,14 @@ def test_policies_free_what_is_counted_one_by_one(files):
             ages = {"access": [access], "modify": [modify], "both": [access, modify]}
             for time, known in ages.items():
                 sums = wanted.setdefault((uid, days, time), [0, 0, 0])
-                seen = [age for age in known if age is not None]
-                sums[0] += bool(seen) and min(seen) > days
-                sums[1] += (size or 0) * (bool(seen) and min(seen) > days)
-                sums[2] += not seen
+                recent = any(age is not None and age <= days for age in known)
+                old = not recent and None not in known
+                sums[0] += old
+                sums[1] += (size or 0) * old
+                sums[2] += not recent and not old
+    for sums in wanted.values():
+        if sums[2] and not sums[0]:
+            sums[0] = None  # that none is freed is not known
     assert {
         (r["uid"], r["days"], r["time"]): [
             r["freed_inodes"], r["freed_size_bytes"] or 0, r["untimed"],

@@ -208,6 +208,18 @@ def test_callgrind_by_hand(tmp_path):
     assert found.units == found.accounted == 6
 
 
+def test_the_time_of_a_function_without_any_cost_is_not_known(tmp_path):
+    """Given a function that is only named: that it took no time is said nowhere."""
+    header, functions = CALLGRIND.split("fn=(1)", 1)
+    (tmp_path / "a.callgrind").write_text(f"{header}fn=(7) named /my code/run me.py:4\n" + "\n"
+                                          f"fn=(1){functions}")  # fmt: skip
+
+    rows = {r["name"]: r for r in harvested(tmp_path / "a.callgrind").rows("yappi.function")}
+
+    assert (rows["named"]["tsub_s"], rows["named"]["ttot_s"]) == (None, None)
+    assert rows["main"]["ttot_s"] == 1e-3
+
+
 def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
     broken = CALLGRIND.replace("calls=6 0", "calls=six 0").replace("fn=(1)\n3", "fn=(9)\n3")
     (tmp_path / "a.callgrind").write_text(broken + "nonsense\n")

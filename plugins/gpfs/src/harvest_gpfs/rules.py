@@ -30,7 +30,7 @@ def _owner(row: dict[str, Any]) -> str:
 
 
 def _sum(rows: pl.DataFrame, column: str) -> int:
-    return int(rows[column].sum())
+    return int(rows[column].sum() or 0)
 
 
 def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:
