@@ -10,12 +10,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-import polars as pl
 import pytest
 from test_ncem_rules import STUDY, write_study
 
 import harvest
-from harvest.testing.datasets import AlteredDataset
+from harvest.testing import without_column
 from harvest_ncem.plugin import VIEWS
 from harvest_ncem.rules import RULES
 
@@ -73,18 +72,6 @@ def whole(tmp_path_factory) -> tuple[harvest.Dataset, str]:
     return harvest.open(folder / "out"), str(folder / "study.toml")
 
 
-def without(dataset: harvest.Dataset, kind: str, column: str) -> harvest.Dataset:
-    """The dataset as if its records of a kind lacked a column."""
-    marks = dataset[kind].collect_schema().names()
-
-    def lacking(frame: pl.LazyFrame) -> pl.LazyFrame:
-        here = frame.collect_schema().names() == marks
-        kept = pl.when(pl.lit(value=False)).then(pl.col(column)).alias(column)
-        return frame.with_columns(kept) if here else frame
-
-    return AlteredDataset(dataset, lacking)
-
-
 def rows_by_key(
     dataset: harvest.Dataset, study: str, view: str
 ) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -105,7 +92,7 @@ def test_every_view_is_looked_at():
 @pytest.mark.parametrize(("kind", "column"), LACKS)
 def test_no_count_of_a_view_becomes_zero(whole, kind, column):
     dataset, study = whole
-    altered = without(dataset, kind, column)
+    altered = without_column(dataset, kind, column)
     faults = []
     for view in KEYS:
         before, after = rows_by_key(dataset, study, view), rows_by_key(altered, study, view)
@@ -133,7 +120,7 @@ def test_no_verdict_gets_worse(whole, kind, column):
         return worst, {*(name for name, _ in (*asked.unjudged, *asked.partly)), *asked.elsewhere}
 
     before, _ = verdicts(dataset)
-    after, unknown = verdicts(without(dataset, kind, column))
+    after, unknown = verdicts(without_column(dataset, kind, column))
 
     assert {"ncem.scans_stopped", "ncem.empty_files", "ncem.scans_lost"} <= before.keys()
     for rule, rank in after.items():
@@ -147,7 +134,7 @@ def test_no_verdict_gets_worse(whole, kind, column):
 def test_means_are_of_the_same_durations_or_not_known(whole, kind, column):
     """A duration that lacks a part is left out, with its reason: it does not get shorter."""
     dataset, study = whole
-    altered = without(dataset, kind, column)
+    altered = without_column(dataset, kind, column)
     for view in ("ncem.streaming", "ncem.file_transfer"):
         before, after = rows_by_key(dataset, study, view), rows_by_key(altered, study, view)
         for key in before.keys() & after.keys():

@@ -170,7 +170,10 @@ def flagged(
     known = pl.col(flag).is_not_null()
     sums = [known_sum(pl.col(name)).alias(name) for name in measured]
     parts = [part_sum(pl.col(n), pl.col(flag)).alias(f"{prefix}_{n}") for n in measured]
-    parts += [known_sum(pl.col(n).filter(known)).alias(f"known_{n}") for n in KNOWN]
+    parts += [
+        pl.when(known.any()).then(known_sum(pl.col(n).filter(known))).alias(f"known_{n}")
+        for n in KNOWN
+    ]
     if by:
         return table.group_by(by, maintain_order=True).agg(*sums, *parts, *more)
     return table.select(*sums, *parts, *more)

@@ -99,7 +99,8 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
         inodes = pl.col("inodes") if flag == "future" else pl.col("inodes") - pl.col("unknown_size")
         sums = (inodes, pl.col("size_bytes"))
         parts |= {
-            name: part_sum(value, known) for name, value in zip(_known(flag), sums, strict=True)
+            name: pl.when(part_sum(inodes, known) > 0).then(part_sum(value, known))
+            for name, value in zip(_known(flag), sums, strict=True)
         }
     return table.group_by("uid", maintain_order=True).agg(
         *(known_sum(pl.col(name)).alias(name) for name in (*_SUMS, "files")),

@@ -82,7 +82,7 @@ KNOWN: Final = {
     "inodes": Column(
         "known_inodes",
         doc="Objects of which the list says what decides it, one way or the other; directories "
-        "left out, hard links once.",
+        "left out, hard links once; null where that is none.",
     ),
     "size_bytes": number_of_bytes(
         "known_size_bytes",

@@ -121,19 +121,19 @@ _KNOWN_PARTS: Final = {
     "cold_known_inodes": Column(
         "cold_known_inodes",
         doc="Objects of which size and kind are known, and whether they are cold; null where "
-        "nothing says when the scan was made, or no kind is known.",
+        "that is none, and where nothing says when the scan was made.",
     ),
     "cold_known_bytes": number_of_bytes(
         "cold_known_bytes", "Logical size of the objects in cold_known_inodes; null where none is."
     ),
     "small_known_inodes": Column(
         "small_known_inodes",
-        doc="Objects other than directories whose size is known; null where no kind is.",
+        doc="Objects other than directories whose size is known; null where that is none.",
     ),
     "future_known_inodes": Column(
         "future_known_inodes",
         doc="Objects other than directories of which it is known whether their times lie in the "
-        "future; null where nothing says when the scan was made, or no kind is known.",
+        "future; null where that is none, and where nothing says when the scan was made.",
     ),
 }
 """What is known of the parts: what shares are of."""
