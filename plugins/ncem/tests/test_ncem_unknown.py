@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
-from test_ncem_rules import STUDY, write_study
+from faulty_study import STUDY, write_study
 
 import harvest
 from harvest.testing import without_column
@@ -41,7 +41,7 @@ JOBS: Final = 6
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> tuple[harvest.Dataset, str]:
-    """The study with known faults of ``test_ncem_rules``, and jobs that transferred files."""
+    """The study with known faults, and jobs that transferred files."""
     folder = tmp_path_factory.mktemp("whole")
     for name in ("in", "jobs"):
         (folder / name).mkdir()

@@ -77,8 +77,7 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
 
-    unknown = table["growth_bytes"].null_count() == table.height > 0
-    alt = "What grew is not known." if unknown else "Nothing grew or shrank."
+    alt = "Nothing grew or shrank."
     if names:
         alt = (
             f"Bars: growth of the {len(names)} that changed most; from {names[0]} with "
@@ -117,7 +116,8 @@ def age_plot(ages: pl.DataFrame) -> Plot:
     total = int(accessed["size_bytes"].sum())
     old = int(accessed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
     said = f"of {bytes_text(total)}, {bytes_text(old)} were not accessed for a year"
-    if not accessed["size_bytes"].count():
+    # an empty class has 0 bytes, whatever is known of the others
+    if not accessed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "when they were accessed, or their size, is not known"
     alt = f"Bars: bytes by age in {len(labels)} classes; {said}."
     return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
@@ -138,6 +138,7 @@ def size_plot(sizes: pl.DataFrame) -> Plot:
         above.yaxis.get_major_locator().set_params(integer=True)
         above.grid(visible=False, axis="x")
         below.bar(range(len(volumes)), _scaled(volumes, unit), width=0.75, color="C1")
+        below.set_ylim(bottom=0)
         _classes(below, labels, unit)
 
     most = labels[counts.index(max(_known(counts)))] if _known(counts) else "none"

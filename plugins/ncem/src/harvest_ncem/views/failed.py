@@ -162,7 +162,7 @@ def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
                 pl.col("missing"),
                 pl.when(pl.col("progress") < 100).then(pl.format("progress is {} %", percent)),
                 pl.when(pl.col("empty_files") > 0).then(
-                    pl.format("{} of {} files hold nothing", "empty_files", files)
+                    pl.format("files of 0 bytes: {} of {}", "empty_files", files)
                 ),
                 pl.when("early").then(pl.lit("a file is older than the first receiver time")),
                 begins_unknown(),
