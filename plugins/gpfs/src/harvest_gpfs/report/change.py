@@ -150,8 +150,9 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
     if not table[by].count():
         return []
     sections: list[Section] = [_volumes(request, table, by, title)]
-    if plot and table["growth_bytes"].count():
-        sections.append(growth_bars(f"{by}-plot", plot, table, by))
+    if plot:
+        if table["growth_bytes"].count():
+            sections.append(growth_bars(f"{by}-plot", plot, table, by))
         sections.append(_objects(request, table, by, f"{title}: objects"))
     return sections
 
