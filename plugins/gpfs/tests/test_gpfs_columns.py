@@ -106,6 +106,11 @@ def known_sum(values: list[int | None]) -> int | None:
     return sum(known) if known or not values else None
 
 
+def count_of(some: list[Any], of: list[Any], known: list[Any]) -> int | None:
+    """How many there are; None where there is none among the known, and others are not known."""
+    return len(some) if some or len(known) == len(of) else None
+
+
 @settings(max_examples=examples(25))
 @given(FILES)
 def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files):
@@ -119,23 +124,28 @@ def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files)
     for found in owners:
         mine = [file for file in files if file["uid"] == found["uid"]]
         others = [file for file in mine if file["kind"] != "directory"]
-        little = [file for file in others if (file["size_bytes"] or 0) < 65_536
-                  and file["size_bytes"] is not None]  # fmt: skip
+        measured = [file for file in others if file["size_bytes"] is not None]
+        little = [file for file in measured if file["size_bytes"] < 65_536]
         assert found["size_bytes"] == known_sum([file["size_bytes"] for file in mine])
         assert found["data_bytes"] == known_sum([file["size_bytes"] for file in others])
-        assert found["all_bytes"] == sum(sizes)
+        assert found["all_bytes"] == known_sum([file["size_bytes"] for file in files])
         assert found["all_data_inodes"] == len(plain)
         if found["share"] is not None:
             assert found["share"] * sum(sizes) == pytest.approx(found["size_bytes"])
-        assert found["small_inodes"] == len(little)
+        assert found["small_inodes"] == count_of(little, others, measured)
+        assert found["small_known_inodes"] == (len(measured) or None)
         assert found["future_inodes"] == sum(file["days"] < -1 for file in others)
-        assert (found["small_share"] is None) == (not others)
+        assert (found["small_share"] is None) == (not measured or found["small_inodes"] is None)
     assert sum(found["share"] or 0 for found in owners) == pytest.approx(min(sum(sizes), 1))
 
     for found in small:
         mine = [file for file in plain if file["uid"] == found["uid"]]
         assert found["inodes"] == len(mine)
-        assert found["small_share"] * len(mine) == pytest.approx(found["small_inodes"])
+        measured = [file for file in mine if file["size_bytes"] is not None]
+        assert found["known_inodes"] == (len(measured) or None)
+        if found["small_share"] is not None:
+            made = found["small_share"] * len(measured)
+            assert made == pytest.approx(found["small_inodes"])
     for found in cold:
         mine = [file for file in plain if file["uid"] == found["uid"]]
         old = [file["size_bytes"] for file in mine if file["days"] > 365]
@@ -155,21 +165,36 @@ def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
         data = dataset(Path(folder), listed(before), listed(after, **later))
         found = data.rows("gpfs.change", by="user,top", top_depth="1")
 
+    plain = ([f["uid"] for f in files if f["kind"] != "directory"] for files in (before, after))
+    said = [any(uid is not None for uid in uids) for uids in plain if uids]
+    if len(set(said)) == 2:
+        assert {each["growth_bytes"] for each in found} == {None}  # one list names no users
+        return
     for each in found:
-        gained = each["created_bytes"] + each["moved_in_bytes"] + each["grown_bytes"]
-        lost = each["deleted_bytes"] + each["moved_out_bytes"]
-        assert each["growth_bytes"] == gained - lost == each["new_bytes"] - each["old_bytes"]
+        parts = ("created", "moved_in", "grown", "deleted", "moved_out")
+        created, moved_in, grown, *lost = (each[f"{part}_bytes"] or 0 for part in parts)
+        if None in (each["new_bytes"], each["old_bytes"]):
+            assert each["growth_bytes"] is None
+        else:
+            made = created + moved_in + grown - sum(lost)
+            assert each["growth_bytes"] == made == each["new_bytes"] - each["old_bytes"]
         came, went = each["created"] + each["moved_in"], each["deleted"] + each["moved_out"]
         assert each["inodes_change"] == came - went == each["new_inodes"] - each["old_inodes"]
         if each["growth_percent"] is not None:
             assert each["old_bytes"] * (1 + each["growth_percent"] / 100) == pytest.approx(
                 each["new_bytes"]
             )
-    for name, files in (("old", before), ("new", after)):
-        plain = [file for file in files if file["kind"] != "directory"]
-        assert sum(each[f"{name}_inodes"] for each in found) == len(plain)
-        assert sum(each[f"{name}_bytes"] for each in found) == sum(
-            file["size_bytes"] or 0 for file in plain
+    sizes = [
+        {file["inode"]: file["size_bytes"] for file in files if file["kind"] != "directory"}
+        for files in (before, after)
+    ]
+    # of an object of both scans whose size one does not say, no bytes count
+    unmeasured = {inode for scan in sizes for inode, size in scan.items() if size is None}
+    assert sum(each["unmeasured"] for each in found) == len(unmeasured)
+    for name, scan in zip(("old", "new"), sizes, strict=True):
+        assert sum(each[f"{name}_inodes"] for each in found) == len(scan)
+        assert sum(each[f"{name}_bytes"] or 0 for each in found) == sum(
+            size for inode, size in scan.items() if size is not None and inode not in unmeasured
         )
 
 
@@ -181,6 +206,9 @@ def test_copies_hold_extra_what_all_but_one_of_them_hold(files):
 
     plain = [file for file in files if file["kind"] != "directory"]
     total = sum(file["size_bytes"] or 0 for file in plain)
+    if plain and all(file["size_bytes"] is None for file in plain):
+        assert [each["name"] for each in found] == [None]  # that there are none is not known
+        return
     for each in found:
         same = sorted(
             file["path"]
