@@ -97,7 +97,9 @@ def seg(number: int, offset: int | None, length: int, **more: Any) -> DxtSegment
 
 
 def counters(cls: type, **more: Any) -> Any:
-    values = {"record_id": 7, "path": "/x", "rank": 0, "job_id": 1} | more
+    """A record whose counters are 0 unless given."""
+    values = {name: 0 for name in cls.__annotations__ if name.isupper()}
+    values |= {"record_id": 7, "path": "/x", "rank": 0, "job_id": 1} | more
     values.setdefault("origin", "/runs/R1/p1.darshan")
     return cls(position=1, **values)
 
@@ -271,7 +273,7 @@ def job(**more: Any) -> Job:
 
 def test_a_process_has_what_was_traced_and_what_was_counted():
     # given a process that reads /x through MPI-IO, which calls POSIX, /y through MPI-IO alone,
-    # and /z through buffered streams, which nothing traces; another one did nothing
+    # and /z through buffered streams, which nothing traces; a log of another one counts nothing
     data = Reader(
         job(),
         job(origin="/runs/R1/idle.darshan", pid=6),
@@ -291,7 +293,7 @@ def test_a_process_has_what_was_traced_and_what_was_counted():
     assert (busy["traced_read_bytes"], busy["traced_write_bytes"]) == (10, 0)
     assert (busy["untraced_read_bytes"], busy["untraced_write_bytes"]) == (4029, 7)
     assert (busy["stdio_read_bytes"], busy["stdio_write_bytes"]) == (4000, 5)
-    assert {idle[name] for name in idle if name.endswith("_bytes")} == {0}
+    assert (idle["traced_read_bytes"], idle["counted_read_bytes"]) == (0, None)
 
 
 # ---- io.timeline --------------------------------------------------------------------------------

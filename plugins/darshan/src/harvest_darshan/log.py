@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -75,6 +76,7 @@ class OpenLog:
     """A log whose header and job record are sound.
 
     decoders: by module name, those that could be read; failures: what could not.
+    sha256: of the bytes of the file, in hexadecimal digits.
     """
 
     header: Header
@@ -83,6 +85,7 @@ class OpenLog:
     decoders: dict[str, Decoder]
     failures: tuple[Failure, ...]
     file: BinaryIO
+    sha256: str
 
     def __enter__(self) -> OpenLog:
         return self
@@ -115,10 +118,12 @@ def open_log(path: Path, limits: Limits) -> OpenLog:
         failures: list[Failure] = []
         names = _names(header, reader, failures)
         decoders = _decoders(header, reader, failures)
+        file.seek(0)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     except BaseException:
         file.close()
         raise
-    return OpenLog(header, job, names, decoders, tuple(failures), file)
+    return OpenLog(header, job, names, decoders, tuple(failures), file, sha256)
 
 
 def _names(header: Header, reader: RegionReader, failures: list[Failure]) -> Names:

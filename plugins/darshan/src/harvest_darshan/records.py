@@ -68,6 +68,9 @@ class Job(Record):
     )
     compression: str = field(doc="How the log's regions are compressed: zlib, bzip2 or none.")
     metadata: dict[str, str] = field(doc="Key and value pairs of the job record.")
+    sha256: str | None = field(
+        doc="SHA-256 of the log's bytes; logs that share it are copies of one log."
+    )
 
 
 @record("darshan.file", layer="system", level="process")

@@ -85,6 +85,7 @@ def _job(opened: OpenLog, log: Log) -> Rows:
         dxt_layout=dxt.layout if isinstance(dxt, DxtRecords) else None,
         compression=header.compression,
         metadata=dict(job.metadata),
+        sha256=opened.sha256,
     )
     if job.unparsed:
         row.extra = {f"metadata_line_{n}": line for n, line in enumerate(job.unparsed, 1)}

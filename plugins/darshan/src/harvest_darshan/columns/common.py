@@ -8,7 +8,7 @@ from typing import Final
 from harvest import Column
 
 __all__ = [
-    *("LOG", "OF_JOB", "OP", "PARTIAL_MODULES", "RECORD_ID", "RUN"),
+    *("CERTAINTY", "LOG", "OF_JOB", "OP", "PARTIAL_MODULES", "RECORD_ID", "RUN"),
     *("number", "path", "seconds", "share", "size"),
 ]
 
@@ -27,6 +27,15 @@ PARTIAL_MODULES: Final = Column(
     "partial_modules",
     doc="Modules whose records are incomplete, since Darshan ran out of memory for them: their "
     "numbers are lower bounds.",
+)
+
+CERTAINTY: Final = Column(
+    "certainty",
+    doc="What makes the numbers less than certain: lower_bound (a module that they come from was "
+    "cut off or could not be read, or a time is below 0, as threads that overlap leave it), "
+    "coarse_clock (a log that lasts less than 100 s and whose version counts whole seconds, so "
+    "that shares of its time are off by over 1 %), one_process (nothing is said of processes among "
+    "each other). Empty where none of these is so.",
 )
 
 OF_JOB: Final = {

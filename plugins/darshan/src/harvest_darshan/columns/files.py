@@ -53,7 +53,9 @@ FILES: Final = (
     Column(
         "basis",
         doc="Modules that the figures come from, in all logs together: for each log the first of "
-        "DXT_POSIX, DXT_MPIIO, POSIX and MPI-IO that has the file, and STDIO on top.",
+        "DXT_POSIX, DXT_MPIIO, POSIX and MPI-IO that has the file, and on top STDIO, and DFS or "
+        "DAOS; H5D (datasets) or PNETCDF_VAR (variables) in logs with none of these. Where Darshan "
+        "cut POSIX off and MPI-IO has more bytes of a file, MPI-IO.",
     ),
     Column(
         "sizes",
@@ -64,8 +66,11 @@ FILES: Final = (
 )
 
 _COUNTED: Final = (
-    "by the counters of POSIX, of MPI-IO for files that POSIX does not count, and of STDIO"
+    "by the counters of POSIX, of MPI-IO for files that POSIX does not count, of STDIO, and of the "
+    "other modules that basis of io.files names; null where the log has no such module, or one "
+    "could not be read"
 )
+_NO_TRACE: Final = "0 in a log without a trace, null where a trace could not be read"
 _ONCE: Final = "what is traced in both DXT_MPIIO and DXT_POSIX counts once, as the latter"
 
 PROCESSES: Final = (
@@ -77,19 +82,30 @@ PROCESSES: Final = (
     size(
         "untraced_read_bytes",
         doc="counted_read_bytes - traced_read_bytes; below 0 where traced reads asked for more "
-        "than they got.",
+        "than they got; null where one of them is.",
     ),
-    size("untraced_write_bytes", doc="counted_write_bytes - traced_write_bytes."),
+    size(
+        "untraced_write_bytes",
+        doc="counted_write_bytes - traced_write_bytes; null where one of them is.",
+    ),
     Column("nprocs"),
     Column("exe", doc="Command line, cut by Darshan to what fits; null where the log has none."),
     LOG,
-    size("traced_read_bytes", doc=f"Bytes asked for in the reads that DXT traced; {_ONCE}."),
-    size("traced_write_bytes", doc=f"Bytes of the writes that DXT traced; {_ONCE}."),
+    size(
+        "traced_read_bytes",
+        doc=f"Bytes asked for in the reads that DXT traced; {_ONCE}; {_NO_TRACE}.",
+    ),
+    size("traced_write_bytes", doc=f"Bytes of the writes that DXT traced; {_ONCE}; {_NO_TRACE}."),
     size(
         "stdio_read_bytes",
-        doc="The part of counted_read_bytes that is buffered I/O (STDIO), which DXT never traces.",
+        doc="The part of counted_read_bytes that is buffered I/O (STDIO), which DXT never traces; "
+        "null where that module could not be read.",
     ),
-    size("stdio_write_bytes", doc="The part of counted_write_bytes that is buffered I/O (STDIO)."),
+    size(
+        "stdio_write_bytes",
+        doc="The part of counted_write_bytes that is buffered I/O (STDIO); null where that module "
+        "could not be read.",
+    ),
     PARTIAL_MODULES,
 )
 

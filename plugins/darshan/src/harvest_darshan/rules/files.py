@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from harvest import Finding, Rule, Threshold
+from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
-from .words import DRISHTI, REPORTS, cost, job_name, named_first
+from .words import DRISHTI, NO_END, NO_POSIX, REPORTS, certainty, cost, job_name, named_first
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,34 +23,40 @@ Sentence: TypeAlias = Callable[[dict[str, Any]], str]
 
 def _about_files(
     rows: pl.DataFrame,
-    total: int,
     sentence: Sentence,
     *,
     share: str = "time_share",
     most: Severity = "high",
+    also: tuple[str, ...] = (),
 ) -> Iterator[Finding]:
     """One finding on files, of which the costliest is named.
 
     sentence: says of a row what is found, after the name of the file.
     share: the column with the share of the processes' time that it costs.
+    also: what makes it less than certain beside what is said of the rows.
     """
     # unknown shares come last
-    worst = rows.sort(share, "file", descending=[True, False], nulls_last=True).row(0, named=True)
+    ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True)
+    worst = ordered.row(0, named=True)
     name = f"{worst['file']} of {job_name(worst)}"
-    text = named_first(name, sentence(worst), rows.height, total, "file")
-    yield Finding(cost(worst[share], most), text)
+    others = [cost(value, most) for value in ordered[share][1:]]
+    sure = tuple(dict.fromkeys((*certainty(rows), *also)))
+    text = named_first(name, sentence(worst), others)
+    yield Finding(cost(worst[share], most), text, certainty=sure)
 
 
 def _taken(row: dict[str, Any]) -> str:
-    """`` (12 % of its processes' time)``."""
+    """`` (the file takes 12 % of its processes' time)``."""
     if row["time_share"] is None:
-        return ""
+        return " (how much of its processes' time the file takes is not known)"
     return f" (the file takes {share_in_words(row['time_share'])} of its processes' time)"
 
 
 def _late(row: dict[str, Any]) -> str:
     """``rank 3 needs 1.2 s longer than rank 0, 9 % of the run``."""
-    of_run = share_in_words(row["late_share"]) if row["late_share"] is not None else "unknown part"
+    of_run = "an unknown part"
+    if row["late_share"] is not None:
+        of_run = share_in_words(row["late_share"])
     return (
         f"rank {row['slowest_rank']} needs {seconds_in_words(row['late_s'])} longer than rank "
         f"{row['fastest_rank']}, {of_run} of the run"
@@ -61,29 +67,33 @@ def long_metadata(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator
     """Files whose metadata operations take a process long."""
 
     def sentence(row: dict[str, Any]) -> str:
+        who = "its ranks spend, on average," if row["shared"] else "a process spends"
         spent = seconds_in_words(row["slowest_meta_s"])
-        return f"a process spends {spent} in opening, seeking and asking about it{_taken(row)}"
+        return f"{who} {spent} in opening, seeking and asking about it{_taken(row)}"
 
-    return _about_files(rows, total, sentence)
+    return _about_files(rows, sentence, also=("lower_bound",) if rows["shared"].any() else ())
 
 
-def unequal_bytes(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
+def unequal_bytes(
+    rows: pl.DataFrame, total: int, *, share: float, seconds: float
+) -> Iterator[Finding]:
     """Shared files whose fastest and slowest rank move unequal parts."""
 
     def sentence(row: dict[str, Any]) -> str:
-        apart = share_in_words(row["byte_imbalance"])
-        return f"its slowest and fastest rank differ by {apart} of all its bytes, and {_late(row)}"
+        apart = share_in_words(row["rank_spread"])
+        return (
+            f"of its slowest and fastest rank one moves {apart} less than the other, and "
+            f"{_late(row)}"
+        )
 
-    return _about_files(rows, total, sentence, share="late_share")
+    return _about_files(rows, sentence, share="late_share")
 
 
-def stragglers(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
+def stragglers(
+    rows: pl.DataFrame, total: int, *, share: float, seconds: float
+) -> Iterator[Finding]:
     """Shared files for which one rank needs longer than another."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        return f"{_late(row)} and {share_in_words(row['time_imbalance'])} of the time of all ranks"
-
-    return _about_files(rows, total, sentence, share="late_share")
+    return _about_files(rows, _late, share="late_share")
 
 
 def unequal_processes(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
@@ -97,27 +107,45 @@ def unequal_processes(rows: pl.DataFrame, total: int, *, share: float) -> Iterat
             f"{share_in_words(apart[op])} less than another{_taken(row)}"
         )
 
-    return _about_files(rows, total, sentence, most="medium")
+    return _about_files(rows, sentence, most="medium")
 
 
 _OF_FILE: Final = ("file", "job", "program")
-_LATE: Final = ("late_s", "late_share", "slowest_rank", "fastest_rank")
-_UNEQUAL: Final = {"share": Threshold(0.15, "distance of two ranks, of the sum over all ranks")}
+_LATE: Final = ("late_s", "late_share", "slowest_rank", "fastest_rank", "certainty")
+_SHARED: Final = (
+    "files with a record of all ranks of a log of several processes; files that only some ranks "
+    "open are left out, as are all where DARSHAN_DISABLE_SHARED_REDUCTION was set"
+)
+_NO_RANKS: Final = (
+    "a record of all ranks has no times of its fastest and slowest rank, or none that are above "
+    "0; DARSHAN_DISABLE_SHARED_REDUCTION=1 keeps a record per rank instead (io.unequal_processes)"
+)
 
 FILE_RULES: Final = (
     Rule(
         name="io.long_metadata",
         doc="Files for which a process waits long in metadata operations: open, stat, seek and "
-        "their like go to one server, whatever the stripes. Ranks that share a record count "
-        "together.",
+        "their like go to one server, whatever the stripes.",
         view=VIEW,
-        where="slowest_meta_s > {seconds}",
-        columns=(*_OF_FILE, "slowest_meta_s", "meta_s", "processes", "shared", "time_share"),
+        where="case when slowest_meta_s > {seconds} then true "
+        "when slowest_meta_most_s <= {seconds} then false end",
+        columns=(
+            *(*_OF_FILE, "slowest_meta_s", "slowest_meta_most_s", "meta_s", "processes"),
+            *("shared", "time_share", "certainty"),
+        ),
         judge=long_metadata,
         advice="Open files once and keep them open; join small files; let one rank ask and pass "
         "the answer on.",
-        reference=f"{DRISHTI}: P17",
-        thresholds={"seconds": Threshold(30, "seconds of metadata operations in one record")},
+        reference=f"{DRISHTI}: P17, of a process and not of all ranks together",
+        basis=Basis(
+            numerator="time in metadata operations of the process that takes longest for a file, "
+            "s; of a record of all ranks at least their mean",
+            judged="files that POSIX counts; of a record of all ranks, where their mean is above "
+            "the threshold, or their sum, or all that the slowest of them takes, is not",
+            unable="a record of all ranks has only their sum; DARSHAN_DISABLE_SHARED_REDUCTION=1 "
+            "keeps a record per rank",
+        ),
+        thresholds={"seconds": Threshold(30, "seconds of a process in metadata operations")},
         reports=REPORTS,
     ),
     Rule(
@@ -125,26 +153,49 @@ FILE_RULES: Final = (
         doc="Shared files of which the fastest and the slowest rank move unequal parts: the "
         "others wait for one.",
         view=VIEW,
-        where="byte_imbalance > {share}",
-        columns=(*_OF_FILE, "byte_imbalance", "read_bytes", "write_bytes", *_LATE),
+        among="shared",
+        where="rank_spread > {share} and late_s > {seconds}",
+        columns=(*_OF_FILE, "rank_spread", "read_bytes", "write_bytes", *_LATE),
         judge=unequal_bytes,
         advice="Give ranks parts of the same size, or choose the aggregators of collective calls "
         "(cb_nodes) evenly.",
-        reference=f"{DRISHTI}: P18",
-        thresholds=_UNEQUAL,
+        reference=f"{DRISHTI} (P18) divides by the bytes of all ranks, of which two have little "
+        "where there are many; the limits are ours",
+        basis=Basis(
+            numerator="bytes by which the slowest and the fastest rank differ",
+            denominator="bytes of the one that moves more",
+            judged=_SHARED,
+            unable=_NO_RANKS,
+        ),
+        thresholds={
+            "share": Threshold(0.3, "difference of the two ranks, of the greater, from 0 to 1"),
+            "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
+        },
         reports=REPORTS,
     ),
     Rule(
         name="io.stragglers",
         doc="Shared files for which the slowest rank needs much longer than the fastest.",
         view=VIEW,
-        where="time_imbalance > {share}",
+        among="shared",
+        where="late_s > {seconds} and late_share > {share}",
         columns=(*_OF_FILE, "time_imbalance", *_LATE),
         judge=stragglers,
         advice="Look at the slowest rank: a slow node or storage target, or more work than the "
         "others have; a larger stripe count spreads the file.",
-        reference=f"{DRISHTI}: P19",
-        thresholds=_UNEQUAL,
+        reference=f"{DRISHTI} (P19) divides by the time of all ranks, of which one has little "
+        "where there are many; the limits are ours",
+        basis=Basis(
+            numerator="seconds that the slowest rank takes longer than the fastest, in reads, "
+            "writes and metadata operations of POSIX",
+            denominator="the time that the processes of the log ran, s each",
+            judged=_SHARED,
+            unable=f"{_NO_RANKS}; or {NO_END}",
+        ),
+        thresholds={
+            "share": Threshold(0.05, "of the time that a process ran, from 0 to 1"),
+            "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
+        },
         reports=REPORTS,
     ),
     Rule(
@@ -152,12 +203,21 @@ FILE_RULES: Final = (
         doc="Files that several processes use, each with a record of its own, of which one moves "
         "much more than another.",
         view=VIEW,
+        among="processes > 1",
         where="read_spread > {share} or write_spread > {share}",
-        columns=(*_OF_FILE, "processes", "read_spread", "write_spread", "time_share"),
+        columns=(*_OF_FILE, "processes", "read_spread", "write_spread", "time_share", "certainty"),
         judge=unequal_processes,
         advice="Where they do the same work, give them parts of the same size; where one reads "
         "for all, this is as it should be.",
         reference=f"{DRISHTI}: P21, P22",
+        basis=Basis(
+            numerator="bytes by which the process that moves most and the one that moves least "
+            "differ, of those with a record of their own",
+            denominator="bytes of the one that moves most",
+            judged="files of which several processes have records of their own; processes that "
+            "never opened the file are left out",
+            unable=NO_POSIX,
+        ),
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
         reports=REPORTS,
     ),

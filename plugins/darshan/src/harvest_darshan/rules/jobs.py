@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from harvest import Finding, Rule, Threshold
+from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import (
     bytes_in_words,
     count_in_words,
@@ -13,20 +13,26 @@ from harvest.toolkit.amounts import (
     share_in_words,
 )
 
-from .words import DRISHTI, REPORTS, about_jobs, job_name, named_first, of
+from .words import (
+    DRISHTI,
+    NO_POSIX,
+    REPORTS,
+    about_jobs,
+    certainty,
+    job_name,
+    named_first,
+    of,
+    taken,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from harvest.api.rule import Severity
+
 __all__ = ["JOB_RULES"]
 
 VIEW: Final = "io.jobs"
-
-
-def _io_takes(row: dict[str, Any]) -> str:
-    if row["time_share"] is None:
-        return ""
-    return f"; I/O takes {share_in_words(row['time_share'])} of its processes' time"
 
 
 def stdio(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
@@ -34,31 +40,27 @@ def stdio(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
 
     def sentence(row: dict[str, Any]) -> str:
         part = share_in_words(row["stdio_bytes"] / row["bytes"])
-        took = "" if row["stdio_share"] is None else (
-            f", which takes {share_in_words(row['stdio_share'])} of its processes' time"
-        )  # fmt: skip
         return (
             f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} ({part}) go "
-            f"through STDIO, the buffered streams of C{took}"
+            f"through STDIO, the buffered streams of C{taken('these take', row['stdio_share'])}"
         )
 
-    return about_jobs(rows, total, "stdio_bytes", sentence, share="stdio_share")
+    return about_jobs(rows, "stdio_bytes", sentence, share="stdio_share")
 
 
 def many_stdio_requests(
-    rows: pl.DataFrame, total: int, *, share: float, requests: float
+    rows: pl.DataFrame, total: int, *, share: float, requests: float, size: float
 ) -> Iterator[Finding]:
-    """Jobs with many calls of buffered streams."""
+    """Jobs with many small calls of buffered streams."""
 
     def sentence(row: dict[str, Any]) -> str:
-        every = row["stdio_requests"] + row["reads"] + row["writes"]
         mean = row["stdio_bytes"] / row["stdio_requests"]
         return (
-            f"{of(row['stdio_requests'], every, 'request')} go through STDIO, of "
-            f"{bytes_in_words(mean)} each on average"
+            f"{of(row['stdio_requests'], row['requests'], 'request')} go through STDIO, of "
+            f"{bytes_in_words(mean)} each on average{taken('these take', row['stdio_share'])}"
         )
 
-    return about_jobs(rows, total, "stdio_requests", sentence, share="stdio_share")
+    return about_jobs(rows, "stdio_requests", sentence, share="stdio_share")
 
 
 def no_mpiio(rows: pl.DataFrame, total: int, *, processes: float) -> Iterator[Finding]:
@@ -67,36 +69,34 @@ def no_mpiio(rows: pl.DataFrame, total: int, *, processes: float) -> Iterator[Fi
     def sentence(row: dict[str, Any]) -> str:
         return (
             f"its {row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
-            f"{_io_takes(row)}"
+            f"{taken('I/O takes', row['time_share'])}"
         )
 
-    return about_jobs(rows, total, "bytes", sentence, most="medium")
+    return about_jobs(rows, "bytes", sentence, most="medium")
+
+
+def _misaligned(rows: pl.DataFrame, what: str, said: str) -> Iterator[Finding]:
+    """Jobs whose requests are not aligned, among those of which Darshan watched it."""
+    watched = f"watched_{what}"
+
+    def sentence(row: dict[str, Any]) -> str:
+        part = of(row[f"misaligned_{what}"], row[watched], "request")
+        return f"{said.format(part)}{taken('POSIX takes', row['posix_share'])}"
+
+    part = (rows[watched] < rows["reads"] + rows["writes"]).any()
+    return about_jobs(
+        rows, f"misaligned_{what}", sentence, share="posix_share", also=("part",) if part else ()
+    )
 
 
 def misaligned_file(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """Jobs whose requests begin within blocks of the file system."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        every = row["reads"] + row["writes"]
-        return (
-            f"{of(row['misaligned_file'], every, 'request')} begin within a block of the file "
-            f"system{_io_takes(row)}"
-        )
-
-    return about_jobs(rows, total, "misaligned_file", sentence)
+    return _misaligned(rows, "file", "{} to POSIX begin within a block of the file system")
 
 
 def misaligned_memory(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """Jobs whose buffers begin within words of memory."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        every = row["reads"] + row["writes"]
-        return (
-            f"the buffers of {of(row['misaligned_memory'], every, 'request')} are not aligned in "
-            f"memory{_io_takes(row)}"
-        )
-
-    return about_jobs(rows, total, "misaligned_memory", sentence)
+    return _misaligned(rows, "memory", "the buffers of {} to POSIX are not aligned in memory")
 
 
 def mostly_metadata(
@@ -106,47 +106,81 @@ def mostly_metadata(
 
     def sentence(row: dict[str, Any]) -> str:
         part = share_in_words(row["meta_s"] / row["io_s"])
-        took = "" if row["meta_share"] is None else (
-            f", {share_in_words(row['meta_share'])} of its processes' time"
-        )  # fmt: skip
+        on = f", on {count_in_words(row['files'], 'file')} of POSIX" if row["files"] else ""
         return (
-            f"{part} of its I/O time are metadata operations on "
-            f"{count_in_words(row['files'], 'file')} ({seconds_in_words(row['meta_s'])}{took})"
+            f"{part} of its I/O time are metadata operations "
+            f"({seconds_in_words(row['meta_s'])} in all processes{on})"
+            f"{taken('these take', row['meta_share'])}"
         )
 
-    return about_jobs(rows, total, "meta_s", sentence, share="meta_share")
+    return about_jobs(rows, "meta_s", sentence, share="meta_share")
 
 
 def one_sided(rows: pl.DataFrame, total: int, *, difference: float) -> Iterator[Finding]:
     """Jobs that mostly read, or mostly write."""
-    worst = rows.sort("bytes", descending=True, maintain_order=True).row(0, named=True)
+    worst = rows.sort("bytes", descending=True, maintain_order=True, nulls_last=True).row(
+        0, named=True
+    )
     requests = worst["reads"] + worst["writes"]
     moved = worst["read_bytes"] + worst["write_bytes"]
     share = share_in_words(worst["read_bytes"] / moved) if moved else "nothing"
     what = (
-        f"{share} of {bytes_in_words(moved)} are read, in "
+        f"of {bytes_in_words(moved)} that go through POSIX, {share} is read, in "
         f"{of(worst['reads'], requests, 'request')}; the others are writes"
     )
-    yield Finding("low", named_first(job_name(worst), what, rows.height, total, "job"))
+    text = named_first(job_name(worst), what, ["low"] * (rows.height - 1))
+    yield Finding("low", text, certainty=certainty(rows))
 
 
 def incomplete(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """Jobs whose logs lack records."""
-    counted = rows.filter(rows["missing_counters"])
-    worst = (counted if counted.height else rows).row(0, named=True)
+    first, *others = rows.sort("missing_counters", descending=True, maintain_order=True).to_dicts()
+    worth: dict[bool, Severity] = {True: "high", False: "medium"}
     effect = (
         "numbers are lower bounds, and files may be missing"
-        if counted.height
+        if first["missing_counters"]
         else "the counters are complete"
     )
-    what = f"its logs are incomplete ({worst['gaps']}): {effect}"
-    text = named_first(job_name(worst), what, rows.height, total, "job")
-    yield Finding("high" if counted.height else "medium", text)
+    what = f"its logs are incomplete ({first['gaps']}): {effect}"
+    text = named_first(job_name(first), what, [worth[row["missing_counters"]] for row in others])
+    yield Finding(worth[first["missing_counters"]], text)
+
+
+def copied(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """Jobs of whose logs there are copies."""
+    worst = rows.sort("copies", descending=True, maintain_order=True).row(0, named=True)
+    found = count_in_words(worst["copies"], "copy", "copies")
+    are = "is" if worst["copies"] == 1 else "are"
+    what = (
+        f"beside its {count_in_words(worst['logs'], 'log')} there {are} {found} with the same "
+        f"bytes, which {are} left out"
+    )
+    yield Finding("low", named_first(job_name(worst), what, ["low"] * (rows.height - 1)))
 
 
 _OF_JOB: Final = ("job", "program", "logs", "processes")
-_COST: Final = ("io_s", "time_share")
-_MISALIGNED: Final = {"share": Threshold(0.1, "share of all reads and writes, from 0 to 1")}
+_COST: Final = ("io_s", "time_share", "certainty")
+_POSIX_COST: Final = ("posix_s", "posix_share", "certainty")
+_STDIO: Final = ("stdio_bytes", "stdio_requests", "stdio_s", "stdio_share", "certainty")
+_ALL_LAYERS: Final = (
+    "through all layers that the logs count (POSIX, MPI-IO, STDIO, DFS or DAOS; HDF5 and PnetCDF "
+    "where a log has none of these), each byte once"
+)
+_NO_SUM: Final = (
+    "the records of a module that counts bytes are not there though a log lists it: `harvest "
+    "rejects` says why; MDHIM counts no bytes and is in no sum"
+)
+_MISALIGNED: Final = {
+    "share": Threshold(0.1, "share of the reads and writes that were watched, from 0 to 1")
+}
+_WATCHED: Final = (
+    "jobs of which a log has the module POSIX; requests to files whose {what} alignment Darshan "
+    "does not know are left out"
+)
+_UNWATCHED: Final = (
+    "Darshan watched the alignment of no request (POSIX_{what}_NOT_ALIGNED or "
+    "POSIX_{what}_ALIGNMENT is -1){more}; or "
+) + NO_POSIX
 
 JOB_RULES: Final = (
     Rule(
@@ -154,28 +188,41 @@ JOB_RULES: Final = (
         doc="Much goes through C's buffered streams (fopen, fread, fwrite), which parallel file "
         "systems serve badly: small buffers, one process at a time.",
         view=VIEW,
+        among="uses_stdio",
         where="stdio_bytes > {share} * bytes",
-        columns=(*_OF_JOB, "stdio_bytes", "bytes", "stdio_requests", "stdio_s", "stdio_share"),
+        columns=(*_OF_JOB, "bytes", *_STDIO),
         judge=stdio,
         advice="Use POSIX calls with large buffers, MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: S01",
+        basis=Basis(
+            numerator="bytes moved through STDIO",
+            denominator=f"bytes moved {_ALL_LAYERS}",
+            judged="jobs of which a log has the module STDIO",
+            unable=_NO_SUM,
+        ),
         thresholds={"share": Threshold(0.1, "share of all bytes, from 0 to 1")},
         reports=REPORTS,
     ),
     Rule(
         name="io.many_stdio_requests",
-        doc="Many calls of C's buffered streams, as of logging or of reading line by line.",
+        doc="Many small calls of C's buffered streams, as of logging or of reading line by line.",
         view=VIEW,
-        where="stdio_requests > {requests} and "
-        "stdio_requests > {share} * (stdio_requests + reads + writes)",
-        columns=(
-            *_OF_JOB, "stdio_requests", "reads", "writes", "stdio_bytes", "stdio_s", "stdio_share"
-        ),
+        among="uses_stdio",
+        where="stdio_requests > {requests} and stdio_requests > {share} * requests "
+        "and stdio_bytes < {size} * stdio_requests",
+        columns=(*_OF_JOB, "requests", *_STDIO),
         judge=many_stdio_requests,
         advice="Write less, or collect it and write it at once; setvbuf enlarges the buffer.",
         reference="the limits of Drishti 0.8 for small requests (P05, P06), applied to STDIO",
+        basis=Basis(
+            numerator="reads and writes of STDIO, whose mean size is small",
+            denominator=f"reads and writes {_ALL_LAYERS}",
+            judged="jobs of which a log has the module STDIO",
+            unable=_NO_SUM,
+        ),
         thresholds={
-            "share": Threshold(0.1, "share of the requests to POSIX and STDIO, from 0 to 1"),
+            "size": Threshold(2**20, "mean bytes of a request from which it is not small"),
+            "share": Threshold(0.1, "share of the requests to all layers, from 0 to 1"),
             "requests": Threshold(1000, "requests of a job to STDIO"),
         },
         reports=REPORTS,
@@ -184,11 +231,17 @@ JOB_RULES: Final = (
         name="io.no_mpiio",
         doc="An MPI program that does without MPI-IO cannot use collective I/O.",
         view=VIEW,
-        where="largest_log > {processes} and bytes > 0 and uses_mpiio = false",
+        among="largest_log > {processes} and has_counters",
+        where="bytes > 0 and uses_mpiio = false",
         columns=(*_OF_JOB, "largest_log", "bytes", "uses_mpiio", *_COST),
         judge=no_mpiio,
         advice="Where ranks share files, use MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: M01, for programs of more than one process",
+        basis=Basis(
+            numerator=f"bytes moved {_ALL_LAYERS}, where no log has the module MPI-IO",
+            judged="jobs with a log of several processes that has a module that counts bytes",
+            unable=_NO_SUM,
+        ),
         thresholds={"processes": Threshold(1, "processes of an MPI program")},
         reports=REPORTS,
     ),
@@ -197,12 +250,23 @@ JOB_RULES: Final = (
         doc="Requests that begin within a block of the file system: it reads and locks whole "
         "blocks, so that neighbours wait for each other.",
         view=VIEW,
-        where="misaligned_file > {share} * (reads + writes)",
-        columns=(*_OF_JOB, "misaligned_file", "reads", "writes", *_COST),
+        among="uses_posix",
+        where="misaligned_file > {share} * watched_file",
+        columns=(
+            *(*_OF_JOB, "misaligned_file", "watched_file", "reads", "writes"),
+            *_POSIX_COST,
+        ),
         judge=misaligned_file,
         advice="Begin requests at multiples of the block or stripe size (in HDF5, "
         "H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
+        basis=Basis(
+            numerator="reads and writes of POSIX whose offset is no multiple of "
+            "POSIX_FILE_ALIGNMENT",
+            denominator="reads and writes of POSIX to files whose alignment Darshan knows",
+            judged=_WATCHED.format(what="file"),
+            unable=_UNWATCHED.format(what="FILE", more=""),
+        ),
         thresholds=_MISALIGNED,
         reports=REPORTS,
     ),
@@ -210,11 +274,22 @@ JOB_RULES: Final = (
         name="io.misaligned_memory",
         doc="Buffers that do not begin at a word of memory are copied more slowly.",
         view=VIEW,
-        where="misaligned_memory > {share} * (reads + writes)",
-        columns=(*_OF_JOB, "misaligned_memory", "reads", "writes", *_COST),
+        among="uses_posix",
+        where="misaligned_memory > {share} * watched_memory",
+        columns=(
+            *(*_OF_JOB, "misaligned_memory", "watched_memory", "reads", "writes"),
+            *_POSIX_COST,
+        ),
         judge=misaligned_memory,
         advice="Allocate buffers aligned (posix_memalign, or arrays rather than slices of them).",
         reference=f"{DRISHTI}: P07",
+        basis=Basis(
+            numerator="reads and writes of POSIX whose buffer is no multiple of "
+            "POSIX_MEM_ALIGNMENT",
+            denominator="reads and writes of POSIX of which Darshan knows the alignment",
+            judged=_WATCHED.format(what="memory"),
+            unable=_UNWATCHED.format(what="MEM", more=", which DARSHAN_MEMALIGN sets"),
+        ),
         thresholds=_MISALIGNED,
         reports=REPORTS,
     ),
@@ -223,13 +298,21 @@ JOB_RULES: Final = (
         doc="A job that spends its I/O time in opening, seeking and asking about files, not in "
         "moving data: many small files, imports of Python, or files opened again and again.",
         view=VIEW,
+        among="has_counters",
         where="meta_s > {seconds} and meta_s > {share} * io_s",
-        columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share"),
+        columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
         judge=mostly_metadata,
         advice="Join small files, keep files open, and put software on a local disk or in an "
         "image.",
         reference="PyDarshan's plot of I/O cost, which sets the same times beside each other; "
         "the limits are ours",
+        basis=Basis(
+            numerator="time in metadata operations, summed over processes, s; of MPI-IO only for "
+            "files that POSIX does not count",
+            denominator="time in reads, writes and metadata operations, summed over processes, s",
+            judged="jobs of which a log has a module that counts bytes",
+            unable=_NO_SUM,
+        ),
         thresholds={
             "share": Threshold(0.5, "share of the I/O time, from 0 to 1"),
             "seconds": Threshold(10, "seconds of metadata operations in all processes"),
@@ -240,13 +323,20 @@ JOB_RULES: Final = (
         name="io.one_sided",
         doc="A job that mostly reads, or mostly writes: what is worth tuning.",
         view=VIEW,
+        among="uses_posix",
         where="abs(read_bytes - write_bytes) > {difference} * (read_bytes + write_bytes) "
         "or abs(reads - writes) > {difference} * (reads + writes)",
-        columns=(*_OF_JOB, "read_bytes", "write_bytes", "reads", "writes", "bytes"),
+        columns=(*_OF_JOB, "read_bytes", "write_bytes", "reads", "writes", "bytes", "certainty"),
         judge=one_sided,
         advice="Tune what there is more of: stripes and read-ahead for reads, aggregation and "
         "write-behind for writes.",
         reference=f"{DRISHTI}: P01 to P04",
+        basis=Basis(
+            numerator="reads minus writes of POSIX: of bytes, or of requests",
+            denominator="reads and writes of POSIX together",
+            judged="jobs of which a log has the module POSIX; other layers are left out",
+            unable=NO_POSIX,
+        ),
         thresholds={
             "difference": Threshold(0.1, "reads minus writes, of both: of bytes or requests")
         },
@@ -264,6 +354,29 @@ JOB_RULES: Final = (
         "configuration) and without needless files (NAME_EXCLUDE); `harvest rejects` says why a "
         "module could not be read.",
         reference="the log's own partial flags; Darshan's runtime documentation",
+        basis=Basis(
+            numerator="modules that a log marks as partial, or that could not be read",
+            judged="all jobs",
+            unable="never",
+        ),
+        reports=REPORTS,
+    ),
+    Rule(
+        name="io.copied_logs",
+        doc="Logs that are there more than once: each counts once, in all views and findings.",
+        view=VIEW,
+        where="copies > 0",
+        columns=(*_OF_JOB, "copies", "run"),
+        judge=copied,
+        advice="Remove the copies, or harvest a directory without them; record types keep the "
+        "rows of all.",
+        reference="the SHA-256 of the logs (darshan.job, sha256)",
+        basis=Basis(
+            numerator="logs whose bytes are those of another log",
+            judged="jobs whose logs were read with their SHA-256",
+            unable="the logs were harvested by an older version: `harvest run --force` reads "
+            "them again",
+        ),
         reports=REPORTS,
     ),
 )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from harvest import Finding, Rule, Threshold
+from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
-from .words import DRISHTI, REPORTS, about_jobs, of
+from .words import DRISHTI, NO_POSIX, REPORTS, about_jobs, of, taken
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,6 @@ Sentence: TypeAlias = Callable[[dict[str, Any]], str]
 
 def _per_op(
     rows: pl.DataFrame,
-    total: int,
     measure: str,
     sentence: Sentence,
     *,
@@ -33,15 +32,12 @@ def _per_op(
     """A finding on reads and one on writes; the view has two rows per job."""
     for (op,), some in rows.group_by("op", maintain_order=True):
         yield from about_jobs(
-            some, total // 2, measure, sentence, share=share, most=most, where={"op": str(op)}
+            some, measure, sentence, share=share, most=most, where={"op": str(op)}
         )
 
 
 def _taken(row: dict[str, Any], share: str = "time_share") -> str:
-    """``; reads take 12 % of its processes' time``."""
-    if row[share] is None:
-        return ""
-    return f"; {row['op']}s take {share_in_words(row[share])} of its processes' time"
+    return taken(f"{row['op']}s take", row[share])
 
 
 def small_requests(
@@ -55,7 +51,7 @@ def small_requests(
             f"({row['small_in_file']:,}) of {row['small_file']}{_taken(row)}"
         )
 
-    return _per_op(rows, total, "small", sentence)
+    return _per_op(rows, "small", sentence)
 
 
 def small_requests_shared(
@@ -69,7 +65,7 @@ def small_requests_shared(
             f"are smaller than 1 MiB{_taken(row)}"
         )
 
-    return _per_op(rows, total, "shared_small", sentence)
+    return _per_op(rows, "shared_small", sentence)
 
 
 def random_access(
@@ -83,7 +79,7 @@ def random_access(
             f"the most of {row['random_file']}{_taken(row)}"
         )
 
-    return _per_op(rows, total, "random", sentence)
+    return _per_op(rows, "random", sentence)
 
 
 def redundant(rows: pl.DataFrame, total: int, *, share: float, size: float) -> Iterator[Finding]:
@@ -97,7 +93,7 @@ def redundant(rows: pl.DataFrame, total: int, *, share: float, size: float) -> I
             f"({part}) were {done} before, the most of {row['redundant_file']}{_taken(row)}"
         )
 
-    return _per_op(rows, total, "redundant_bytes", sentence)
+    return _per_op(rows, "redundant_bytes", sentence)
 
 
 def independent_mpiio(rows: pl.DataFrame, total: int, *, requests: float) -> Iterator[Finding]:
@@ -105,11 +101,11 @@ def independent_mpiio(rows: pl.DataFrame, total: int, *, requests: float) -> Ite
 
     def sentence(row: dict[str, Any]) -> str:
         return (
-            f"all {row['independent']:,} {row['op']}s through MPI-IO are independent, none is "
+            f"{row['independent']:,} {row['op']}s through MPI-IO are independent, none is "
             f"collective{_taken(row, 'mpiio_share')}"
         )
 
-    return _per_op(rows, total, "independent", sentence, share="mpiio_share")
+    return _per_op(rows, "independent", sentence, share="mpiio_share")
 
 
 def blocking_mpiio(rows: pl.DataFrame, total: int, *, requests: float) -> Iterator[Finding]:
@@ -122,16 +118,22 @@ def blocking_mpiio(rows: pl.DataFrame, total: int, *, requests: float) -> Iterat
             f"none is non-blocking{_taken(row, 'mpiio_share')}"
         )
 
-    return _per_op(rows, total, "mpiio_s", sentence, share="mpiio_share", most="medium")
+    return _per_op(rows, "mpiio_s", sentence, share="mpiio_share", most="medium")
 
 
 _OF_JOB: Final = ("job", "program", "op")
-_COST: Final = ("seconds", "time_share")
-_MPIIO: Final = ("mpiio_s", "mpiio_share")
+_COST: Final = ("seconds", "time_share", "certainty")
+_MPIIO: Final = ("mpiio_s", "mpiio_share", "certainty")
 _SMALL: Final = {
     "share": Threshold(0.1, "share of all requests, from 0 to 1"),
     "requests": Threshold(1000, "small requests of a job"),
 }
+_POSIX_JOBS: Final = "jobs of which a log has the module POSIX, their reads and their writes"
+_MPIIO_JOBS: Final = "of which a log has the module MPI-IO, their reads and their writes"
+_NO_SIZES: Final = f"{NO_POSIX}; or a record lacks the counters POSIX_SIZE_..., POSIX_ACCESSn_..."
+_NO_MPIIO: Final = (
+    "MPI-IO's records are not there though a log lists the module: `harvest rejects` says why"
+)
 
 REQUEST_RULES: Final = (
     Rule(
@@ -139,12 +141,20 @@ REQUEST_RULES: Final = (
         doc="Many requests below 1 MiB: each costs a call and, on a parallel file system, a round "
         "trip, whatever its size.",
         view=VIEW,
+        among="uses_posix",
         where="small > {requests} and small > {share} * requests",
         columns=(*_OF_JOB, "small", "requests", "small_file", "small_in_file", *_COST),
         judge=small_requests,
         advice="Read and write larger pieces at once: buffer, or raise the chunk size of the "
         "format. With MPI-IO, use collective calls, which gather requests.",
-        reference=f"{DRISHTI}: P05, P06",
+        reference=f"{DRISHTI}: P05, P06, without requests of exactly 1 MiB",
+        basis=Basis(
+            numerator="requests to POSIX of less than 1 MiB: those in Darshan's bins to 1 MiB, "
+            "without those of exactly 1 MiB as far as it is among the four most common sizes",
+            denominator="all requests to POSIX, of the same kind",
+            judged=_POSIX_JOBS,
+            unable=_NO_SIZES,
+        ),
         thresholds=_SMALL,
         reports=REPORTS,
     ),
@@ -153,12 +163,22 @@ REQUEST_RULES: Final = (
         doc="Many requests below 1 MiB to files that all ranks share: they also compete for "
         "the file's locks.",
         view=VIEW,
+        among="uses_posix and largest_log > 1",
         where="shared_small > {requests} and shared_small > {share} * shared",
         columns=(*_OF_JOB, "shared_small", "shared", *_COST),
         judge=small_requests_shared,
         advice="Let MPI-IO gather the requests of the ranks by collective calls, or write a file "
         "per node.",
-        reference=f"{DRISHTI}: P15, P16",
+        reference=f"{DRISHTI}: P15, P16, without requests of exactly 1 MiB",
+        basis=Basis(
+            numerator="requests of less than 1 MiB, as in io.small_requests, in POSIX's records "
+            "of all ranks",
+            denominator="all requests in these records, of the same kind",
+            judged="jobs with a log of several processes that has the module POSIX; files that "
+            "only some of the ranks open have records of their own and are left out, as are all "
+            "where DARSHAN_DISABLE_SHARED_REDUCTION was set",
+            unable=_NO_SIZES,
+        ),
         thresholds=_SMALL,
         reports=REPORTS,
     ),
@@ -167,11 +187,19 @@ REQUEST_RULES: Final = (
         doc="Many requests at an offset before the end of the one before: neither read-ahead "
         "nor write-behind of the file system helps them.",
         view=VIEW,
+        among="uses_posix",
         where="random > {requests} and random > {share} * requests",
         columns=(*_OF_JOB, "random", "requests", "random_file", *_COST),
         judge=random_access,
         advice="Sort requests by offset, or lay the data out in the order of their use.",
-        reference=f"{DRISHTI}: P11, P13",
+        reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
+        basis=Basis(
+            numerator="requests to POSIX that are not sequential (POSIX_SEQ_...), without the "
+            "first of each process to each file, which has none before it",
+            denominator="all requests to POSIX, of the same kind",
+            judged=_POSIX_JOBS,
+            unable=NO_POSIX,
+        ),
         thresholds={
             "share": Threshold(0.2, "share of all requests, from 0 to 1"),
             "requests": Threshold(1000, "random requests of a job"),
@@ -183,12 +211,20 @@ REQUEST_RULES: Final = (
         doc="More bytes moved than the file is long, as far as was accessed: the same bytes were "
         "read by several processes or again and again.",
         view=VIEW,
+        among="uses_posix",
         where="redundant_bytes > {size} and redundant_bytes > {share} * bytes",
         columns=(*_OF_JOB, "redundant_bytes", "bytes", "redundant_file", *_COST),
         judge=redundant,
         advice="Read once and pass the data on (broadcast, shared memory), or keep them in memory.",
         reference="Darshan's POSIX_MAX_BYTE_READ and _WRITTEN, which Drishti 0.8 (P09, P10) "
         "compares the other way round; the limits are ours",
+        basis=Basis(
+            numerator="bytes moved through POSIX beyond the highest offset of their file, summed "
+            "over files",
+            denominator="all bytes moved through POSIX, of the same kind",
+            judged=_POSIX_JOBS,
+            unable=NO_POSIX,
+        ),
         thresholds={
             "share": Threshold(0.1, "share of all bytes of the kind, from 0 to 1"),
             "size": Threshold(10e6, "bytes of a job"),
@@ -199,12 +235,18 @@ REQUEST_RULES: Final = (
         name="io.independent_mpiio",
         doc="MPI-IO is used, but every rank asks for itself, so that requests are not merged.",
         view=VIEW,
-        where="collective = 0 and independent > {requests}",
-        columns=(*_OF_JOB, "independent", "collective", *_MPIIO),
+        among="uses_mpiio and largest_log > 1",
+        where="collective + split = 0 and independent > {requests}",
+        columns=(*_OF_JOB, "independent", "collective", "split", *_MPIIO),
         judge=independent_mpiio,
         advice="Use collective calls (MPI_File_write_all and its like; in HDF5, "
         "H5FD_MPIO_COLLECTIVE).",
         reference=f"{DRISHTI}: M02, M03",
+        basis=Basis(
+            numerator="independent requests to MPI-IO, where none is collective",
+            judged=f"jobs with a log of several processes, {_MPIIO_JOBS}",
+            unable=_NO_MPIIO,
+        ),
         thresholds={"requests": Threshold(1000, "independent requests of a job")},
         reports=REPORTS,
     ),
@@ -212,12 +254,18 @@ REQUEST_RULES: Final = (
         name="io.blocking_mpiio",
         doc="All requests to MPI-IO block, so that computing waits for them.",
         view=VIEW,
-        where="nonblocking = 0 and independent + collective > {requests}",
-        columns=(*_OF_JOB, "independent", "collective", "nonblocking", *_MPIIO),
+        among="uses_mpiio",
+        where="nonblocking + split = 0 and independent + collective > {requests}",
+        columns=(*_OF_JOB, "independent", "collective", "nonblocking", "split", *_MPIIO),
         judge=blocking_mpiio,
         advice="Where there is something to compute meanwhile, use non-blocking calls "
         "(MPI_File_iwrite and its like; in HDF5, the asynchronous VOL connector).",
         reference=f"{DRISHTI}: M06, M07",
+        basis=Basis(
+            numerator="requests to MPI-IO that block, where none is non-blocking or split",
+            judged=f"jobs {_MPIIO_JOBS}",
+            unable=_NO_MPIIO,
+        ),
         thresholds={"requests": Threshold(0, "requests of a job to MPI-IO")},
         reports=REPORTS,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Finding
@@ -14,15 +14,8 @@ if TYPE_CHECKING:
     from harvest.api.rule import Severity
 
 __all__ = [
-    "DRISHTI",
-    "HIGH",
-    "MEDIUM",
-    "REPORTS",
-    "about_jobs",
-    "cost",
-    "job_name",
-    "named_first",
-    "of",
+    *("ALL_PROCESSES", "DRISHTI", "HIGH", "MEDIUM", "NO_END", "NO_POSIX", "REPORTS"),
+    *("about_jobs", "certainty", "cost", "job_name", "named_first", "of", "severities", "taken"),
 ]
 
 REPORTS: Final = ("darshan.io",)
@@ -31,16 +24,25 @@ HIGH: Final = 0.2
 MEDIUM: Final = 0.05
 """Shares of the processes' time from which a finding is high, and medium."""
 
+_WORST_FIRST: Final = ("high", "medium", "low")
+
+NO_POSIX: Final = (
+    "POSIX's records are not there though a log lists the module: `harvest rejects` says why; "
+    "Darshan counts POSIX unless DARSHAN_MOD_DISABLE names it"
+)
+NO_END: Final = (
+    "the end of a log is not known, since its program was killed before Darshan wrote it"
+)
+ALL_PROCESSES: Final = "the time that all processes of the job ran, s"
+
 
 def cost(share: float | None, most: Severity = "high") -> Severity:
     """How much it matters, by the share of the processes' time that it concerns.
 
-    Where that is not known, for a log has no end, it is medium.
+    Where that is not known, for a log has no end, nothing says that it matters: it is low.
     most: for what is worth no more, however long it takes.
     """
-    if share is None:
-        return "medium"
-    if share < MEDIUM:
+    if share is None or share < MEDIUM:
         return "low"
     return most if share >= HIGH else "medium"
 
@@ -56,39 +58,62 @@ def of(part: float, whole: float, word: str) -> str:
     return f"{part:,} of {count_in_words(int(whole), word)} ({share_in_words(part / whole)})"
 
 
+def taken(what: str, share: float | None) -> str:
+    """``; reads take 12 % of its processes' time``."""
+    if share is None:
+        return "; how much of its processes' time that takes is not known"
+    return f"; {what} {share_in_words(share)} of its processes' time"
+
+
+def certainty(rows: pl.DataFrame) -> tuple[str, ...]:
+    """What makes a finding on some rows less than certain: what does for any of them.
+
+    That one process alone was observed is said where it is so of all.
+    """
+    sets = [set(words or ()) for words in rows["certainty"].to_list()]
+    some, every = set.union(*sets), set.intersection(*sets)
+    return tuple(sorted((some - {"one_process"}) | (every & {"one_process"})))
+
+
 def about_jobs(
     rows: pl.DataFrame,
-    jobs: int,
     measure: str,
     sentence: Callable[[dict[str, Any]], str],
     *,
     share: str = "time_share",
     most: Severity = "high",
     where: Mapping[str, str] | None = None,
+    also: Sequence[str] = (),
 ) -> Iterator[Finding]:
     """One finding on jobs, of which the costliest is named.
 
-    rows: one per job; jobs: how many there are in all.
+    rows: one per job.
     measure: decides among those that cost alike.
     sentence: says of a row what is found, after the name of the job.
     share: the column with the share of the processes' time that it concerns.
     most: the severity of what takes most of the time.
+    also: what makes the finding less than certain beside what is said of the rows.
     """
-    weights = {"low": 0, "medium": 1, "high": 2}
-    worst = max(
-        rows.iter_rows(named=True), key=lambda row: (weights[cost(row[share])], row[measure])
-    )
-    text = named_first(job_name(worst), sentence(worst), rows.height, jobs, "job")
-    yield Finding(cost(worst[share], most), text, where or {})
+
+    def weight(row: dict[str, Any]) -> tuple[int, float]:
+        return -_WORST_FIRST.index(cost(row[share], most)), row[measure]
+
+    worst, *others = sorted(rows.iter_rows(named=True), key=weight, reverse=True)
+    text = named_first(job_name(worst), sentence(worst), [cost(row[share], most) for row in others])
+    sure = tuple(dict.fromkeys((*certainty(rows), *also)))
+    yield Finding(cost(worst[share], most), text, where or {}, sure)
 
 
-def named_first(name: str, what: str, number: int, total: int, word: str) -> str:
-    """A sentence on one job or file, and how many of all are like it.
+def severities(found: Sequence[Severity]) -> str:
+    """``2 high, 10 low``."""
+    return ", ".join(f"{found.count(s):,} {s}" for s in _WORST_FIRST if s in found)
 
-    number: of those that are so, the named one among them; total: of all; word: what they are.
-    """
+
+def named_first(name: str, what: str, others: Sequence[Severity]) -> str:
+    """A sentence on one job or file, and how many others are like it, by severity."""
     text = f"{name[0].upper()}{name[1:]}: {what}."
-    if number > 1:
-        others = count_in_words(number - 1, "other")
-        text += f" The same holds for {others} of {count_in_words(total, word)}."
+    if len(others) == 1:
+        text += f" The same holds for 1 other ({others[0]})."
+    elif others:
+        text += f" The same holds for {len(others):,} others: {severities(others)}."
     return text

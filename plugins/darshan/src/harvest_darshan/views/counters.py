@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .frames import of_run, run_of
+from .frames import run_of
+from .layers import Layer, counted_records
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -19,11 +20,9 @@ BINS = (
 )
 """Darshan's bins of the sizes of reads and writes, in its own words."""
 
-_MPIIO = ("INDEP", "COLL", "SPLIT", "NB")
-
 
 def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
-    """Counters of POSIX, MPI-IO and STDIO as rows like those of ``traced``.
+    """Counters that together count each byte once, as rows like those of ``traced``.
 
     traced: rows with origin and record_id; files of a log that are there are left out, but for
         their buffered I/O.
@@ -31,73 +30,47 @@ def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
     nanoseconds, sequential (null: not known), and a column per bin of sizes (null: not known).
     """
-    file = ["origin", "record_id"]
-    posix = _rows(dataset, run, "darshan.posix", "POSIX", "POSIX", ("",), "SIZE", ordered=True)
-    posix = posix.join(traced.select(file).unique(), on=file, how="anti")
-    mpiio = _rows(
-        dataset, run, "darshan.mpiio", "MPI-IO", "MPIIO", _MPIIO, "SIZE_AGG", ordered=False
+    rows = [
+        _of_op(layer, frame, op)
+        for layer, frame in counted_records(dataset, run, traced).values()
+        for op in ("read", "write")
+    ]
+    return pl.concat(rows).select(traced.columns).collect()
+
+
+def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
+    """A row per record."""
+
+    def size(name: str) -> pl.Expr:
+        if layer.sizes is None:
+            return pl.lit(None, dtype=pl.Int64).alias(name)
+        return pl.col(f"{layer.prefix}_SIZE_{op.upper()}_{layer.sizes}{name}").alias(name)
+
+    sequential = pl.lit(None, dtype=pl.Int64)
+    if layer.prefix == "POSIX":  # no other counts them
+        sequential = pl.col(f"POSIX_SEQ_{op.upper()}S")
+    return frame.select(
+        *("origin", "record_id", "rank", "path"),
+        *[size(name) for name in BINS],
+        module=pl.lit(layer.module),
+        op=pl.lit(op),
+        count=layer.requests(op).cast(pl.Int64),
+        bytes=layer.moved(op),
+        nanoseconds=layer.spent(op),
+        sequential=sequential,
     )
-    known = pl.concat([traced.select(file), posix.select(file)]).unique()
-    return pl.concat(
-        [
-            posix,
-            mpiio.join(known, on=file, how="anti"),
-            _rows(dataset, run, "darshan.stdio", "STDIO", "STDIO", ("",), None, ordered=False),
-        ]
-    ).select(traced.columns)
-
-
-def _rows(
-    dataset: DatasetReader,
-    run: str | None,
-    name: str,
-    module: str,
-    prefix: str,
-    kinds: tuple[str, ...],
-    sizes: str | None,
-    *,
-    ordered: bool,
-) -> pl.DataFrame:
-    """A row per record and op."""
-    frame = of_run(dataset[name], run)
-
-    def one(op: str, verb: str, done: str) -> pl.LazyFrame:
-        def size(name: str) -> pl.Expr:
-            if sizes is None:
-                return pl.lit(None, dtype=pl.Int64).alias(name)
-            word, _, infix = sizes.partition("_")
-            column = "_".join(filter(None, (prefix, word, op.upper(), infix, name)))
-            return pl.col(column).alias(name)
-
-        count = pl.sum_horizontal("_".join(filter(None, (prefix, kind, verb))) for kind in kinds)
-        sequential = pl.col(f"{prefix}_SEQ_{verb}") if ordered else pl.lit(None, dtype=pl.Int64)
-        return frame.select(
-            *("origin", "record_id", "rank", "path"),
-            *[size(name) for name in BINS],
-            module=pl.lit(module),
-            op=pl.lit(op),
-            count=count.cast(pl.Int64),
-            bytes=pl.col(f"{prefix}_BYTES_{done}"),
-            nanoseconds=(pl.col(f"{prefix}_F_{op.upper()}_TIME") * 1e9).round(0).cast(pl.Int64),
-            sequential=sequential,
-        )
-
-    return pl.concat([one("read", "READS", "READ"), one("write", "WRITES", "WRITTEN")]).collect()
 
 
 def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Time in metadata operations by run and record_id: of POSIX, else of MPI-IO, and of STDIO."""
-
-    def rows(name: str, prefix: str) -> pl.LazyFrame:
-        timer = pl.col(f"{prefix}_F_META_TIME")
-        nanoseconds = (timer * 1e9).round(0).cast(pl.Int64)
-        return of_run(dataset[name], run).select("origin", "record_id", spent=nanoseconds)
-
-    posix, file = rows("darshan.posix", "POSIX"), ["origin", "record_id"]
-    upper = rows("darshan.mpiio", "MPIIO").join(posix, on=file, how="anti")
+    """Time in metadata operations by run and record_id, of the records that count its bytes."""
+    rows = [
+        frame.select(*("origin", "record_id"), spent=layer.spent("meta"))
+        for layer, frame in counted_records(dataset, run).values()
+    ]
     return (
-        pl.concat([posix, upper, rows("darshan.stdio", "STDIO")])
+        pl.concat(rows)
         .group_by("record_id", run=run_of(pl.col("origin")))
-        .agg(meta_s=pl.col("spent").sum() / 1e9)
+        .agg(meta_s=pl.col("spent").sum() / 1e9, known=pl.col("spent").is_not_null().all())
         .collect(engine="streaming")
+        .select("record_id", "run", meta_s=pl.when("known").then("meta_s"))
     )

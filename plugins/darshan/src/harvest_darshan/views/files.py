@@ -11,6 +11,8 @@ from harvest.toolkit.deferred import deferred
 
 from .counters import BINS, counter_rows, metadata_seconds
 from .frames import SEGMENTS, run_of, segments, traced_once
+from .grouping import once
+from .layers import LAYERS, of_daos, total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -52,29 +54,36 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     For each log, a file's figures come from its trace DXT_POSIX, else from DXT_MPIIO, else from
     the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
     count the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
-    counters come on top.
+    counters come on top, as do those of DFS or DAOS, upon which MPI-IO does not count.  HDF5's
+    datasets and PnetCDF's variables stand for files in logs with none of these.
     """
     return deferred(lambda: _files(dataset, run), FILES)
 
 
 def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    traced = traced_files(dataset, run)
+    dataset = once(dataset, run)
+    traced = _above_daos(dataset, run, traced_files(dataset, run))
     rows = pl.concat([traced, counter_rows(dataset, run, traced)])
     used = rows.with_columns(run=run_of(pl.col("origin")))
     one = ["run", "record_id"]
 
     def total(column: str, op: str) -> pl.Expr:
-        return pl.col(column).filter(pl.col("op") == op).sum()
+        return total_of(pl.col(column).filter(pl.col("op") == op))
 
     def processes(op: str) -> pl.Expr:
-        did = (pl.col("op") == op) & (pl.col("count") > 0)
-        return pl.when(~(did & (pl.col("rank") < 0)).any()).then(
-            pl.struct("origin", "rank").filter(did).n_unique()
-        )
+        mine = pl.col("op") == op
+        did = mine & (pl.col("count") > 0)
+        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
+        return pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique())
 
+    # buffered I/O is never counted by size
+    sized = pl.col("module") != LAYERS["stdio"].module
     sums = used.group_by(one).agg(
-        *[total(name, "read").alias(f"r_{name}") for name in BINS],
-        *[total(name, "write").alias(f"w_{name}") for name in BINS],
+        *[
+            total_of(pl.col(name).filter(sized & (pl.col("op") == op))).alias(f"{op[0]}_{name}")
+            for op in ("read", "write")
+            for name in BINS
+        ],
         file=pl.col("path").max(),
         basis=pl.col("module").unique().sort(),
         readers=processes("read"),
@@ -83,7 +92,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         write_bytes=total("bytes", "write"),
         reads=total("count", "read"),
         writes=total("count", "write"),
-        operations=pl.col("count").sum(),
+        operations=total_of(pl.col("count")),
         read_s=total("nanoseconds", "read") / 1e9,
         write_s=total("nanoseconds", "write") / 1e9,
         sequential=pl.col("sequential").sum(),
@@ -106,6 +115,13 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             nulls_last=True,
         )
     )
+
+
+def _above_daos(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+    """The trace without what MPI-IO passed on to DAOS, whose counters have it."""
+    on_daos = of_daos(dataset, run).collect()["origin"].to_list()
+    upper = (pl.col("module") == "DXT_MPIIO") & pl.col("origin").cast(pl.String).is_in(on_daos)
+    return traced.filter(~upper)
 
 
 def _histogram() -> pl.Expr:

@@ -8,14 +8,24 @@ import attrs
 import polars as pl
 
 from .frames import of_run, run_of
+from .layers import BASE, LAYERS
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["KEY", "OfLogs", "logs_by_job", "number_sessions", "program_of"]
+__all__ = [
+    *("COARSE_S", "KEY", "OfLogs", "certainty", "layer_states", "logs_by_job"),
+    *("number_sessions", "once", "program_of"),
+]
 
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
+
+COARSE_S = 100.0
+"""Seconds of a log below which the second to which old logs are exact is over 1 % of the run."""
+
+EXACT = "3.41"
+"""The first version of logs whose times have fractions of seconds."""
 
 
 def number_sessions(spans: pl.DataFrame) -> pl.DataFrame:
@@ -44,21 +54,24 @@ def logs_by_job(
 
     per_log: name the log in ``log``, so that it is grouped alone.
 
-    Columns: run, job (the job id of its first log), began (the start of that log), log, and
-    origin, uid, exe, nprocs, hostname, start_time, end_time, run_time_s, log_version, metadata,
-    modules, partial_modules, unread_modules.
+    Of logs that are copies of each other, the first is taken, and the others are counted.
+
+    Columns: run, job (the job id of its first log), began (the start of that log), log, copies,
+    and origin, uid, exe, nprocs, hostname, start_time, end_time, run_time_s, log_version,
+    metadata, modules, partial_modules, unread_modules.
     """
     spans = (
         of_run(dataset["darshan.job"], run)
         .select(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
             *("start_time", "end_time", "run_time_s", "log_version", "metadata"),
-            *("modules", "partial_modules", "unread_modules"),
+            *("modules", "partial_modules", "unread_modules", "sha256"),
             run=run_of(pl.col("origin")),
             from_us=pl.col("start_time").dt.epoch("us"),
             to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
         )
         .collect()
+        .pipe(_without_copies)
     )
     unscheduled = pl.col("job_id").eq_missing(pl.col("pid"))
     one = ["run", "uid", "session", "scheduled"]
@@ -76,6 +89,83 @@ def logs_by_job(
         .drop("pid", "job_id", "from_us", "to_us", "session", "scheduled")
     )
     return found if job is None else found.filter(pl.col("job") == job)
+
+
+def _without_copies(logs: pl.DataFrame) -> pl.DataFrame:
+    """The first of logs with the same bytes, with how many ``copies`` of it there are."""
+    known = pl.col("sha256").is_not_null()
+    same = pl.when(known).then("sha256").otherwise(pl.col("origin").cast(pl.String))
+    return (
+        logs.sort(pl.col("origin").cast(pl.String))
+        .with_columns(copies=pl.when(known).then((pl.len() - 1).over(same)))
+        .filter(pl.int_range(pl.len()).over(same) == 0)
+        .drop("sha256")
+    )
+
+
+def once(dataset: DatasetReader, run: str | None) -> DatasetReader:
+    """A dataset, or a run of it, without the records of logs that are copies of others."""
+    logs = of_run(dataset["darshan.job"], run).select("origin", "sha256").collect()
+    kept = _without_copies(logs)
+    if kept.height == logs.height:
+        return dataset
+    return OfLogs(dataset, tuple(kept["origin"].cast(pl.String)))
+
+
+def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+    """Per job, what its logs have of each layer: a row per :data:`KEY`.
+
+    Columns: per layer, ``uses_...`` (a log has its module) and ``knows_...`` (all logs that have
+    it gave records); ``has_counters`` (a log has one of them) and ``summed`` (all are known
+    that are needed to count each byte once).
+    """
+    held = logs.select(*KEY, "modules", name=pl.col("origin").cast(pl.String))
+    for name, layer in LAYERS.items():
+        given = dataset[layer.record_type].select(pl.col("origin").cast(pl.String)).unique()
+        records = pl.col("name").is_in(given.collect()["origin"].to_list())
+        listed = pl.col("modules").list.contains(layer.module)
+        held = held.with_columns(
+            (listed | records).alias(f"uses_{name}"), (~listed | records).alias(f"knows_{name}")
+        )
+    below = pl.any_horizontal(f"uses_{name}" for name in BASE)
+    needed = [pl.col(f"knows_{name}") | (pl.lit(name not in BASE) & below) for name in LAYERS]
+    return held.group_by(KEY).agg(
+        *(pl.col(f"uses_{name}").any() for name in LAYERS),
+        *(pl.col(f"knows_{name}").all() for name in LAYERS),
+        summed=pl.all_horizontal(*needed).all(),
+        has_counters=pl.any_horizontal(f"uses_{name}" for name in LAYERS).any(),
+    )
+
+
+def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
+    """Per job, what makes its numbers less than certain: :data:`KEY` and ``certainty``.
+
+    They are lower bounds where a module was cut off or could not be read, or a time is below 0.
+
+    modules: those that the numbers come from; all but traces (DXT) unless given.
+    """
+    impossible = [
+        dataset[layer.record_type]
+        .filter(layer.below_zero())
+        .select(pl.col("origin").cast(pl.String))
+        for layer in LAYERS.values()
+        if not modules or layer.module in modules
+    ]
+    below = pl.concat(impossible).unique().collect()["origin"].to_list() if impossible else []
+    cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
+        pl.element().filter(
+            pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")
+        )
+    )
+    coarse = (pl.col("log_version") < EXACT) & (pl.col("run_time_s") < COARSE_S)
+    found = logs.group_by(KEY).agg(
+        lower_bound=((cut.list.len() > 0) | pl.col("origin").cast(pl.String).is_in(below)).any(),
+        coarse_clock=coarse.fill_null(value=False).any(),
+        one_process=pl.col("nprocs").sum() == 1,
+    )
+    words = ("lower_bound", "coarse_clock", "one_process")
+    said = pl.concat_list(pl.when(word).then(pl.lit(word)) for word in words).list.drop_nulls()
+    return found.select(*KEY, certainty=said)
 
 
 def program_of(exe: pl.Expr) -> pl.Expr:

@@ -9,11 +9,14 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME
-from .grouping import KEY, logs_by_job
-from .posix_files import by_file, nanoseconds, process_seconds
+from .grouping import KEY, certainty, layer_states, logs_by_job
+from .layers import FILE, LAYERS, UNSUMMED, counted_records, known_part, sum_of, total_of
+from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
+
+    from .layers import Counted
 
 __all__ = ["jobs", "layer_sums"]
 
@@ -35,16 +38,21 @@ JOBS: dict[str, pl.DataType] = {
     "meta_s": pl.Float64(),
     "meta_share": pl.Float64(),
     "bytes": pl.Int64(),
+    "requests": pl.Int64(),
     "files": pl.Int64(),
     "reads": pl.Int64(),
     "writes": pl.Int64(),
     "read_bytes": pl.Int64(),
     "write_bytes": pl.Int64(),
-    "misaligned_memory": pl.Int64(),
-    "misaligned_file": pl.Int64(),
+    **{name: pl.Int64() for name in ALIGNMENTS},
+    "posix_s": pl.Float64(),
+    "posix_share": pl.Float64(),
     "slowest_meta_s": pl.Float64(),
     "slowest_meta_file": pl.String(),
+    "has_counters": pl.Boolean(),
+    "uses_posix": pl.Boolean(),
     "uses_mpiio": pl.Boolean(),
+    "uses_stdio": pl.Boolean(),
     "mpiio_bytes": pl.Int64(),
     "stdio_bytes": pl.Int64(),
     "stdio_requests": pl.Int64(),
@@ -54,12 +62,13 @@ JOBS: dict[str, pl.DataType] = {
     "unread_modules": pl.List(pl.String()),
     "gaps": pl.String(),
     "missing_counters": pl.Boolean(),
+    "unsummed_modules": pl.List(pl.String()),
+    "copies": pl.Int64(),
+    "certainty": pl.List(pl.String()),
 }
 
-_COUNTS = (
-    *("files", "reads", "writes", "read_bytes", "write_bytes"),
-    *("misaligned_memory", "misaligned_file"),
-)
+_COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
+_TIMES = ("read_s", "write_s", "meta_s")
 
 
 def jobs(
@@ -69,7 +78,7 @@ def jobs(
     job: int | None = None,
     per: str = "job",
 ) -> pl.LazyFrame:
-    """One row per job: what its processes did through POSIX, MPI-IO and STDIO.
+    """One row per job: what its processes did through the layers that its logs count.
 
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
@@ -90,69 +99,96 @@ def jobs(
 
 def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     found = _totals(logs)
+    counted = counted_records(dataset, None)
+    stdio = layer_sums(dataset, logs, "stdio")
     for part in (
+        layer_states(dataset, logs),
+        certainty(dataset, logs),
+        _counted(counted, logs),
+        _beyond(dataset, counted, logs),
         _posix(dataset, logs),
-        _named(layer_sums(dataset, logs, "mpiio"), "mpiio"),
-        _named(layer_sums(dataset, logs, "mpiio", alone=True), "upper"),
-        _named(layer_sums(dataset, logs, "stdio"), "stdio"),
-        _beyond_posix(dataset, logs),
+        layer_sums(dataset, logs, "mpiio").select(*KEY, mpiio_bytes="bytes"),
+        stdio.select(*KEY, pl.col("bytes", "requests", "seconds").name.prefix("stdio_")),
     ):
         found = found.join(part, on=KEY, how="left", nulls_equal=True)
-    layers = ("upper", "stdio")
+    summed = ("bytes", "requests", "counted_s", "meta_s")
     return (
-        found.with_columns(pl.col(_NUMBERS).fill_null(0))
-        .with_columns(
-            bytes=pl.sum_horizontal("read_bytes", "write_bytes", *(f"{n}_bytes" for n in layers)),
-            stdio_s=pl.sum_horizontal("stdio_seconds", "stdio_meta_s"),
-            io_s=pl.sum_horizontal(*_TIMES, "stdio_seconds", "stdio_meta_s", "beyond_s"),
-            meta_s=pl.sum_horizontal("meta_s", *(f"{n}_meta_s" for n in layers)),
+        found.with_columns(
+            # a sum without a part of it is not what a job did
+            pl.when("summed").then(pl.col(summed)),
+            *(pl.when(f"knows_{layer}").then(pl.col(own)) for layer, own in _OF_LAYER.items()),
+            beyond_s=pl.when("uses_mpiio").then("beyond_s").otherwise(0),
         )
+        .with_columns(io_s=pl.col("counted_s") + pl.col("beyond_s"), stdio_s="stdio_seconds")
         .with_columns(
-            pl.when(pl.col("process_s") > 0).then(pl.col(part) / pl.col("process_s")).alias(share)
+            share_of(pl.col(part)).alias(share)
             for part, share in (
-                ("io_s", "time_share"), ("meta_s", "meta_share"), ("stdio_s", "stdio_share")
+                ("io_s", "time_share"), ("meta_s", "meta_share"),
+                ("stdio_s", "stdio_share"), ("posix_s", "posix_share"),
             )
         )
     )  # fmt: skip
 
 
-def _named(sums: pl.DataFrame, layer: str) -> pl.DataFrame:
-    """Sums of a layer under names of its own."""
-    return sums.select(
-        *KEY,
-        pl.col("bytes", "requests", "meta_s").name.prefix(f"{layer}_"),
-        (pl.col("read_s") + pl.col("write_s")).alias(f"{layer}_seconds"),
+_OF_LAYER = {
+    "posix": (
+        *("files", *_COUNTS, *ALIGNMENTS, "posix_s"),
+        *("slowest_meta_s", "slowest_meta_file"),
+    ),
+    "mpiio": ("mpiio_bytes",),
+    "stdio": ("stdio_bytes", "stdio_requests", "stdio_seconds"),
+}
+"""Columns that stand on one layer."""
+
+
+def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
+    """What all layers did, each byte counted once, by job."""
+    rows = [
+        frame.join(logs.select("origin", *KEY).lazy(), on="origin").select(
+            *KEY,
+            bytes=layer.moved("read") + layer.moved("write"),
+            requests=layer.requests("read") + layer.requests("write"),
+            meta_s=layer.spent("meta"),
+            counted_s=layer.spent("read", "write", "meta"),
+        )
+        for layer, frame in counted.values()
+    ]
+    sums = {name: total_of(pl.col(name)) for name in ("bytes", "requests")}
+    times = {name: total_of(pl.col(name)) / 1e9 for name in ("meta_s", "counted_s")}
+    return pl.concat(rows).group_by(KEY).agg(**sums, **times).collect(engine="streaming")
+
+
+def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
+    """Time in MPI-IO beyond that in what it calls: waiting for other ranks, copying.
+
+    That is POSIX, file by file, or DFS, of all files of a log together.
+    """
+
+    def spent(frame: pl.LazyFrame, layer: str, by: tuple[str, ...]) -> pl.LazyFrame:
+        whole = LAYERS[layer].spent("read", "write", "meta")
+        return frame.group_by(by).agg(spent=total_of(whole), below=pl.lit(value=True))
+
+    mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
+    posix = spent(counted["posix"][1], "posix", FILE)
+    dfs = spent(counted["dfs"][1], "dfs", ("origin",))
+    own = (pl.col("spent") - pl.col("spent_right")).clip(lower_bound=0)
+    # where nothing is below, its time is counted as it is
+    beyond = pl.when("below").then(own).otherwise(0)
+    on_posix = mpiio.join(posix, on=FILE, how="left").select("origin", beyond=beyond)
+    on_dfs = (
+        mpiio.join(posix, on=FILE, how="anti")
+        .group_by("origin")
+        .agg(spent=total_of(pl.col("spent")))
+        .join(dfs, on="origin")
+        .select("origin", beyond=own)
     )
-
-
-def _beyond_posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """Time in MPI-IO beyond that in POSIX, which it calls: waiting for other ranks, copying."""
-
-    def spent(layer: str) -> pl.LazyFrame:
-        timers = [f"{layer.upper()}_F_{what}_TIME" for what in ("READ", "WRITE", "META")]
-        whole = pl.sum_horizontal(nanoseconds(timer) for timer in timers)
-        records = dataset[f"darshan.{layer}"].select("origin", "record_id", spent=whole)
-        return records.group_by("origin", "record_id").agg(pl.col("spent").sum())
-
-    beyond = pl.col("spent") - pl.col("spent_below").fill_null(0)
     return (
-        spent("mpiio")
-        .join(spent("posix"), on=["origin", "record_id"], how="left", suffix="_below")
+        pl.concat([on_posix, on_dfs])
         .join(logs.select("origin", *KEY).lazy(), on="origin")
         .group_by(KEY)
-        .agg(beyond_s=beyond.clip(lower_bound=0).sum() / 1e9)
+        .agg(beyond_s=total_of(pl.col("beyond")) / 1e9)
         .collect(engine="streaming")
     )
-
-
-_TIMES = ("read_s", "write_s", "meta_s")
-_PARTS = ("bytes", "requests", "seconds", "meta_s")
-_NUMBERS = (
-    *_COUNTS,
-    *_TIMES,
-    *(f"{layer}_{part}" for layer in ("mpiio", "upper", "stdio") for part in _PARTS),
-    "beyond_s",
-)
 
 
 def _totals(logs: pl.DataFrame) -> pl.DataFrame:
@@ -168,9 +204,9 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
         exe=first,
         uid=pl.col("uid").first(),
         logs=pl.len(),
-        largest_log=pl.col("nprocs").max(),
         wall_s=pl.when(ends.is_not_null().all()).then(wall),
-        uses_mpiio=pl.col("modules").list.contains("MPI-IO").any(),
+        copies=total_of(pl.col("copies")),
+        modules=modules("modules"),
         partial_modules=modules("partial_modules"),
         unread_modules=modules("unread_modules"),
     )
@@ -181,7 +217,10 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
             missing_counters=lacking.list.filter(~pl.element().str.starts_with("DXT")).list.len()
             > 0,
         )
-        .with_columns(gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None))
+        .with_columns(
+            gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
+            unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
+        )
         .join(process_seconds(logs), on=KEY, how="left", nulls_equal=True)
         .rename({"nprocs": "processes"})
     )
@@ -195,12 +234,19 @@ def _in_words(modules: str, what: str) -> pl.Expr:
 
 def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     files = by_file(dataset, logs)
-    slowest = pl.col("file").sort_by("slowest_meta_s", "file", descending=[True, False]).first()
+    slowest = (
+        pl.col("file")
+        .sort_by("slowest_meta_s", "file", descending=[True, False], nulls_last=True)
+        .first()
+    )
+    spent = total_of(sum_of(*_TIMES))
     return (
         files.group_by(KEY)
         .agg(
-            pl.col(*_COUNTS[1:], *_TIMES).sum(),
+            *(total_of(pl.col(name)).alias(name) for name in _COUNTS),
+            *(known_part(pl.col(name)).alias(name) for name in ALIGNMENTS),
             pl.col("slowest_meta_s").max(),
+            posix_s=spent,
             files=pl.len(),
             slowest_meta_file=slowest,
         )
@@ -208,39 +254,24 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def layer_sums(
-    dataset: DatasetReader, logs: pl.DataFrame, layer: str, *, alone: bool = False
-) -> pl.DataFrame:
-    """Sums of a layer (posix, mpiio or stdio) by job: those of :data:`KEY`, and files, bytes,
-    read_bytes, write_bytes, requests, read_s, write_s and meta_s.
-
-    alone: without files that POSIX counts, too.
+def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Sums of a layer by job: those of :data:`KEY`, and files, bytes, read_bytes, write_bytes,
+    requests, read_s, write_s, meta_s and seconds; null where a part is not known.
     """
-    prefix = layer.upper()
-    records = dataset[f"darshan.{layer}"].join(
-        logs.select("origin", *KEY).lazy(), on="origin", how="inner"
-    )
-    if alone:
-        below = dataset["darshan.posix"].select("origin", "record_id").unique()
-        records = records.join(below, on=["origin", "record_id"], how="anti")
-    kinds = [f"{kind}_" for kind in ("INDEP", "COLL", "SPLIT", "NB")] if layer == "mpiio" else [""]
-    counts = [f"{prefix}_{kind}{verb}" for kind in kinds for verb in ("READS", "WRITES")]
-
-    def seconds(what: str) -> pl.Expr:
-        return nanoseconds(f"{prefix}_F_{what}_TIME").sum() / 1e9
-
-    read, written = pl.col(f"{prefix}_BYTES_READ").sum(), pl.col(f"{prefix}_BYTES_WRITTEN").sum()
+    layer = LAYERS[name]
+    times = ("read", "write", "meta")
     return (
-        records.group_by(KEY)
+        dataset[layer.record_type]
+        .join(logs.select("origin", *KEY).lazy(), on="origin", how="inner")
+        .group_by(KEY)
         .agg(
             files=pl.col("record_id").n_unique(),
-            read_bytes=read,
-            write_bytes=written,
-            bytes=read + written,
-            requests=pl.sum_horizontal(counts).sum(),
-            read_s=seconds("READ"),
-            write_s=seconds("WRITE"),
-            meta_s=seconds("META"),
+            read_bytes=total_of(layer.moved("read")),
+            write_bytes=total_of(layer.moved("write")),
+            requests=total_of(layer.requests("read") + layer.requests("write")),
+            **{f"{what}_s": total_of(layer.spent(what)) / 1e9 for what in times},
+            seconds=total_of(layer.spent(*times)) / 1e9,
         )
+        .with_columns(bytes=pl.col("read_bytes") + pl.col("write_bytes"))
         .collect(engine="streaming")
     )

@@ -10,18 +10,22 @@ from harvest.toolkit.deferred import deferred
 
 from .counters import BINS
 from .frames import TIME
-from .grouping import KEY, logs_by_job, program_of
+from .grouping import KEY, certainty, logs_by_job, program_of
+from .layers import known_part, nanoseconds, sum_of, total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["OPS", "by_file", "nanoseconds", "posix_files", "process_seconds"]
+__all__ = ["ALIGNMENTS", "OPS", "by_file", "posix_files", "process_seconds", "share_of"]
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """An operation, and the two words that Darshan's counters have for it."""
 
 SMALL = BINS[:5]
-"""The bins of requests below 1 MiB."""
+"""The bins of requests of 1 MiB or less."""
+
+MIB = 2**20
+"""Belongs to the last of them, but is not small."""
 
 UNNAMED = "(not named)"
 """A file whose name is not in the log."""
@@ -42,7 +46,9 @@ POSIX_FILES: dict[str, pl.DataType] = {
     **{f"{op}_s": pl.Float64() for op, *_ in OPS},
     "meta_s": pl.Float64(),
     "slowest_meta_s": pl.Float64(),
+    "slowest_meta_most_s": pl.Float64(),
     "time_share": pl.Float64(),
+    "rank_spread": pl.Float64(),
     "byte_imbalance": pl.Float64(),
     "time_imbalance": pl.Float64(),
     "late_s": pl.Float64(),
@@ -50,6 +56,7 @@ POSIX_FILES: dict[str, pl.DataType] = {
     "fastest_rank": pl.Int64(),
     "slowest_rank": pl.Int64(),
     **{f"{op}_spread": pl.Float64() for op, *_ in OPS},
+    "certainty": pl.List(pl.String()),
 }
 
 
@@ -61,7 +68,7 @@ def posix_files(
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
     """
-    spent = pl.sum_horizontal("read_s", "write_s", "meta_s")
+    spent = sum_of("read_s", "write_s", "meta_s")
 
     def compute() -> pl.DataFrame:
         logs = logs_by_job(dataset, run, job)
@@ -69,10 +76,8 @@ def posix_files(
             by_file(dataset, logs)
             .collect(engine="streaming")
             .join(process_seconds(logs), on=KEY, how="left", nulls_equal=True)
-            .with_columns(
-                time_share=_share(spent, "process_s"),
-                late_share=_share(pl.col("late_s") * pl.col("nprocs"), "process_s"),
-            )
+            .join(certainty(dataset, logs, "POSIX"), on=KEY, how="left", nulls_equal=True)
+            .with_columns(time_share=share_of(spent))
             .sort(
                 *("run", "began", "job", spent, "file", "record_id"),
                 descending=[False, False, False, True, False, False],
@@ -89,60 +94,64 @@ def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
     return logs.group_by(KEY).agg(
         program=program_of(first),
         nprocs=pl.col("nprocs").sum(),
+        largest_log=pl.col("nprocs").max(),
         # of a log without an end it is not known, and so neither of its job
-        process_s=pl.when(pl.col("run_time_s").is_not_null().all()).then(
-            (pl.col("run_time_s") * pl.col("nprocs")).sum()
-        ),
+        process_s=total_of(pl.col("run_time_s") * pl.col("nprocs")),
     )
 
 
-def _share(part: pl.Expr, whole: str) -> pl.Expr:
-    return pl.when(pl.col(whole) > 0).then(part / pl.col(whole))
+def share_of(spent: pl.Expr) -> pl.Expr:
+    """Seconds as a share of the time that the job's processes ran; null where that is unknown."""
+    return pl.when(pl.col("process_s") > 0).then(spent / pl.col("process_s"))
 
 
 def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
-    """POSIX's counters, summed by job (:data:`KEY`) and file."""
+    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is not known."""
     records = dataset["darshan.posix"].join(
-        logs.select("origin", *KEY).lazy(), on="origin", how="inner"
+        logs.select("origin", "nprocs", "run_time_s", *KEY).lazy(), on="origin", how="inner"
     )
-    alone = pl.col("rank") >= 0
+    # the only process of a log is "all of them", too
+    shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
+    alone = ~pl.col("shared")
     latest = pl.col("late_s").arg_max()
     sums = (
-        *(f"{what}{op}s" for op, *_ in OPS for what in ("", "small_", "sequential_")),
+        *(f"{what}{op}s" for op, *_ in OPS for what in ("", "small_", "random_")),
         *(f"{what}{op}s" for op, *_ in OPS for what in ("shared_", "shared_small_")),
         *(f"{op}_bytes" for op, *_ in OPS),
-        *("misaligned_memory", "misaligned_file"),
     )
     times = (*(f"{op}_s" for op, *_ in OPS), "meta_s")
     return (
-        records.select(
-            *(*KEY, "origin", "rank", "record_id", "path"),
+        records.with_columns(shared=shared)
+        .select(
+            *(*KEY, "origin", "rank", "record_id", "path", "shared"),
             *(column for names in OPS for column in _of_op(*names)),
+            *(column for what in ("MEM", "FILE") for column in _alignment(what)),
             meta_s=nanoseconds("POSIX_F_META_TIME"),
-            # a counter that Darshan did not watch is -1
-            misaligned_memory=pl.col("POSIX_MEM_NOT_ALIGNED").clip(lower_bound=0),
-            misaligned_file=pl.col("POSIX_FILE_NOT_ALIGNED").clip(lower_bound=0),
-            fastest_rank=pl.col("POSIX_FASTEST_RANK"),
-            slowest_rank=pl.col("POSIX_SLOWEST_RANK"),
+            **_longest_meta(),
             **_imbalances(),
         )
         .group_by(*KEY, "record_id")
         .agg(
-            pl.col(sums).sum(),
-            (pl.col(times).sum() / 1e9),
+            *(total_of(pl.col(name)).alias(name) for name in sums),
+            *((total_of(pl.col(name)) / 1e9).alias(name) for name in times),
+            *(known_part(pl.col(name)).alias(name) for name in ALIGNMENTS),
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
             *(_spread(pl.col(f"{op}_bytes").filter(alone)).alias(f"{op}_spread") for op, *_ in OPS),
-            pl.col("byte_imbalance", "time_imbalance").max(),
+            pl.col("byte_imbalance", "time_imbalance", "rank_spread").max(),
             *(
                 pl.when(pl.col("late_s").is_not_null().any())
                 .then(pl.col(name).get(latest))
                 .alias(name)
-                for name in ("fastest_rank", "slowest_rank")
+                for name in ("fastest_rank", "slowest_rank", "late_share")
             ),
             file=pl.col("path").max().fill_null(UNNAMED),
             processes=pl.struct("origin", "rank").filter(alone).n_unique(),
-            shared=(~alone).any(),
-            slowest_meta_s=pl.col("meta_s").max() / 1e9,
+            shared=pl.col("shared").any(),
+            slowest_meta_s=pl.col("least_meta").max() / 1e9,
+            slowest_meta_most_s=pl.when(pl.col("most_meta").is_not_null().all()).then(
+                pl.col("most_meta").max()
+            )
+            / 1e9,
             late_s=pl.col("late_s").max(),
         )
     )
@@ -151,38 +160,91 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
 def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
     """What a record counts of its reads, or of its writes."""
     count = pl.col(f"POSIX_{verb}")
-    small = pl.sum_horizontal(f"POSIX_SIZE_{op.upper()}_{size}" for size in SMALL)
-    shared = pl.col("rank") < 0
+    at_most_mib = sum_of(*(f"POSIX_SIZE_{op.upper()}_{size}" for size in SMALL))
+    # how many of the most common sizes are 1 MiB is known of reads and writes together
+    of_mib = sum_of(
+        *(
+            (pl.col(f"POSIX_ACCESS{n}_ACCESS") == MIB).cast(pl.Int64)
+            * pl.col(f"POSIX_ACCESS{n}_COUNT")
+            for n in range(1, 5)
+        )
+    )
+    last_bin = pl.col(f"POSIX_SIZE_{op.upper()}_{SMALL[-1]}")
+    small = at_most_mib - pl.when(of_mib.is_not_null()).then(pl.min_horizontal(of_mib, last_bin))
+    # the first of each process has none before it
+    first = pl.when("shared").then("nprocs").otherwise(1)
+    random = (count - pl.col(f"POSIX_SEQ_{verb}") - first).clip(lower_bound=0)
     return [
         count.alias(f"{op}s"),
         small.alias(f"small_{op}s"),
-        pl.col(f"POSIX_SEQ_{verb}").alias(f"sequential_{op}s"),
-        pl.when(shared).then(count).alias(f"shared_{op}s"),
-        pl.when(shared).then(small).alias(f"shared_small_{op}s"),
+        random.alias(f"random_{op}s"),
+        pl.when("shared").then(count).otherwise(0).alias(f"shared_{op}s"),
+        pl.when("shared").then(small).otherwise(0).alias(f"shared_small_{op}s"),
         pl.col(f"POSIX_BYTES_{done}").alias(f"{op}_bytes"),
         (pl.col(f"POSIX_MAX_BYTE_{done}") + 1).alias(f"{op}_extent"),
         nanoseconds(f"POSIX_F_{op.upper()}_TIME").alias(f"{op}_s"),
     ]
 
 
-def nanoseconds(timer: str) -> pl.Expr:
-    """Whole numbers, whose sum does not depend on the order of the rows."""
-    return (pl.col(timer) * 1e9).round(0).cast(pl.Int64)
+ALIGNMENTS = ("misaligned_memory", "watched_memory", "misaligned_file", "watched_file")
+_WORDS = {"MEM": "memory", "FILE": "file"}
+
+
+def _alignment(what: str) -> list[pl.Expr]:
+    """A record's misaligned operations, and how many there are of which Darshan watched it.
+
+    It does not for a file whose alignment it does not know (-1, or 0); null where it did not.
+    """
+    requests = sum_of("POSIX_READS", "POSIX_WRITES")
+    missed = pl.col(f"POSIX_{what}_NOT_ALIGNED")
+    watched = (missed > 0) | ((missed == 0) & (pl.col(f"POSIX_{what}_ALIGNMENT") > 0))
+    none = requests == 0
+    return [
+        pl.when(none).then(0).when(watched).then(count).alias(f"{name}_{_WORDS[what]}")
+        for name, count in (("misaligned", missed), ("watched", requests))
+    ]
+
+
+def _longest_meta() -> dict[str, pl.Expr]:
+    """Bounds of the time in metadata operations of the process that needs longest for a record.
+
+    A record of all ranks has their sum alone: the longest takes at least their mean, and at most
+    what the slowest rank takes for everything.
+    """
+    spent = nanoseconds("POSIX_F_META_TIME")
+    slowest = nanoseconds("POSIX_F_SLOWEST_RANK_TIME")
+    bound = pl.when(slowest > 0).then(pl.min_horizontal(spent, slowest)).otherwise(spent)
+    mean = (spent / pl.col("nprocs")).round(0).cast(pl.Int64)
+    return {
+        "least_meta": pl.when("shared").then(mean).otherwise(spent),
+        "most_meta": pl.when("shared").then(pl.max_horizontal(bound, mean)).otherwise(spent),
+    }
 
 
 def _imbalances() -> dict[str, pl.Expr]:
     """How far apart the fastest and the slowest rank of a record of all ranks are."""
     moved = pl.col("POSIX_BYTES_READ") + pl.col("POSIX_BYTES_WRITTEN")
-    spent = pl.sum_horizontal(f"POSIX_F_{what}_TIME" for what in ("READ", "WRITE", "META"))
-    apart = pl.col("POSIX_SLOWEST_RANK_BYTES") - pl.col("POSIX_FASTEST_RANK_BYTES")
-    late = pl.col("POSIX_F_SLOWEST_RANK_TIME") - pl.col("POSIX_F_FASTEST_RANK_TIME")
-    shared = pl.col("rank") < 0
+    spent = sum_of(*(f"POSIX_F_{what}_TIME" for what in ("READ", "WRITE", "META")))
+    ranks = [pl.col(f"POSIX_{which}_RANK_BYTES") for which in ("SLOWEST", "FASTEST")]
+    apart = (ranks[0] - ranks[1]).abs()
+    late = (pl.col("POSIX_F_SLOWEST_RANK_TIME") - pl.col("POSIX_F_FASTEST_RANK_TIME")).abs()
+    moving, taking = pl.col("shared") & (moved > 0), pl.col("shared") & (spent > 0)
+    more = pl.max_horizontal(ranks)
     return {
-        "byte_imbalance": pl.when(shared & (moved > 0)).then(apart.abs() / moved),
-        "time_imbalance": pl.when(shared & (spent > 0)).then(late.abs() / spent),
-        "late_s": pl.when(shared & (spent > 0)).then(late.abs()),
+        "byte_imbalance": pl.when(moving).then(apart / moved),
+        "rank_spread": pl.when(moving).then(pl.when(more > 0).then(apart / more).otherwise(0.0)),
+        "time_imbalance": pl.when(taking).then(late / spent),
+        "late_s": pl.when(taking).then(late),
+        "late_share": pl.when(taking & (pl.col("run_time_s") > 0)).then(
+            late / pl.col("run_time_s")
+        ),
+        "fastest_rank": pl.col("POSIX_FASTEST_RANK"),
+        "slowest_rank": pl.col("POSIX_SLOWEST_RANK"),
     }
 
 
 def _spread(values: pl.Expr) -> pl.Expr:
-    return pl.when(values.max() > 0).then((values.max() - values.min()) / values.max())
+    """Most minus least, of the most: 0 where none moved any; null without values."""
+    apart = pl.when(values.max() > 0).then((values.max() - values.min()) / values.max())
+    known = (values.len() > 0) & values.is_not_null().all()
+    return pl.when(known).then(apart.otherwise(0.0))

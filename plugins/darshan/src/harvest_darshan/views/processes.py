@@ -10,7 +10,9 @@ from harvest.toolkit.deferred import deferred
 
 from .counters import counter_rows
 from .files import traced_files
-from .frames import of_run, run_of
+from .frames import SEGMENTS, of_run, run_of
+from .grouping import layer_states, logs_by_job, once
+from .layers import total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["processes"]
 
 OPS = ("read", "write")
+DXT = ("DXT_POSIX", "DXT_MPIIO")
 SUMS = tuple(
     f"{what}_{op}_bytes" for what in ("traced", "counted", "untraced", "stdio") for op in OPS
 )
@@ -44,11 +47,14 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
 
 
 def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    dataset = once(dataset, run)
+    logs = logs_by_job(dataset, run, per_log=True)
+    states = layer_states(dataset, logs).select("log", "summed", "uses_stdio", "knows_stdio")
     traced = traced_files(dataset, run)
     counted = counter_rows(dataset, run, traced.clear())
     buffered = counted.filter(pl.col("module") == "STDIO")
     jobs = of_run(dataset["darshan.job"], run).select(
-        *("exe", "pid", "nprocs", "partial_modules"),
+        *("exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
         run=run_of(pl.col("origin")),
         log=pl.col("origin").cast(pl.String),
         host="hostname",
@@ -56,8 +62,19 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     found = jobs.collect()
     for what, frame in (("traced", traced), ("counted", counted), ("stdio", buffered)):
         found = found.join(_sums(frame, what), on="log", how="left")
+    untraced = pl.col("modules").list.set_intersection(list(DXT)).list.len() == 0
+    lost = pl.col("unread_modules").list.set_intersection(list(DXT)).list.len() > 0
+    # a trace that was read and holds no operation of a log is known to be empty
+    known = untraced | (~lost & pl.lit(SEGMENTS in dataset))
     return (
-        found.with_columns(pl.col("^.*_bytes$").fill_null(0))
+        found.join(states, on="log", how="left")
+        .with_columns(
+            pl.when("summed").then(pl.col("^counted_.*_bytes$")),
+            pl.when("knows_stdio").then(
+                pl.col("^stdio_.*_bytes$").fill_null(pl.when(~pl.col("uses_stdio")).then(0))
+            ),
+            pl.when(known).then(pl.col("^traced_.*_bytes$").fill_null(0)),
+        )
         .with_columns(
             (pl.col(f"counted_{op}_bytes") - pl.col(f"traced_{op}_bytes")).alias(
                 f"untraced_{op}_bytes"
@@ -70,5 +87,6 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
     return files.group_by(log=pl.col("origin").cast(pl.String)).agg(
-        pl.col("bytes").filter(pl.col("op") == op).sum().alias(f"{what}_{op}_bytes") for op in OPS
+        total_of(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
+        for op in OPS
     )

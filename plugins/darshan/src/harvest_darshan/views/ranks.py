@@ -9,7 +9,7 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import SEGMENTS, TIME, traced_once
-from .grouping import logs_by_job, program_of
+from .grouping import KEY, certainty, logs_by_job, program_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -34,6 +34,7 @@ RANKS: dict[str, pl.DataType] = {
     "time_share": pl.Float64(),
     "first_time": TIME,
     "last_time": TIME,
+    "certainty": pl.List(pl.String()),
 }
 
 
@@ -69,6 +70,7 @@ def ranks(
         )
         return (
             per_rank.join(logs, on="origin")
+            .join(certainty(dataset, logs, "DXT_POSIX", "DXT_MPIIO"), on=KEY, nulls_equal=True)
             .with_columns(
                 log=pl.col("origin").cast(pl.String),
                 program=program_of(pl.col("exe")),

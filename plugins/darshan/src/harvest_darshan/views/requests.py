@@ -9,8 +9,9 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME
-from .grouping import KEY, logs_by_job
-from .posix_files import OPS, by_file, nanoseconds, process_seconds
+from .grouping import KEY, certainty, layer_states, logs_by_job
+from .layers import nanoseconds, total_of
+from .posix_files import OPS, by_file, process_seconds, share_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -42,7 +43,13 @@ REQUESTS: dict[str, pl.DataType] = {
     **{name: pl.Int64() for name in MPIIO},
     "mpiio_s": pl.Float64(),
     "mpiio_share": pl.Float64(),
+    "largest_log": pl.Int64(),
+    "uses_posix": pl.Boolean(),
+    "uses_mpiio": pl.Boolean(),
+    "certainty": pl.List(pl.String()),
 }
+
+_COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
 
 
 def requests(
@@ -63,14 +70,23 @@ def requests(
     def compute() -> pl.DataFrame:
         logs = logs_by_job(dataset, run, job, per_log=alone)
         files = by_file(dataset, logs).collect(engine="streaming")
-        per_op = [_of_op(dataset, logs, files, *names) for names in OPS]
+        jobs = process_seconds(logs)
+        for part in (layer_states(dataset, logs), certainty(dataset, logs, "POSIX", "MPI-IO")):
+            jobs = jobs.join(part, on=KEY, how="left", nulls_equal=True)
+        per_op = [_of_op(dataset, logs, jobs, files, *names) for names in OPS]
         return pl.concat(per_op).sort("run", "began", "job", "log", "op", nulls_last=True)
 
     return deferred(compute, REQUESTS)
 
 
 def _of_op(
-    dataset: DatasetReader, logs: pl.DataFrame, files: pl.DataFrame, op: str, verb: str, done: str
+    dataset: DatasetReader,
+    logs: pl.DataFrame,
+    jobs: pl.DataFrame,
+    files: pl.DataFrame,
+    op: str,
+    verb: str,
+    done: str,
 ) -> pl.DataFrame:
     again = (pl.col(f"{op}_bytes") - pl.col(f"{op}_extent")).clip(lower_bound=0)
     mine = files.select(
@@ -79,32 +95,31 @@ def _of_op(
         bytes=f"{op}_bytes",
         seconds=f"{op}_s",
         small=f"small_{op}s",
-        random=pl.col(f"{op}s") - pl.col(f"sequential_{op}s"),
+        random=f"random_{op}s",
         shared=f"shared_{op}s",
         shared_small=f"shared_small_{op}s",
         redundant_bytes=again,
     )
-    added = ("requests", "bytes", "seconds", "small", "random", "shared", "shared_small")
+    most = (("small", "small"), ("random", "random"), ("redundant", "redundant_bytes"))
     sums = mine.group_by(KEY).agg(
-        pl.col(*added, "redundant_bytes").sum(),
+        *(total_of(pl.col(name)).alias(name) for name in (*_COUNTS, "seconds")),
         small_in_file=pl.col("small").max(),
-        **{
-            f"{what}_file": _file_with_most(column)
-            for what, column in (
-                ("small", "small"), ("random", "random"), ("redundant", "redundant_bytes")
-            )
-        },
-    )  # fmt: skip
+        **{f"{what}_file": _file_with_most(column) for what, column in most},
+    )
+    # what the logs of a job count together is not known where one of them could not be read
+    of_posix = [name for name in sums.columns if name not in KEY]
+    upper = _mpiio(dataset, logs, op, verb)
+    of_mpiio = [name for name in upper.columns if name not in KEY]
     return (
-        process_seconds(logs)
-        .join(sums, on=KEY, how="left", nulls_equal=True)
-        .join(_mpiio(dataset, logs, op, verb), on=KEY, how="left", nulls_equal=True)
+        jobs.join(sums, on=KEY, how="left", nulls_equal=True)
+        .join(upper, on=KEY, how="left", nulls_equal=True)
         .with_columns(
-            pl.col(*added, "redundant_bytes", "small_in_file").fill_null(0), op=pl.lit(op)
+            pl.when("knows_posix").then(pl.col(of_posix)),
+            pl.when("knows_mpiio").then(pl.col(of_mpiio)),
+            op=pl.lit(op),
         )
         .with_columns(
-            pl.when(pl.col("process_s") > 0).then(pl.col(part) / pl.col("process_s")).alias(share)
-            for part, share in (("seconds", "time_share"), ("mpiio_s", "mpiio_share"))
+            time_share=share_of(pl.col("seconds")), mpiio_share=share_of(pl.col("mpiio_s"))
         )
         .select(*REQUESTS)
     )
@@ -112,19 +127,17 @@ def _of_op(
 
 def _file_with_most(column: str) -> pl.Expr:
     """The file with the greatest value; null where none is above 0."""
-    most = pl.col("file").sort_by(column, "file", descending=[True, False]).first()
+    most = pl.col("file").sort_by(column, "file", descending=[True, False], nulls_last=True).first()
     return pl.when(pl.col(column).max() > 0).then(most)
 
 
 def _mpiio(dataset: DatasetReader, logs: pl.DataFrame, op: str, verb: str) -> pl.DataFrame:
     words = dict(zip(MPIIO, ("INDEP", "COLL", "SPLIT", "NB"), strict=True))
+    counts = {name: total_of(pl.col(f"MPIIO_{word}_{verb}")) for name, word in words.items()}
     return (
         dataset["darshan.mpiio"]
         .join(logs.select("origin", *KEY).lazy(), on="origin")
         .group_by(KEY)
-        .agg(
-            *(pl.col(f"MPIIO_{word}_{verb}").sum().alias(name) for name, word in words.items()),
-            mpiio_s=nanoseconds(f"MPIIO_F_{op.upper()}_TIME").sum() / 1e9,
-        )
+        .agg(**counts, mpiio_s=total_of(nanoseconds(f"MPIIO_F_{op.upper()}_TIME")) / 1e9)
         .collect(engine="streaming")
     )

@@ -10,7 +10,7 @@ from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME, run_of, segments, traced_once
-from .grouping import number_sessions
+from .grouping import number_sessions, once
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -71,7 +71,7 @@ def timeline(
     micros = None if bin is None else _micros(bin)
     if micros is not None:
         # looked at now and not when the rows are asked for, so that the error reaches the user
-        span = max(_logs(dataset, run)["span"].to_list(), default=0)
+        span = max(_logs(once(dataset, run), run)["span"].to_list(), default=0)
         if span / micros > MOST_BINS:
             raise UsageError(
                 f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
@@ -138,6 +138,7 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 
 def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl.DataFrame:
+    dataset = once(dataset, run)
     logs = _logs(dataset, run)
     if micros is None:
         logs = logs.with_columns(width=_STEPS.gather(_LONGEST.search_sorted(logs["span"], "left")))

@@ -1,0 +1,218 @@
+"""The modules of a log that count bytes, and which of them count each byte once.
+
+What a program does through one layer reaches the file through those below it: HDF5 and PnetCDF
+call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO stands beside POSIX.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import attrs
+import polars as pl
+
+from .frames import of_run
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+__all__ = [
+    *("BASE", "FILE", "LAYERS", "UNSUMMED", "Counted", "Layer"),
+    *("counted_records", "known_part", "nanoseconds", "of_daos", "sum_of", "total_of"),
+]
+
+FILE: Final = ("origin", "record_id")
+"""What names a file of a log."""
+
+
+@attrs.frozen
+class Layer:
+    """A module whose records count bytes, operations and times, one for a file or an object.
+
+    module: its name in a log; record_type, prefix: of its records and of their counters.
+    reads, writes: the counters, without the prefix, that make up its operations.
+    sizes: what its counters of sizes begin with, behind the op; None where it has none.
+    """
+
+    module: str
+    record_type: str
+    prefix: str
+    reads: tuple[str, ...] = ("READS",)
+    writes: tuple[str, ...] = ("WRITES",)
+    sizes: str | None = ""
+
+    def counters(self, op: str) -> list[str]:
+        """Those of its reads, or of its writes."""
+        return [f"{self.prefix}_{name}" for name in (self.reads if op == "read" else self.writes)]
+
+    def requests(self, op: str) -> pl.Expr:
+        """Number of operations of a record; null where one kind is not known."""
+        return sum_of(*self.counters(op))
+
+    def moved(self, op: str) -> pl.Expr:
+        """Bytes of a record."""
+        return pl.col(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
+
+    def spent(self, *what: str) -> pl.Expr:
+        """Nanoseconds of a record in ``read``, ``write`` or ``meta``, over all its processes."""
+        return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
+
+    def below_zero(self) -> pl.Expr:
+        """Whether a record has a time that no time can be."""
+        return pl.any_horizontal(
+            pl.col(f"{self.prefix}_F_{word}_TIME") < 0 for word in ("READ", "WRITE", "META")
+        )
+
+
+LAYERS: Final = {
+    "posix": Layer("POSIX", "darshan.posix", "POSIX"),
+    "mpiio": Layer(
+        "MPI-IO",
+        "darshan.mpiio",
+        "MPIIO",
+        ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS"),
+        ("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES"),
+        "AGG_",
+    ),
+    "stdio": Layer("STDIO", "darshan.stdio", "STDIO", sizes=None),
+    # non-blocking operations are among these (darshan-dfs-log-format.h)
+    "dfs": Layer("DFS", "darshan.dfs", "DFS", ("READS", "READXS"), ("WRITES", "WRITEXS")),
+    "daos": Layer(
+        "DAOS",
+        "darshan.daos",
+        "DAOS",
+        ("OBJ_FETCHES", "ARRAY_READS", "KV_GETS"),
+        ("OBJ_UPDATES", "ARRAY_WRITES", "KV_PUTS"),
+    ),
+    "h5d": Layer("H5D", "darshan.h5d", "H5D", sizes="AGG_"),
+    "pnetcdf_var": Layer(
+        "PNETCDF_VAR",
+        "darshan.pnetcdf_var",
+        "PNETCDF_VAR",
+        ("INDEP_READS", "COLL_READS", "NB_READS"),
+        ("INDEP_WRITES", "COLL_WRITES", "NB_WRITES"),
+        "AGG_",
+    ),
+}
+"""Those that are summed, by a name for columns."""
+
+BASE: Final = ("posix", "mpiio", "stdio", "dfs", "daos")
+"""Those that count bytes of files; libraries upon them count for logs that have none of these."""
+
+UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
+"""Modules of programs that move bytes, of which the logs have no sums, or those of others."""
+
+
+def nanoseconds(timer: str) -> pl.Expr:
+    """Whole numbers, whose sum does not depend on the order of the rows.
+
+    Where threads overlap, some runtimes wrote a time below 0, of which only that it was no less
+    than 0 is known.
+    """
+    return (pl.col(timer) * 1e9).round(0).cast(pl.Int64).clip(lower_bound=0)
+
+
+def sum_of(*columns: str | pl.Expr) -> pl.Expr:
+    """The sum of columns of a row; null where one of them is."""
+    return pl.sum_horizontal(*columns, ignore_nulls=False)
+
+
+def total_of(values: pl.Expr) -> pl.Expr:
+    """The sum of some rows; null where one of them is: a part is not the whole."""
+    return pl.when(values.is_not_null().all()).then(values.sum())
+
+
+def known_part(values: pl.Expr) -> pl.Expr:
+    """The sum of what is known of some rows; null where nothing is."""
+    return pl.when(values.is_not_null().any()).then(values.sum())
+
+
+Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
+"""Layers by name, each with those of its records that are counted."""
+
+
+def counted_records(
+    dataset: DatasetReader, run: str | None, traced: pl.DataFrame | None = None
+) -> Counted:
+    """The records of each layer that together count each byte once.
+
+    Of a file, those of POSIX count, else of MPI-IO; where Darshan cut POSIX off in a log, those
+    of both that have more bytes.  All of STDIO count.  In logs of DAOS programs, files count by
+    DFS, or objects by DAOS where that has more, and MPI-IO, which goes through them, by POSIX
+    alone.  HDF5 (datasets) and PnetCDF (variables) count in logs with none of these.
+
+    traced: rows with origin and record_id: files whose records of POSIX and MPI-IO are left out.
+    """
+    frames = {name: of_run(dataset[layer.record_type], run) for name, layer in LAYERS.items()}
+    posix, mpiio = frames["posix"], frames["mpiio"]
+    short = _cut_short(dataset, run, posix, mpiio).lazy()
+    known = posix.select(FILE).unique().join(short, on=FILE, how="anti")
+    on_daos = of_daos(dataset, run)
+    objects = _more_in_daos(frames["dfs"], frames["daos"]).lazy()
+    posix = posix.join(short, on=FILE, how="anti")
+    mpiio = mpiio.join(known, on=FILE, how="anti").join(on_daos, on="origin", how="anti")
+    if traced is not None:
+        files = traced.lazy().select(FILE).unique()
+        posix, mpiio = (frame.join(files, on=FILE, how="anti") for frame in (posix, mpiio))
+    jobs = of_run(dataset["darshan.job"], run)
+    held = pl.col("modules").list.set_intersection([LAYERS[name].module for name in BASE])
+    below = _origins(*(frames[name] for name in BASE), jobs.filter(held.list.len() > 0))
+    h5d = frames["h5d"].join(below, on="origin", how="anti")
+    above = pl.concat([below, _origins(frames["h5d"])])
+    counted = {
+        "posix": posix,
+        "mpiio": mpiio,
+        "stdio": frames["stdio"],
+        "dfs": frames["dfs"].join(objects, on="origin", how="anti"),
+        "daos": frames["daos"].join(objects, on="origin", how="semi"),
+        "h5d": h5d,
+        "pnetcdf_var": frames["pnetcdf_var"].join(above, on="origin", how="anti"),
+    }
+    return {name: (LAYERS[name], frame) for name, frame in counted.items()}
+
+
+def of_daos(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+    """The ``origin`` of logs of programs that use DAOS."""
+    return _origins(*(of_run(dataset[LAYERS[name].record_type], run) for name in ("dfs", "daos")))
+
+
+def _origins(*frames: pl.LazyFrame) -> pl.LazyFrame:
+    names = [frame.select(pl.col("origin").cast(pl.String)) for frame in frames]
+    return pl.concat(names).unique()
+
+
+def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) -> pl.LazyFrame:
+    moved = layer.moved("read") + layer.moved("write")
+    return frame.group_by(by).agg(moved.sum().alias(name))
+
+
+def _cut_short(
+    dataset: DatasetReader, run: str | None, posix: pl.LazyFrame, mpiio: pl.LazyFrame
+) -> pl.DataFrame:
+    """Files of which POSIX, cut off by Darshan, has fewer bytes than MPI-IO above it."""
+    cut = (
+        of_run(dataset["darshan.job"], run)
+        .filter(pl.col("partial_modules").list.contains("POSIX"))
+        .select("origin")
+    )
+    below, upper = (
+        _bytes(frame.join(cut, on="origin", how="semi"), LAYERS[name], FILE, name)
+        for name, frame in (("posix", posix), ("mpiio", mpiio))
+    )
+    return (
+        below.join(upper, on=FILE)
+        .filter(pl.col("mpiio") > pl.col("posix"))
+        .select(FILE)
+        .collect(engine="streaming")
+    )
+
+
+def _more_in_daos(dfs: pl.LazyFrame, daos: pl.LazyFrame) -> pl.DataFrame:
+    """Logs whose objects moved more bytes than their files: of these DAOS counts, not DFS."""
+    return (
+        _bytes(daos, LAYERS["daos"], ("origin",), "daos")
+        .join(_bytes(dfs, LAYERS["dfs"], ("origin",), "dfs"), on="origin", how="left")
+        .filter(pl.col("dfs").is_null() | (pl.col("daos") > pl.col("dfs")))
+        .select("origin")
+        .collect(engine="streaming")
+    )
