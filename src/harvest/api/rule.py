@@ -40,6 +40,10 @@ class Threshold:
     doc: str
 
 
+def _words(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
+
+
 @attrs.frozen
 class Finding:
     """One conclusion of a rule.
@@ -58,7 +62,7 @@ class Finding:
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
     certainty: tuple[str, ...] = attrs.field(
         default=(),
-        converter=tuple,
+        converter=_words,
         validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
     )
 

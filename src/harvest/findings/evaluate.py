@@ -165,25 +165,35 @@ def _ask(dataset: DatasetReader, group: list[_Question]) -> list[_Answer]:
 
 
 def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
-    """What the rows of a frame are to each rule, all in one pass over it."""
-    queries = []
-    for question in group:
-        chosen = question.condition(frame)
-        about = frame.filter(question.population(frame)).with_columns(chosen.alias("where"))
-        used = sorted(set(chosen.meta.root_names()))
-        queries += [
-            frame.filter(chosen).select(question.rule.columns),
-            about.select(pl.len().alias("about"), pl.col("where").is_not_null().sum()),
-            about.select(pl.col(used).is_not_null().any()),
+    """What the rows of a frame are to each rule: one pass counts, one keeps what is chosen."""
+    conditions = [question.condition(frame) for question in group]
+    used = [sorted(set(chosen.meta.root_names())) for chosen in conditions]
+    numbers, marks = [], []
+    for n, (question, chosen, names) in enumerate(zip(group, conditions, used, strict=True)):
+        marks += [question.population(frame).alias(f"about {n}"), chosen.alias(f"chosen {n}")]
+        about, judged = pl.col(f"about {n}"), pl.col(f"chosen {n}").is_not_null()
+        numbers += [
+            about.sum(),
+            (about & judged).sum().alias(f"judged {n}"),
+            *((about & pl.col(name).is_not_null()).any().alias(f"{name} {n}") for name in names),
         ]
-    results = iter(pl.collect_all(queries))
+    marked = frame.with_columns(marks)
+    flags = [f"chosen {n}" for n in range(len(group))]
+    columns = sorted({name for question in group for name in question.rule.columns})
+    counted, kept = pl.collect_all(
+        [
+            marked.select(numbers),
+            marked.filter(pl.any_horizontal(flags)).select(*columns, *flags),
+        ]
+    )
+    counts = counted.row(0, named=True)
     answers = []
-    for question in group:
-        rows, counts, known = next(results), next(results), next(results)
-        about, judged = counts.row(0)
-        missing = [name for name, some in known.row(0, named=True).items() if not some]
-        gap = "" if judged == about else _gap(question.rule, about, judged, missing, known.columns)
-        answers.append(_Answer(rows, about, judged, gap))
+    for n, (question, names) in enumerate(zip(group, used, strict=True)):
+        about_n, judged_n = int(counts[f"about {n}"]), int(counts[f"judged {n}"])
+        missing = [name for name in names if not counts[f"{name} {n}"]]
+        gap = "" if judged_n == about_n else _gap(question.rule, about_n, judged_n, missing, names)
+        rows = kept.filter(pl.col(f"chosen {n}")).select(question.rule.columns)
+        answers.append(_Answer(rows, about_n, judged_n, gap))
     return answers
 
 
