@@ -114,6 +114,29 @@ def dxt_record(
     return data
 
 
+def counter_record(module: str, record_id: int, rank: int = 0, **counters: float) -> bytes:
+    """A record of the newest version, with counters by their name without the module's prefix.
+
+    All others are 0, as are the ids of files, pools and objects.
+    """
+    from harvest_darshan.counters import COUNTERS, TIMERS
+
+    prefix = {"MPI-IO": "MPIIO"}.get(module, module)
+    values = {f"{prefix}_{name}": value for name, value in counters.items()}
+    assert values.keys() <= {*COUNTERS[module], *TIMERS[module]}
+    before = b"\0" * 8 if module in ("H5D", "PNETCDF_VAR") else b""
+    after = b"\0" * {"DFS": 32, "DAOS": 48}.get(module, 0)
+    numbers = [int(values.get(name, 0)) for name in COUNTERS[module]]
+    times = [float(values.get(name, 0)) for name in TIMERS[module]]
+    packed = struct.pack(f"<{len(numbers)}q{len(times)}d", *numbers, *times)
+    return struct.pack("<Qq", record_id, rank) + before + packed + after
+
+
+@pytest.fixture(scope="session")
+def make_record() -> Callable[..., bytes]:
+    return counter_record
+
+
 @pytest.fixture(scope="session")
 def log_writer() -> type[LogWriter]:
     return LogWriter

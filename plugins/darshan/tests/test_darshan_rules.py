@@ -25,7 +25,9 @@ def reads(**more: Any) -> dict[str, Any]:
     base |= {"seconds": 30.0, "time_share": 0.3, "small": 0, "small_file": None}
     base |= {"small_in_file": 0, "random": 0, "random_file": None, "shared": 0, "shared_small": 0}
     base |= {"redundant_bytes": 0, "redundant_file": None, "independent": None}
-    base |= {"collective": None, "nonblocking": None, "mpiio_s": None, "mpiio_share": None}
+    base |= {"collective": None, "nonblocking": None, "split": None}
+    base |= {"mpiio_s": None, "mpiio_share": None, "certainty": []}
+    base |= {"uses_posix": True, "uses_mpiio": False, "largest_log": 4}
     return base | more
 
 
@@ -41,16 +43,19 @@ def job(**more: Any) -> dict[str, Any]:
     base |= {"bytes": 10**9, "files": 1, "reads": 500, "writes": 500}
     base |= {"read_bytes": 5 * 10**8, "write_bytes": 5 * 10**8, "uses_mpiio": True}
     base |= {"misaligned_memory": 0, "misaligned_file": 0, "stdio_bytes": 0}
-    base |= {"stdio_requests": 0, "stdio_s": 0.0, "stdio_share": 0.0}
-    base |= {"gaps": None, "missing_counters": False}
+    base |= {"watched_memory": 1000, "watched_file": 1000, "posix_s": 40.0, "posix_share": 0.1}
+    base |= {"stdio_requests": 0, "stdio_s": 0.0, "stdio_share": 0.0, "requests": 1000}
+    base |= {"gaps": None, "missing_counters": False, "certainty": [], "copies": 0, "run": "/r"}
+    base |= {"has_counters": True, "uses_posix": True, "uses_stdio": True}
     return base | more
 
 
 def file(**more: Any) -> dict[str, Any]:
     """A row of io.posix_files: /x, which takes 1 % of the time."""
     base = {"job": 7, "program": "a.out", "file": "/x", "processes": 4, "shared": False}
-    base |= {"read_bytes": 100, "write_bytes": 0, "meta_s": 1.0, "slowest_meta_s": 1.0}
-    base |= {"time_share": 0.01, "byte_imbalance": None, "time_imbalance": None}
+    base |= {"read_bytes": 100, "write_bytes": 0, "meta_s": 1.0}
+    base |= {"slowest_meta_s": 1.0, "slowest_meta_most_s": 1.0, "certainty": []}
+    base |= {"time_share": 0.01, "rank_spread": None, "time_imbalance": None}
     base |= {"late_s": None, "late_share": None, "fastest_rank": None, "slowest_rank": None}
     base |= {"read_spread": None, "write_spread": None}
     return base | more
@@ -114,14 +119,18 @@ def test_bytes_that_were_read_before_are_named_with_their_file():
 
 
 def test_mpiio_without_collective_calls_is_named_by_the_time_it_takes():
-    row = writes(independent=1001, collective=0, nonblocking=1, mpiio_s=9.0, mpiio_share=0.06)
+    counts = {"independent": 1001, "collective": 0, "nonblocking": 1, "split": 0}
+    row = writes(**counts, mpiio_s=9.0, mpiio_share=0.06, uses_mpiio=True)
     assert spoken("io.independent_mpiio", reads(), row) == [
         (
             "medium",
-            "Job 7 (a.out): all 1,001 writes through MPI-IO are independent, none is collective; "
+            "Job 7 (a.out): 1,001 writes through MPI-IO are independent, none is collective; "
             "writes take 6 % of its processes' time.",
         )
     ]
+    assert spoken("io.independent_mpiio", reads(), row | {"split": 1}) == []
+    # one process has none to gather requests with
+    assert spoken("io.independent_mpiio", reads(), row | {"largest_log": 1}) == []
     assert spoken("io.independent_mpiio", reads(), row | {"collective": 1}) == []
     assert spoken("io.independent_mpiio", reads(), row | {"independent": 1000}) == []
     # without MPI-IO there is nothing to say
@@ -129,7 +138,8 @@ def test_mpiio_without_collective_calls_is_named_by_the_time_it_takes():
 
 
 def test_blocking_mpiio_is_never_more_than_medium():
-    row = reads(independent=1, collective=3, nonblocking=0, mpiio_s=9.0, mpiio_share=0.9)
+    counts = {"independent": 1, "collective": 3, "nonblocking": 0, "split": 0}
+    row = reads(**counts, mpiio_s=9.0, mpiio_share=0.9, uses_mpiio=True)
     assert spoken("io.blocking_mpiio", row, writes()) == [
         (
             "medium",
@@ -141,22 +151,49 @@ def test_blocking_mpiio_is_never_more_than_medium():
     assert spoken("io.blocking_mpiio", row | {"independent": 0, "collective": 0}) == []
 
 
-def test_of_many_jobs_the_costliest_is_named_and_the_others_are_counted():
-    many = [
-        reads(small=5000, small_file="/x", small_in_file=5000, job=8, time_share=0.01),
-        writes(job=8),
-        reads(small=2000, small_file="/y", small_in_file=2000, job=9, time_share=None),
-        writes(job=9),
-        reads(job=10),
-        writes(job=10),
-    ]
-    assert spoken("io.small_requests", *many) == [
+def test_of_many_jobs_the_costliest_is_named_and_each_other_has_a_severity_of_its_own():
+    def many(job: int, number: int, share: float | None) -> list[dict[str, Any]]:
+        mine = {"job": job, "time_share": share, "small_file": "/x", "small_in_file": number}
+        return [reads(small=number, **mine), writes(job=job)]
+
+    shares = {8: 0.01, 9: None, 10: 0.5, 11: 0.06, 12: 0.2}
+    rows = [row for job, share in shares.items() for row in many(job, 2000, share)]
+    assert spoken("io.small_requests", *rows, *many(13, 0, 0.9)) == [
         (
-            "medium",  # how much time it takes is not known
-            "Job 9 (a.out): 2,000 of 10,000 reads (20 %) are smaller than 1 MiB, the most (2,000) "
-            "of /y. The same holds for 1 other of 3 jobs.",
+            "high",
+            "Job 10 (a.out): 2,000 of 10,000 reads (20 %) are smaller than 1 MiB, the most (2,000) "
+            "of /x; reads take 50 % of its processes' time. The same holds for 4 others: 1 high, "
+            "1 medium, 2 low.",
         )
     ]
+
+
+def test_how_much_time_is_not_known_makes_nothing_matter_more():
+    row = reads(small=2000, small_file="/y", small_in_file=2000, time_share=None)
+    assert spoken("io.small_requests", row) == [
+        (
+            "low",
+            "Job 7 (a.out): 2,000 of 10,000 reads (20 %) are smaller than 1 MiB, the most (2,000) "
+            "of /y; how much of its processes' time that takes is not known.",
+        )
+    ]
+
+
+def certainty(name: str, *rows: dict[str, Any]) -> tuple[str, ...]:
+    (found,) = judge(BY_NAME[name], pl.DataFrame(list(rows), infer_schema_length=None))
+    return found.finding.certainty
+
+
+def test_a_finding_is_as_sure_as_the_least_sure_of_its_jobs():
+    def small(*words: str) -> dict[str, Any]:
+        return reads(small=5000, small_file="/x", small_in_file=5000, certainty=list(words))
+
+    assert certainty("io.small_requests", small(), small()) == ()
+    assert certainty("io.small_requests", small(), small("lower_bound")) == ("lower_bound",)
+    # only where all are of one process, there are no others that it could be about
+    one, coarse = small("one_process"), small("coarse_clock", "one_process")
+    assert certainty("io.small_requests", one, coarse) == ("coarse_clock", "one_process")
+    assert certainty("io.small_requests", one, small("coarse_clock")) == ("coarse_clock",)
 
 
 # ---- jobs ---------------------------------------------------------------------------------------
@@ -167,25 +204,26 @@ def test_stdio_is_weighed_by_bytes_and_costs_what_it_takes():
     assert spoken("io.stdio", row) == [
         (
             "high",
-            "Job 7 (a.out): 100 MB of 1.00 GB (10 %) go through STDIO, the buffered streams of C, "
-            "which takes 20 % of its processes' time.",
+            "Job 7 (a.out): 100 MB of 1.00 GB (10 %) go through STDIO, the buffered streams of C; "
+            "these take 20 % of its processes' time.",
         )
     ]
     assert spoken("io.stdio", row | {"stdio_bytes": 100_000_000}) == []
 
 
 def test_many_requests_to_stdio():
-    row = job(stdio_requests=1001, stdio_bytes=31_031)
+    row = job(stdio_requests=1001, stdio_bytes=31_031, requests=2001, stdio_share=0.01)
     assert spoken("io.many_stdio_requests", row) == [
         (
             "low",
             "Job 7 (a.out): 1,001 of 2,001 requests (50 %) go through STDIO, of 31 bytes each on "
-            "average.",
+            "average; these take 1 % of its processes' time.",
         )
     ]
     assert spoken("io.many_stdio_requests", row | {"stdio_requests": 1000}) == []
-    rare = row | {"stdio_requests": 2000, "reads": 10_000, "writes": 8_000}
-    assert spoken("io.many_stdio_requests", rare) == []
+    assert spoken("io.many_stdio_requests", row | {"requests": 10_010}) == []
+    # many, but none of them small
+    assert spoken("io.many_stdio_requests", row | {"stdio_bytes": 1001 << 20}) == []
 
 
 def test_an_mpi_program_without_mpiio():
@@ -205,16 +243,22 @@ def test_misaligned_requests_count_from_more_than_a_tenth():
     assert spoken("io.misaligned_file", job(misaligned_file=101)) == [
         (
             "medium",
-            "Job 7 (a.out): 101 of 1,000 requests (10 %) begin within a block of the file system; "
-            "I/O takes 10 % of its processes' time.",
+            "Job 7 (a.out): 101 of 1,000 requests (10 %) to POSIX begin within a block of the file "
+            "system; POSIX takes 10 % of its processes' time.",
         )
     ]
+    # what waits in MPI-IO is not misaligned
+    (few,) = spoken("io.misaligned_file", job(misaligned_file=101, posix_share=0.007))
+    assert few[0] == "low"
+    # those that were not watched are neither aligned nor misaligned
+    assert certainty("io.misaligned_file", job(misaligned_file=101, watched_file=500)) == ("part",)
+    assert spoken("io.misaligned_file", job(misaligned_file=None, watched_file=None)) == []
     assert spoken("io.misaligned_file", job(misaligned_file=100)) == []
     assert spoken("io.misaligned_memory", job(misaligned_memory=500)) == [
         (
             "medium",
-            "Job 7 (a.out): the buffers of 500 of 1,000 requests (50 %) are not aligned in memory; "
-            "I/O takes 10 % of its processes' time.",
+            "Job 7 (a.out): the buffers of 500 of 1,000 requests (50 %) to POSIX are not aligned "
+            "in memory; POSIX takes 10 % of its processes' time.",
         )
     ]
     assert spoken("io.misaligned_memory", job(misaligned_memory=100)) == []
@@ -225,8 +269,8 @@ def test_a_job_that_mostly_opens_files():
     assert spoken("io.mostly_metadata", row) == [
         (
             "high",
-            "Job 7 (a.out): 75 % of its I/O time are metadata operations on 1,200 files (30 s, "
-            "25 % of its processes' time).",
+            "Job 7 (a.out): 75 % of its I/O time are metadata operations (30 s in all processes, "
+            "on 1,200 files of POSIX); these take 25 % of its processes' time.",
         )
     ]
     assert spoken("io.mostly_metadata", row | {"meta_s": 20.0}) == []
@@ -238,8 +282,8 @@ def test_a_job_that_mostly_writes():
     assert spoken("io.one_sided", row) == [
         (
             "low",
-            "Job 7 (a.out): 25 % of 400 MB are read, in 500 of 1,000 requests (50 %); the others "
-            "are writes.",
+            "Job 7 (a.out): of 400 MB that go through POSIX, 25 % is read; 500 of 1,000 requests "
+            "(50 %) to POSIX are reads.",
         )
     ]
     assert spoken("io.one_sided", job(read_bytes=11, write_bytes=9)) == []
@@ -262,44 +306,88 @@ def test_logs_with_gaps(counters, severity, effect):
     assert spoken("io.incomplete_logs", job()) == []
 
 
+def test_of_logs_with_gaps_each_has_the_severity_of_its_own_gap():
+    cut, trace = ({"gaps": f"{name} cut off"} for name in ("POSIX", "DXT_POSIX"))
+    rows = [job(**trace), job(job=8, missing_counters=True, **cut), job(job=9, **trace)]
+    ((severity, text),) = spoken("io.incomplete_logs", *rows)
+    assert severity == "high"
+    assert text.startswith("Job 8 (a.out): its logs are incomplete (POSIX cut off)")
+    assert text.endswith("The same holds for 2 others: 2 medium.")
+
+
+def test_logs_that_are_there_twice():
+    assert spoken("io.copied_logs", job(), job(copies=2)) == [
+        (
+            "low",
+            "Job 7 (a.out): beside its 1 log there are 2 copies with the same bytes, which are "
+            "left out.",
+        )
+    ]
+    assert spoken("io.copied_logs", job()) == []
+
+
 # ---- files and ranks ----------------------------------------------------------------------------
 
 
 def test_files_whose_metadata_take_long():
-    slow = file(file="/y", slowest_meta_s=45.0, time_share=0.06)
-    assert spoken("io.long_metadata", file(slowest_meta_s=30.0), slow) == [
+    slow = file(file="/y", slowest_meta_s=45.0, slowest_meta_most_s=45.0, time_share=0.06)
+    quick = file(slowest_meta_s=30.0, slowest_meta_most_s=30.0)
+    assert spoken("io.long_metadata", quick, slow) == [
         (
             "medium",
             "/y of job 7 (a.out): a process spends 45 s in opening, seeking and asking about it "
             "(the file takes 6 % of its processes' time).",
         )
     ]
-    assert spoken("io.long_metadata", file(slowest_meta_s=30.0)) == []
+    assert spoken("io.long_metadata", quick) == []
+
+
+def test_the_sum_over_all_ranks_is_not_the_time_of_one():
+    # given 9.8 h of 65,536 ranks together, half a second each
+    sum_alone = file(shared=True, meta_s=35_280.0, slowest_meta_s=0.54, slowest_meta_most_s=35_280)
+    assert spoken("io.long_metadata", sum_alone) == []
+    found = judge(BY_NAME["io.long_metadata"], pl.DataFrame([sum_alone, file(file="/y")]))
+    assert found == []
+    each = sum_alone | {"slowest_meta_s": 31.0, "time_share": 0.3}
+    assert spoken("io.long_metadata", each) == [
+        (
+            "high",
+            "/x of job 7 (a.out): its ranks spend, on average, 31 s in opening, seeking and asking "
+            "about it (the file takes 30 % of its processes' time).",
+        )
+    ]
+    assert certainty("io.long_metadata", each) == ("lower_bound",)
 
 
 def test_shared_files_with_a_straggler_cost_the_time_that_others_wait():
     late = {"late_s": 20.0, "late_share": 0.2, "fastest_rank": 1, "slowest_rank": 3}
+    # of 2,048 ranks, one that is late by a fifth of the run has little of the time of all
     rows = [
-        file(time_imbalance=0.16, byte_imbalance=0.5, **late),
-        file(file="/y", time_imbalance=0.9, byte_imbalance=0.15, **late | {"late_share": 0.01}),
+        file(shared=True, time_imbalance=0.0003, rank_spread=0.5, **late),
+        file(file="/y", shared=True, rank_spread=0.31, **late | {"late_share": 0.06}),
         file(file="/z"),
     ]
     assert spoken("io.stragglers", *rows) == [
         (
             "high",
-            "/x of job 7 (a.out): rank 3 needs 20 s longer than rank 1, 20 % of the run and 16 % "
-            "of the time of all ranks. The same holds for 1 other of 3 files.",
+            "/x of job 7 (a.out): rank 3 needs 20 s longer than rank 1, 20 % of the run. The same "
+            "holds for 1 other (medium).",
         )
     ]
     assert spoken("io.unequal_bytes", *rows) == [
         (
             "high",
-            "/x of job 7 (a.out): its slowest and fastest rank differ by 50 % of all its bytes, "
-            "and rank 3 needs 20 s longer than rank 1, 20 % of the run.",
+            "/x of job 7 (a.out): of its slowest and fastest rank one moves 50 % less than the "
+            "other, and rank 3 needs 20 s longer than rank 1, 20 % of the run. The same holds for "
+            "1 other (medium).",
         )
     ]
-    assert spoken("io.stragglers", file(time_imbalance=0.15, **late)) == []
-    assert spoken("io.unequal_bytes", file(byte_imbalance=0.15, **late)) == []
+    small = rows[0] | {"late_s": 0.016, "late_share": 0.46}  # 16 ms of a test of 35 ms
+    assert spoken("io.stragglers", small) == spoken("io.unequal_bytes", small) == []
+    assert spoken("io.stragglers", rows[0] | {"late_share": 0.05}) == []
+    assert spoken("io.unequal_bytes", rows[0] | {"rank_spread": 0.3}) == []
+    # one process is not late
+    assert spoken("io.stragglers", rows[0] | {"shared": False}) == []
 
 
 def test_processes_that_use_a_file_unequally():
@@ -316,19 +404,29 @@ def test_processes_that_use_a_file_unequally():
 
 def test_ranks_that_are_much_slower_than_the_median():
     base = {"job": 7, "program": "a.out", "nprocs": 4, "host": "n1", "operations": 3, "bytes": 9}
-    base |= {"median_s": 2.0, "time_share": 0.3}
+    base |= {"median_s": 2.0, "time_share": 0.3, "certainty": ["coarse_clock"]}
     seconds = {0: 2.0, 1: 4.0, 2: 4.5, 3: 6.0}
     rows = [base | {"rank": rank, "seconds": spent} for rank, spent in seconds.items()]
     assert spoken("io.slow_ranks", *rows) == [
         (
             "high",
-            "2 of 4 traced ranks spend over 2 times as long in reads and writes as the median of "
-            "their program: the longest, rank 3 of job 7 (a.out), 6 s where the median is 2 s.",
+            "2 of 4 traced ranks (2 high) spend over 2 times as long in reads and writes as the "
+            "median of their program: the longest, rank 3 of job 7 (a.out), 6 s where the median "
+            "is 2 s; these are 30 % of its processes' time.",
         )
     ]
+    assert certainty("io.slow_ranks", *rows) == ("coarse_clock",)
     assert spoken("io.slow_ranks", *rows[:2]) == []
     assert spoken("io.slow_ranks", rows[3] | {"nprocs": 1}) == []
     assert spoken("io.slow_ranks", rows[3] | {"seconds": 1.0, "median_s": 0.1}) == []
+
+
+def test_every_rule_says_what_it_rests_on():
+    for rule in RULES:
+        assert rule.basis is not None, rule.name
+        assert all((rule.basis.numerator, rule.basis.judged, rule.basis.unable)), rule.name
+        shares = any("share" in name or name == "difference" for name in rule.thresholds)
+        assert not shares or rule.basis.denominator, rule.name
 
 
 def test_every_rule_is_tried_here():

@@ -81,7 +81,7 @@ VIEWS: Final = (
         doc="Two rows per job, for reads and writes: small, random, redundant, shared, and "
         "how MPI-IO was asked.",
         build="harvest_darshan.views:requests",
-        requires=("darshan.posix", "darshan.mpiio"),
+        requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
         settings={**_OF_JOB, **_PER},
         columns="harvest_darshan.columns.jobs:REQUESTS",
     ),

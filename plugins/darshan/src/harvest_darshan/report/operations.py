@@ -9,15 +9,19 @@ import polars as pl
 from harvest.report import Column, Table
 
 from ..views import files as files_of
+from ..views.layers import sum_of, total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["order_table", "use_table"]
 
-LAYERS: Final = ("POSIX", "MPI-IO", "STDIO")
+UNKNOWN: Final = "not known"
+"""The use of files whose reads or writes no log counts."""
+
+LAYERS: Final = ("POSIX", "MPI-IO", "STDIO", "DFS")
 COUNTERS: Final = {
-    "opens": ("OPENS", "INDEP_OPENS", "COLL_OPENS", "FDOPENS"),
+    "opens": ("OPENS", "INDEP_OPENS", "COLL_OPENS", "FDOPENS", "GLOBAL_OPENS"),
     "stats": ("STATS",),
     "seeks": ("SEEKS",),
     "flushes": ("FSYNCS", "FDSYNCS", "SYNCS", "FLUSHES"),
@@ -35,7 +39,9 @@ def use_table(dataset: DatasetReader) -> Table:
     read, written = pl.col("reads") > 0, pl.col("writes") > 0
     kinds = ("read only", "written only", "read and written", "neither")
     kind = (
-        pl.when(read & written)
+        pl.when(pl.any_horizontal(read.is_null(), written.is_null()))
+        .then(pl.lit(UNKNOWN))
+        .when(read & written)
         .then(pl.lit(kinds[2]))
         .when(read)
         .then(pl.lit(kinds[0]))
@@ -43,19 +49,26 @@ def use_table(dataset: DatasetReader) -> Table:
         .then(pl.lit(kinds[1]))
         .otherwise(pl.lit(kinds[3]))
     )
-    spent = pl.sum_horizontal("read_s", "write_s", "meta_s")
+    spent = sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0)
     sums = (
         files_of(dataset)
         .with_columns(kind=kind, spent=spent)
         .group_by("kind")
         .agg(
-            pl.col("read_bytes", "write_bytes", "spent").sum(),
+            *(
+                total_of(pl.col(name)).alias(name)
+                for name in ("read_bytes", "write_bytes", "spent")
+            ),
             files=pl.len().cast(pl.Int64),
         )
         .collect()
     )
-    order = pl.DataFrame({"kind": kinds})
-    rows = order.join(sums, on="kind", how="left", maintain_order="left").fill_null(0)
+    some = [*kinds, UNKNOWN] if UNKNOWN in sums["kind"] else kinds
+    order = pl.DataFrame({"kind": some})
+    rows = order.join(sums, on="kind", how="left", maintain_order="left").with_columns(
+        # there is no file of the kind
+        pl.when(pl.col("files").is_null()).then(0).otherwise(pl.exclude("kind")).name.keep()
+    )
     return Table(
         "use",
         rows,

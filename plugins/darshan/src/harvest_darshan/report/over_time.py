@@ -12,7 +12,7 @@ from harvest.report import Notes, Plot, bytes_axis, seconds_axis
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 from ..views.frames import SEGMENTS, traced_once
-from .processes import Window, label_lines, named, shades, window
+from .processes import Window, label_lines, named, part_of_logs, shades, window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,6 +74,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
         if cut
         else ""
     )
+    left_out = part_of_logs(pieces, logs) + left_out
     sums = " and ".join(
         f"{bytes_in_words(int(pieces.filter(pl.col('op') == op)['bytes'].sum()))} {done}"
         for op, done in (("read", "read"), ("write", "written"))
@@ -90,10 +91,22 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
 
 
 def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
-    """Those of POSIX and STDIO: what goes through MPI-IO is in the former."""
+    """Those of POSIX, STDIO and DFS; of MPI-IO, or DAOS, in logs that have none below, or above."""
+    held = dataset["darshan.heatmap"].select("origin", "path").unique().collect()
+
+    def having(*modules: str) -> pl.DataFrame:
+        return held.filter(pl.col("path").is_in([f"heatmap:{name}" for name in modules]))
+
+    kept = pl.concat(
+        [
+            having("POSIX", "STDIO", "DFS"),
+            having("DAOS").join(having("DFS"), on="origin", how="anti"),
+            having("MPIIO").join(having("POSIX", "DFS", "DAOS"), on="origin", how="anti"),
+        ]
+    )
     maps = (
         dataset["darshan.heatmap"]
-        .filter(pl.col("path").is_in(["heatmap:POSIX", "heatmap:STDIO"]))
+        .join(kept.lazy(), on=["origin", "path"], how="semi")
         .select(
             *("origin", "rank", "pid"),
             at=pl.col("first_time").dt.epoch("us"),
@@ -118,7 +131,8 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
         )
         for op in OPS
     ).collect(engine="streaming")
-    said = "by the heat maps of POSIX and STDIO"
+    modules = kept["path"].str.strip_prefix("heatmap:").replace("MPIIO", "MPI-IO")
+    said = f"by the heat maps of {' and '.join(sorted(modules.unique()))}"
     return _Bytes(pieces, said) if pieces.height else None
 
 

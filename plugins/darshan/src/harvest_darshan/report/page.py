@@ -49,7 +49,11 @@ def io_report(
             remedy="`harvest view io.jobs DATASET` lists runs and jobs",
         )
     chosen = OfLogs(dataset, tuple(logs["origin"].cast(pl.String)))
-    jobs = jobs_of(chosen).collect().sort("io_s", descending=True, maintain_order=True)
+    jobs = (
+        jobs_of(chosen)
+        .collect()
+        .sort("io_s", descending=True, nulls_last=True, maintain_order=True)
+    )
     per_log = jobs_of(chosen, per="log").collect()
     shown = jobs.row(0, named=True)
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == shown["job"])
@@ -66,7 +70,7 @@ def io_report(
         heat_map(narrow, of_job, which),
         *traced_plots(narrow, of_job, which),
         *([logs_table(per_log, top)] if per_log.height > 1 else []),
-        gaps_notes(per_log),
+        gaps_notes(per_log, int(logs["copies"].sum())),
         reading_notes(),
     ]
     return Report(_title(jobs), intro=_intro(jobs), sections=sections, facts=_facts(logs))
@@ -112,11 +116,6 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
     many = f"{count_in_words(jobs.height, 'job')}: " if jobs.height > 1 else ""
     wall = jobs["wall_s"][0] if jobs.height == 1 else None
     ran = "" if wall is None else f", {seconds_in_words(wall)} long"
-    moved = bytes_in_words(int(jobs["bytes"].sum()))
-    spent = float(jobs["io_s"].sum())
-    known = jobs["process_s"].null_count() == 0
-    whole = float(jobs["process_s"].sum())
-    share = f", {share_in_words(spent / whole)} of the time they ran" if known and whole else ""
     pictures = (
         f"Pictures over time show job {jobs['job'][0]}, which spends most time in I/O; "
         "--set job=NUMBER shows another."
@@ -124,7 +123,42 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
     return [
         f"{many}{count_in_words(processes, 'process', 'processes')} in "
         f"{count_in_words(logs, 'log')}, from {first} UTC{ran}.",
-        f"They moved {moved} and spent {seconds_in_words(spent)} in I/O, all processes and "
-        f"threads together{share}.",
+        f"They {_moved(jobs)}. {_spent(jobs)}.",
         *([pictures] if jobs.height > 1 else []),
     ]
+
+
+def _moved(jobs: pl.DataFrame) -> str:
+    """``moved at least 107 GB``: what the logs of all jobs count, or those of some."""
+    known = jobs.drop_nulls("bytes")
+    if known.is_empty():
+        return "moved what no module counts whose records are there"
+    least = "at least " if _is_lower_bound(known) or known.height < jobs.height else ""
+    return f"moved {least}{bytes_in_words(int(known['bytes'].sum()))}{_part(known, jobs)}"
+
+
+def _spent(jobs: pl.DataFrame) -> str:
+    """How long they were in I/O, and what part of their time that is, of those that have both."""
+    known = jobs.drop_nulls("io_s")
+    if known.is_empty():
+        return "How long they were in I/O is not known"
+    least = "At least " if _is_lower_bound(known) or known.height < jobs.height else ""
+    seconds = seconds_in_words(float(known["io_s"].sum()))
+    text = f"{least}{seconds}{_part(known, jobs)} went into I/O, all processes and threads together"
+    whole = known.drop_nulls("process_s")
+    ran = float(whole["process_s"].sum())
+    if ran:
+        share = share_in_words(float(whole["io_s"].sum()) / ran)
+        text += f", {share} of the time they ran{_part(whole, known)}"
+    if any("coarse_clock" in words for words in jobs["certainty"].to_list()):
+        text += " (by clocks of whole seconds: shares may be off)"
+    return text
+
+
+def _is_lower_bound(jobs: pl.DataFrame) -> bool:
+    return any("lower_bound" in words for words in jobs["certainty"].to_list())
+
+
+def _part(some: pl.DataFrame, of: pl.DataFrame) -> str:
+    """`` (of 41 of 42 jobs)``, where it is not of all."""
+    return f" (of {some.height:,} of {of.height:,} jobs)" if some.height < of.height else ""

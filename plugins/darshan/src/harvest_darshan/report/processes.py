@@ -10,7 +10,7 @@ import polars as pl
 
 from ..views.grouping import program_of
 
-__all__ = ["Window", "label_lines", "named", "shades", "window"]
+__all__ = ["Window", "label_lines", "named", "part_of_logs", "shades", "window"]
 
 LABELLED: Final = 64
 
@@ -37,6 +37,12 @@ def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
     start, end = logs.select(start=begin.min(), end=(begin + ran).max()).row(0)
     last = max(start + 1, end or 0, last_us or 0)
     return Window(start, last - start, columns)
+
+
+def part_of_logs(lines: pl.DataFrame, logs: pl.DataFrame) -> str:
+    """`` 3 of 33 logs have any.``; nothing where all have. lines: with ``origin``."""
+    some = lines["origin"].n_unique()
+    return f" {some:,} of {logs.height:,} logs have any." if some < logs.height else ""
 
 
 def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:

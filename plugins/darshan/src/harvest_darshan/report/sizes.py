@@ -10,6 +10,7 @@ from harvest.report import Column, Notes, Plot, Section, Table, legend
 
 from ..views.counters import BINS, counter_rows
 from ..views.files import traced_files
+from ..views.layers import total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -34,22 +35,22 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     traced = traced_files(dataset, None)
     counted = counter_rows(dataset, None, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
-    sums = rows.group_by("op").agg(pl.col(BINS).sum())
+    sums = rows.group_by("op").agg(total_of(pl.col(name)).alias(name) for name in BINS)
     by_op = {row["op"]: row for row in sums.iter_rows(named=True)}
     table = pl.DataFrame(
         {
             "size": list(LABELS.values()),
-            **{op: [int(by_op.get(op[:-1], {}).get(name) or 0) for name in BINS] for op in OPS},
-        }
+            **{op: [by_op.get(op[:-1], {}).get(name, 0) for name in BINS] for op in OPS},
+        },
+        schema_overrides=dict.fromkeys(OPS, pl.Int64),
     )
     totals = {op: int(table[op].sum()) for op in OPS}
     if not any(totals.values()):
         text = "No request has a size: buffered I/O (STDIO) is not counted by size."
         return [Notes("sizes", [text], title="Sizes of requests")]
     said = " and ".join(f"{totals[op]:,} {op}" for op in OPS)
-    source = "as counted by POSIX, or by MPI-IO for files without POSIX" if counted.height else (
-        "as traced"
-    )  # fmt: skip
+    modules = " and ".join(sorted(counted["module"].unique()))
+    source = f"as counted by {modules}, each once" if modules else "as traced"
     return [
         _plot(table, said),
         Table(
@@ -57,20 +58,23 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
             table,
             (Column("size"), Column("reads"), Column("writes")),
             title="Sizes of requests",
-            note=f"{said}, {source}; buffered I/O (STDIO) is not counted by size.",
+            note=f"{said}, {source}; buffered I/O (STDIO) is not counted by size. A size belongs "
+            "to the row that it is the limit of: 1 MiB to the one to 1 MiB.",
         ),
     ]
 
 
 def _plot(table: pl.DataFrame, said: str) -> Plot:
     labels = table["size"].to_list()
-    highest = max(int(table[op].max()) for op in OPS)  # type: ignore[arg-type]
+    highest = max(int(table[op].max() or 0) for op in OPS)  # type: ignore[arg-type]
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, op in enumerate(OPS):
             places = [place + (number - 0.5) * 0.4 for place in range(len(labels))]
-            bars = axes.bar(places, table[op].to_list(), width=0.37, color=f"C{number}", label=op)
+            bars = axes.bar(
+                places, table[op].fill_null(0).to_list(), width=0.37, color=f"C{number}", label=op
+            )
             counts = [f"{count:,}" if count else "" for count in table[op].to_list()]
             axes.bar_label(bars, counts, fontsize=6.5, padding=1.5, rotation=90)
         axes.set_xticks(range(len(labels)), [label.replace(" ", "\n", 1) for label in labels])
@@ -84,7 +88,7 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
         legend(figure)
 
     most = max(((op, row) for op in OPS for row in range(len(labels))),
-               key=lambda place: table[place[0]][place[1]])  # fmt: skip
+               key=lambda place: table[place[0]][place[1]] or 0)  # fmt: skip
     return Plot(
         "sizes-plot",
         draw,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from harvest.report import Column, Notes, Plot, Section, Table, legend
-from harvest.toolkit.amounts import share_in_words
+from harvest.toolkit.amounts import count_in_words, share_in_words
 
 from ..views import files as files_of
 from ..views.frames import SEGMENTS, traced_once
 from ..views.jobs import layer_sums
+from ..views.layers import LAYERS, sum_of, total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -26,7 +27,8 @@ __all__ = [
     "reading_notes",
 ]
 
-LAYERS: Final = {"posix": "POSIX", "mpiio": "MPI-IO", "stdio": "STDIO"}
+NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
+"""Layers that are not called after their module."""
 
 TIMES: Final = ("read_s", "write_s", "meta_s")
 _AMOUNTS: Final = (
@@ -40,15 +42,17 @@ def layers_table(
 ) -> Iterator[Section]:
     """What each layer moved and how long it took, as a table and a picture."""
     parts = [
-        layer_sums(dataset, logs, name).select(pl.lit(label).alias("layer"), pl.exclude("run"))
-        for name, label in LAYERS.items()
+        layer_sums(dataset, logs, name).select(
+            pl.lit(NAMES.get(name, layer.module)).alias("layer"), pl.exclude("run")
+        )
+        for name, layer in LAYERS.items()
     ]
     found = pl.concat(parts).group_by("layer", maintain_order=True)
-    sums = ("files", "requests", "read_bytes", "write_bytes", *TIMES)
-    rows = pl.concat([found.agg(pl.col(sums).sum()), _traced(dataset)], how="diagonal_relaxed")
+    sums = ("files", "requests", "read_bytes", "write_bytes", *TIMES, "seconds")
+    counted = found.agg(total_of(pl.col(name)).alias(name) for name in sums)
+    rows = pl.concat([counted, _traced(dataset)], how="diagonal_relaxed")
     whole = float(jobs["process_s"].sum()) if jobs["process_s"].null_count() == 0 else 0.0
-    spent = pl.sum_horizontal(TIMES)
-    rows = rows.with_columns(seconds=spent, share=spent / whole if whole else pl.lit(None))
+    rows = rows.with_columns(share=pl.col("seconds") / whole if whole else pl.lit(None))
     yield Table(
         "layers",
         rows.with_columns(pl.col("share").cast(pl.Float64)),
@@ -63,13 +67,14 @@ def layers_table(
             Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
         ),
         title="Layers",
-        note="Layers overlap: what goes through MPI-IO reaches the file system through POSIX and "
-        "counts in both; STDIO (buffered streams) counts in itself alone; traced (DXT) is a record "
-        "of single requests to POSIX, or to MPI-IO where POSIX was not traced.",
+        note="Layers overlap: what goes through HDF5 or PnetCDF goes through MPI-IO or POSIX, what "
+        "goes through MPI-IO reaches the file system through POSIX or DFS, and counts in each; "
+        "STDIO (buffered streams) counts in itself alone; traced (DXT) is a record of single "
+        "requests to POSIX, or to MPI-IO where POSIX was not traced. No value: not known.",
     )
-    counted = rows.filter(pl.col("layer").is_in(list(LAYERS.values())))
-    if counted.height:
-        yield _cost(counted, whole)
+    timed = counted.drop_nulls("seconds")
+    if timed.height:
+        yield _cost(timed, whole)
 
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
@@ -86,6 +91,7 @@ def _traced(dataset: DatasetReader) -> pl.DataFrame:
             write_bytes=pl.col("length").filter(~reads).sum(),
             read_s=spent.filter(reads).sum() / 1e9,
             write_s=spent.filter(~reads).sum() / 1e9,
+            seconds=spent.sum() / 1e9,
         )
         .filter(pl.col("requests") > 0)
         .collect(engine="streaming")
@@ -151,7 +157,9 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
         files_of(dataset)
         .collect()
         .with_columns(
-            bytes=pl.sum_horizontal("read_bytes", "write_bytes"), time=pl.sum_horizontal(TIMES)
+            bytes=sum_of("read_bytes", "write_bytes"),
+            # a file that is traced alone has no time in metadata operations
+            time=sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0),
         )
         .sort(by, "file", descending=[True, False], nulls_last=True)
     )
@@ -168,7 +176,7 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
             used_by=pl.format("{} / {}", _or_unknown("readers"), _or_unknown("writers")),
             read_mb=pl.col("read_bytes") / 1e6,
             write_mb=pl.col("write_bytes") / 1e6,
-            moving_s=pl.sum_horizontal("read_s", "write_s"),
+            moving_s=sum_of("read_s", "write_s"),
         ),
         (
             Column("file", format="path"),
@@ -194,7 +202,9 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
     name = pl.col("log").str.extract(r"([^/]*)$", 1)
     return Table(
         "logs",
-        logs.sort("io_s", "log", descending=[True, False]).head(top).with_columns(name=name),
+        logs.sort("io_s", "log", descending=[True, False], nulls_last=True)
+        .head(top)
+        .with_columns(name=name),
         (
             Column("name", "log", format="id"),
             Column("program"),
@@ -209,8 +219,11 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
     )
 
 
-def gaps_notes(logs: pl.DataFrame) -> Notes:
-    """Modules that are cut off, or could not be read."""
+def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
+    """Modules that are cut off, or could not be read, and what else is in no sum.
+
+    logs: of ``io.jobs``, one each; copies: how many logs are left out as they are copies.
+    """
     gaps = (
         logs.filter(pl.col("gaps").is_not_null())
         .group_by("gaps")
@@ -221,6 +234,29 @@ def gaps_notes(logs: pl.DataFrame) -> Notes:
         f"{gap}: {name}" + (f" and {count - 1:,} more." if count > 1 else ".")
         for gap, count, name in gaps.iter_rows()
     ]
+    unsummed = (
+        logs.explode("unsummed_modules")
+        .drop_nulls("unsummed_modules")
+        .group_by("unsummed_modules")
+        .agg(count=pl.len())
+        .sort("unsummed_modules")
+    )
+    items += [
+        f"{module}: in {count_in_words(count, 'log')}; what it moves is in no sum, unless another "
+        "module counts it."
+        for module, count in unsummed.iter_rows()
+    ]
+    blank = logs.filter(pl.col("bytes").is_null())
+    empty = blank.filter(~pl.col("has_counters")).height
+    if empty:
+        items.append(f"Logs without a module that counts bytes: {empty:,}.")
+    if blank.height > empty:
+        items.append(
+            "Logs with a module that counts bytes, of which no records could be read, so that "
+            f"their sums are not known: {blank.height - empty:,}."
+        )
+    if copies:
+        items.append(f"Logs that are copies of others, and are left out: {copies:,}.")
     unended = int(logs["process_s"].is_null().sum())
     if unended:
         items.append(f"Logs without an end, so that shares of the run are not known: {unended:,}.")
@@ -242,7 +278,10 @@ def reading_notes() -> Notes:
             "A file's figures come from its trace where it has one, else from counters of POSIX: "
             "what MPI-IO takes beyond them, as waiting for other ranks, is in the layers alone.",
             "A finding is high where it concerns a fifth of the processes' time or more, medium "
-            "from a twentieth, else low: what takes no time is not worth a change.",
+            "from a twentieth, else low: what takes no time is not worth a change. Where the time "
+            "is not known, it is low.",
+            "Each finding says how sure it is: complete, or a lower bound, by a coarse clock, of "
+            "one process, or of a part.",
         ],
         title="How to read it",
     )

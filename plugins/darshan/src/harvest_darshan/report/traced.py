@@ -11,7 +11,7 @@ from harvest.report import Notes, Plot, legend, seconds_axis
 from harvest.toolkit.amounts import count_in_words, share_in_words
 
 from ..views.frames import SEGMENTS, traced_once
-from .processes import Window, label_lines, named, window
+from .processes import Window, label_lines, named, part_of_logs, window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
         title,
         f"{count_in_words(operations, 'operation')} on {count_in_words(totals.height, 'line')}, "
         "one for each process, or thread where threads are recorded; a cell has the colour of "
-        f"what it did longest there, the fuller the longer.{limited}",
+        f"what it did longest there, the fuller the longer.{part_of_logs(totals, logs)}{limited}",
         size=(9.4, 1.3 + 0.16 * max(len(labels), 4)),
     )
 

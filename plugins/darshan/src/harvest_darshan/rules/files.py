@@ -146,6 +146,7 @@ FILE_RULES: Final = (
             "keeps a record per rank",
         ),
         thresholds={"seconds": Threshold(30, "seconds of a process in metadata operations")},
+        requires=("darshan.job",),
         reports=REPORTS,
     ),
     Rule(
@@ -171,6 +172,7 @@ FILE_RULES: Final = (
             "share": Threshold(0.3, "difference of the two ranks, of the greater, from 0 to 1"),
             "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
         },
+        requires=("darshan.job",),
         reports=REPORTS,
     ),
     Rule(
@@ -196,6 +198,7 @@ FILE_RULES: Final = (
             "share": Threshold(0.05, "of the time that a process ran, from 0 to 1"),
             "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
         },
+        requires=("darshan.job",),
         reports=REPORTS,
     ),
     Rule(
@@ -219,6 +222,7 @@ FILE_RULES: Final = (
             unable=NO_POSIX,
         ),
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
+        requires=("darshan.job",),
         reports=REPORTS,
     ),
 )

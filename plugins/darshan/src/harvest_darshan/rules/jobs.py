@@ -121,13 +121,15 @@ def one_sided(rows: pl.DataFrame, total: int, *, difference: float) -> Iterator[
     worst = rows.sort("bytes", descending=True, maintain_order=True, nulls_last=True).row(
         0, named=True
     )
-    requests = worst["reads"] + worst["writes"]
-    moved = worst["read_bytes"] + worst["write_bytes"]
-    share = share_in_words(worst["read_bytes"] / moved) if moved else "nothing"
-    what = (
-        f"of {bytes_in_words(moved)} that go through POSIX, {share} is read, in "
-        f"{of(worst['reads'], requests, 'request')}; the others are writes"
-    )
+    parts = []
+    if None not in (worst["read_bytes"], worst["write_bytes"]):
+        moved = worst["read_bytes"] + worst["write_bytes"]
+        share = share_in_words(worst["read_bytes"] / moved) if moved else "nothing"
+        parts.append(f"of {bytes_in_words(moved)} that go through POSIX, {share} is read")
+    if None not in (worst["reads"], worst["writes"]):
+        requests = worst["reads"] + worst["writes"]
+        parts.append(f"{of(worst['reads'], requests, 'request')} to POSIX are reads")
+    what = "; ".join(parts)
     text = named_first(job_name(worst), what, ["low"] * (rows.height - 1))
     yield Finding("low", text, certainty=certainty(rows))
 

@@ -61,6 +61,7 @@ RANK_RULES: Final = (
             "times": Threshold(2, "times the median of the ranks with traced operations"),
             "seconds": Threshold(1, "seconds in traced operations"),
         },
+        requires=("darshan.job",),
         reports=REPORTS,
     ),
 )

@@ -96,7 +96,7 @@ def about_jobs(
     """
 
     def weight(row: dict[str, Any]) -> tuple[int, float]:
-        return -_WORST_FIRST.index(cost(row[share], most)), row[measure]
+        return -_WORST_FIRST.index(cost(row[share], most)), row[measure] or 0
 
     worst, *others = sorted(rows.iter_rows(named=True), key=weight, reverse=True)
     text = named_first(job_name(worst), sentence(worst), [cost(row[share], most) for row in others])

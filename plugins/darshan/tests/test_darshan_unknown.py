@@ -1,0 +1,155 @@
+"""Unknown is not zero: with less known of a dataset, nothing counts 0 and no verdict gets worse.
+
+A dataset of two jobs is altered in one place at a time: a column that may be null is null in all
+rows of its record type, or a record type has no rows though the logs have its module.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from strength import NIGHT, some
+
+import harvest
+from harvest.plugins.registry import manager
+from harvest.testing import faults_of_unknown, without_column
+from harvest.testing.datasets import AlteredDataset
+from harvest_darshan.plugin import VIEWS
+
+KEYS = {
+    "io.files": ("run", "record_id"),
+    "io.processes": ("log",),
+    "io.timeline": ("run", "began", "host", "op", "time"),
+    "io.jobs": ("run", "job"),
+    "io.requests": ("run", "job", "op"),
+    "io.posix_files": ("run", "job", "record_id"),
+    "io.ranks": ("log", "rank"),
+}
+TYPES = (
+    *("posix", "mpiio", "stdio", "dfs", "daos", "h5d", "pnetcdf_var", "dxt_segment", "heatmap"),
+    "job",
+)
+"""What views read."""
+NULL_SAYS = {
+    "darshan.job.pid": "that no scheduler's id can be told from a process id: logs are grouped "
+    "by their job id",
+    "darshan.job.sha256": "that a log may be a copy, which then counts",
+}
+"""Columns whose null is not just something unknown."""
+
+X, Y, Z, D = 7, 9, 11, 13
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory, log_writer, make_record, make_dxt) -> Any:
+    """Three ranks of which many rules have something to say, and a process on DAOS."""
+    small = {"READS": 3000, "SIZE_READ_0_100": 3000, "BYTES_READ": 300_000_000, "MODE": 4}
+    small |= {"ACCESS1_ACCESS": 50, "ACCESS1_COUNT": 3000, "MEM_ALIGNMENT": 8, "SEQ_READS": 9}
+    small |= {"FILE_ALIGNMENT": 4096, "FILE_NOT_ALIGNED": 900, "MEM_NOT_ALIGNED": 900, "OPENS": 2}
+    times = {"F_READ_TIME": 8.0, "F_META_TIME": 70.0, "MAX_BYTE_READ": 99}
+    late = {"F_SLOWEST_RANK_TIME": 40.0, "F_FASTEST_RANK_TIME": 30.0, "SLOWEST_RANK": 1}
+    late |= {"SLOWEST_RANK_BYTES": 300, "FASTEST_RANK_BYTES": 100}
+    posix = make_record("POSIX", X, -1, **small, **times, **late)
+    alone = {"F_READ_TIME": 1.0, "F_META_TIME": 2.0, "READS": 1, "SIZE_READ_0_100": 1}
+    posix += b"".join(
+        make_record("POSIX", Y, rank, BYTES_READ=size, **alone) for rank, size in ((0, 90), (1, 10))
+    )
+    mpiio = {"INDEP_READS": 3000, "F_READ_TIME": 60.0, "F_META_TIME": 1.0, "BYTES_READ": 1000}
+    stdio = {"WRITES": 4000, "BYTES_WRITTEN": 10**9, "F_WRITE_TIME": 3.0, "F_META_TIME": 1.0}
+    dfs = {"WRITES": 5, "BYTES_WRITTEN": 500, "F_WRITE_TIME": 1.0, "SIZE_WRITE_100_1K": 5}
+    trace = b"".join(
+        make_dxt("<", X, reads=[(0, 50, 1.0, end), (50, 50, 2.0, 3.0)], rank=rank)
+        for rank, end in enumerate((2.0, 2.0, 11.0))
+    )
+    modules = {
+        "POSIX": (4, posix),
+        "MPI-IO": (3, make_record("MPI-IO", X, -1, **mpiio)),
+        "STDIO": (2, make_record("STDIO", Z, 0, **stdio)),
+        "DXT_POSIX": (1, trace),
+    }
+    place = tmp_path_factory.mktemp("unknown")
+    names = [(X, "/scratch/x"), (Y, "/scratch/y"), (Z, "/scratch/z"), (D, "/daos/d")]
+    logs = {
+        "50-1": {"modules": modules, "nprocs": 3, "job_id": 50, "end": (1_700_000_060, 0)},
+        "51-2": {"modules": {"DFS": (1, make_record("DFS", D, **dfs))}, "job_id": 51},
+    }
+    (place / "runs").mkdir()
+    for name, given in logs.items():
+        path = place / f"runs/u_a_id{name}_1-1-1-1_1.darshan"
+        path.write_bytes(log_writer(names=names, **given).build())
+    harvest.run(f"darshan:{place / 'runs'}", f"parquet:{place / 'out'}", workers=1)
+    return harvest.open(place / "out")
+
+
+def nullable() -> list[tuple[str, str]]:
+    kinds = manager().record_types()
+    return [
+        (f"darshan.{name}", column.name)
+        for name in TYPES
+        for column in kinds[f"darshan.{name}"].columns
+        if column.nullable and f"darshan.{name}.{column.name}" not in NULL_SAYS
+    ]
+
+
+def test_the_dataset_gives_rules_something_to_say(dataset):
+    """Were there no findings, none could get worse or be lost."""
+    found = {found.rule.name for found in dataset.findings().found}
+    assert {
+        *("io.small_requests", "io.random_access", "io.redundant", "io.independent_mpiio"),
+        *("io.blocking_mpiio", "io.stdio", "io.misaligned_file", "io.misaligned_memory"),
+        *("io.mostly_metadata", "io.one_sided", "io.long_metadata", "io.stragglers"),
+        *("io.unequal_bytes", "io.unequal_processes", "io.slow_ranks"),
+    } <= found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("view", [view.name for view in VIEWS])
+def test_a_record_type_that_is_not_there_counts_nothing(dataset, view):
+    faults = {
+        f"without darshan.{name}: {fault}"
+        for name in TYPES
+        for fault in faults_of_unknown(
+            dataset, AlteredDataset(dataset, absent=f"darshan.{name}"), view, KEYS[view]
+        )
+    }
+    assert not faults, "\n".join(sorted(faults))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("view", [view.name for view in VIEWS])
+def test_a_column_that_is_null_counts_nothing(dataset, view):
+    # by day few of them, others for each view
+    turn = list(KEYS).index(view)
+    faults = {
+        f"without {record_type}.{column}: {fault}"
+        for record_type, column in some(nullable()[0 if NIGHT else turn :], each=14)
+        for fault in faults_of_unknown(
+            dataset, without_column(dataset, record_type, column), view, KEYS[view]
+        )
+    }
+    assert not faults, "\n".join(sorted(faults))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TYPES[:9])
+def test_the_page_is_written_whatever_is_not_there(dataset, name):
+    less = AlteredDataset(dataset, absent=f"darshan.{name}")
+
+    report = less.report("darshan.io", job=50)
+
+    assert len(report.html()) > 10_000
+    tables = {table.name: table.data for table in report.tables}
+    labels = {"posix": "POSIX", "mpiio": "MPI-IO", "stdio": "STDIO"}
+    assert labels.get(name) not in tables["layers"]["layer"].to_list()
+    known = "moved what no module counts whose records are there" not in " ".join(report.intro)
+    assert known == (name not in labels)
+
+
+def test_a_place_of_unknown_is_a_place(dataset: Any, tmp_path: Path) -> None:
+    """The walk reaches the columns that views read: without their sizes no request is small."""
+    less = without_column(dataset, "darshan.posix", "POSIX_SIZE_READ_0_100")
+    rows = less.view("io.requests", job=50).collect()
+    assert rows.filter(rows["op"] == "read")["small"].to_list() == [None]
+    assert rows.filter(rows["op"] == "read")["requests"].to_list() == [3002]
