@@ -48,7 +48,7 @@ def dataset(tmp_path_factory, log_writer, make_record, make_dxt) -> Any:
     small = {"READS": 3000, "SIZE_READ_0_100": 3000, "BYTES_READ": 300_000_000, "MODE": 4}
     small |= {"ACCESS1_ACCESS": 50, "ACCESS1_COUNT": 3000, "MEM_ALIGNMENT": 8, "SEQ_READS": 9}
     small |= {"FILE_ALIGNMENT": 4096, "FILE_NOT_ALIGNED": 900, "MEM_NOT_ALIGNED": 900, "OPENS": 2}
-    times = {"F_READ_TIME": 8.0, "F_META_TIME": 70.0, "MAX_BYTE_READ": 99}
+    times = {"F_READ_TIME": 8.0, "F_META_TIME": 100.0, "MAX_BYTE_READ": 99}
     late = {"F_SLOWEST_RANK_TIME": 40.0, "F_FASTEST_RANK_TIME": 30.0, "SLOWEST_RANK": 1}
     late |= {"SLOWEST_RANK_BYTES": 300, "FASTEST_RANK_BYTES": 100}
     posix = make_record("POSIX", X, -1, **small, **times, **late)

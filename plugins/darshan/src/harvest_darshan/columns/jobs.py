@@ -146,7 +146,8 @@ JOBS: Final = (
 
 _SMALL: Final = (
     "those in Darshan's bins to 1 MiB, without those of exactly 1 MiB, as far as it is among the "
-    "four most common sizes of a record"
+    "four most common sizes of a record; these are known of reads and writes together, so that "
+    "where a record has both it is at least so many"
 )
 
 REQUESTS: Final = (

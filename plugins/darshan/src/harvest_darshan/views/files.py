@@ -179,11 +179,11 @@ def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFram
     counted = counter_rows(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
     return (
         counted.group_by(file)
-        .agg(counted=pl.col("count").sum())
+        .agg(counted=total_of(pl.col("count")))
         .join(seen, on=file)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
         .group_by("record_id", run=run_of(pl.col("origin")))
-        .agg(untraced_operations=pl.col("untraced").sum())
+        .agg(untraced_operations=total_of(pl.col("untraced")))
     )
 
 
