@@ -2,15 +2,19 @@
 
 Drishti decides from the counters that PyDarshan reads; what it prints as codes is compared with
 the conditions of the rules that name them.  It reads 41 of the 43 logs; of the others, one is
-DXT's variant with threads and one has no header (see DIES).  Of two old logs it judges a timer
-that the library misreads (see MISREAD).  All other decisions on the 41 agree.
+DXT's variant with threads and one has no header (see DIES).
 
-Three codes are defined otherwise here, and compared where both definitions say the same:
+Some codes are defined otherwise here, and compared where both definitions say the same:
 
+- P05, P06, P15 and P16 (small) take requests of exactly 1 MiB for smaller than that: compared for
+  logs without any;
+- P17 takes the sum over all ranks for the time of one, P18 and P19 divide what two ranks differ by
+  by the sum over all: not compared;
 - M01 (no MPI-IO), only of programs with several processes that move any bytes;
+- M02 and M03 (independent), only of programs with several processes;
 - M06 and M07 (blocking MPI-IO), only where there are requests of the kind;
 - P09 and P10 (redundant) compare the highest offset of any file with the bytes of all files, and
-  call it redundant where the *offset* is greater: this is not compared.
+  call it redundant where the *offset* is greater: not compared.
 """
 
 from __future__ import annotations
@@ -46,13 +50,6 @@ DIES = {
         "Unable to open recorder folder."  # it goes by the ending of the name
     ),
 }
-MISREAD = {
-    "mpi-io-test-ppc64-3.0.0.darshan": {"P19"},
-    "mpi-io-test-ppc64-3.0.1.darshan": {"P19"},
-}
-"""Codes that rest on timers which the library gets wrong: POSIX_F_META_TIME of old records in the
-other byte order (see wrong_in_library in test_darshan_library.py)."""
-
 MEMORY = 8 << 30
 RULE = {rule.name: rule for rule in RULES}
 VIEW = {
@@ -70,9 +67,6 @@ CODES = {
     "P13": ("io.random_access", "op = 'write'"),
     "P15": ("io.small_requests_shared", "op = 'read'"),
     "P16": ("io.small_requests_shared", "op = 'write'"),
-    "P17": ("io.long_metadata", None),
-    "P18": ("io.unequal_bytes", None),
-    "P19": ("io.stragglers", None),
     "P21": ("io.unequal_processes", "write_spread > 0.3"),
     "P22": ("io.unequal_processes", "read_spread > 0.3"),
     "M01": ("io.no_mpiio", None),
@@ -133,12 +127,16 @@ def ours(frames: dict[str, pl.DataFrame], rule: str, narrowed: str | None) -> bo
     return rows.filter(condition(where, rows)).height > 0
 
 
-def comparable(frames: dict[str, pl.DataFrame]) -> set[str]:
+def comparable(frames: dict[str, pl.DataFrame], posix: pl.DataFrame) -> set[str]:
     """The codes that both define alike for a log."""
     (job,) = frames["io.jobs"].to_dicts()
     codes = set(CODES)
+    if any((posix[f"POSIX_ACCESS{n}_ACCESS"] == 1 << 20).any() for n in range(1, 5)):
+        codes -= {"P05", "P06", "P15", "P16"}
     if job["largest_log"] == 1 or not job["bytes"]:
         codes.discard("M01")
+    if job["largest_log"] == 1:
+        codes -= {"M02", "M03"}
     for row in frames["io.requests"].to_dicts():
         if not (row["independent"] or 0) + (row["collective"] or 0):
             codes.discard({"read": "M06", "write": "M07"}[row["op"]])
@@ -155,7 +153,7 @@ def test_drishti_decides_the_same(log, dataset, tmp_path):
     (origin,) = (name for name in origins if Path(name).name == log.name)
     data = OfLogs(dataset, (origin,))
     frames = {name: view(data).collect() for name, view in VIEW.items()}
-    codes = comparable(frames) - MISREAD.get(log.name, set())
+    codes = comparable(frames, data["darshan.posix"].collect())
 
     found = {code for code in codes if ours(frames, *CODES[code])}
 

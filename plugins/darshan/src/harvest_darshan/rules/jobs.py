@@ -223,7 +223,7 @@ JOB_RULES: Final = (
             unable=_NO_SUM,
         ),
         thresholds={
-            "size": Threshold(2**20, "mean bytes of a request from which it is not small"),
+            "size": Threshold(1e6, "mean bytes of a request from which it is not small"),
             "share": Threshold(0.1, "share of the requests to all layers, from 0 to 1"),
             "requests": Threshold(1000, "requests of a job to STDIO"),
         },
