@@ -2,21 +2,22 @@
 
 ``conform`` is the gate every batch passes before a sink sees it: whatever a source yields
 (pyarrow, polars, anything with ``__arrow_c_stream__``) leaves as a table of exactly the declared
-schema, or raises :class:`BatchError` naming the column that does not fit.
+schema, or raises :class:`BatchError` naming column, row and value that do not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+import reprlib
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .contract import Misfit, array_of, fit
 from .errors import BatchError
-from .types import ORIGIN, arrow_type, schema_of
+from .types import Shape, arrow_type, schema_of, shapes_of
 
 if TYPE_CHECKING:
     from .record import Record, RecordType
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BATCH_ROWS",
     "arrow_type",
-    "as_maps",
+    "as_table",
     "batches",
     "concat_tables",
     "conform",
@@ -46,112 +47,108 @@ def conform(record_type: RecordType, data: Any, *, origin: str | None = None) ->
         ``__arrow_c_array__`` (a polars frame).  Nullable columns may be missing.
     origin: fills the column ``origin`` where the data has none.
 
-    Raises BatchError when a column is unknown, of a type that does not convert without loss, or
-    holds nulls although it is declared without None, or times without a zone.
+    Raises BatchError when a column is unknown or there twice, or a value is none of its declared
+    type (``harvest.model.contract``).
     """
-    table = _as_table(data, record_type)
-    schema = record_type.arrow_schema
-    if table.schema.equals(schema) and not _holes(table):
-        return table.replace_schema_metadata(schema.metadata)
-    declared = frozenset(schema.names)
-    unknown = [name for name in table.column_names if name not in declared]
-    if unknown:
-        raise BatchError(
-            f"{record_type.name}: column {unknown[0]!r} is not declared by "
-            f"{record_type.cls.__qualname__}; declare it or put its text into 'extra'"
-        )
-    arrays = []
-    for field in schema:
-        index = table.schema.get_field_index(field.name)
-        if index >= 0:
-            array = _cast(table.column(index), field, record_type)
-        elif field.name == "origin" and origin is not None:
-            array = _constant(origin, table.num_rows)
-        else:
-            array = pa.chunked_array([pa.nulls(table.num_rows, field.type)], type=field.type)
-        if field.name == "origin" and origin is not None and array.null_count:
-            filled = pc.fill_null(array.cast(pa.string()), origin)
-            array = filled.dictionary_encode().cast(ORIGIN)
-        if not field.nullable and array.null_count:
+    table = as_table(record_type, data)
+    shapes = shapes_of(record_type)
+    names = table.column_names
+    for name in names:
+        if name not in shapes:
             raise BatchError(
-                f"{record_type.name}: column {field.name!r} has {array.null_count} nulls in a "
-                f"batch of {table.num_rows} rows but is declared without None"
+                f"{record_type.name}: column {name!r} is not declared by "
+                f"{record_type.cls.__qualname__}; declare it or put its text into 'extra'"
             )
-        arrays.append(array)
-    return pa.Table.from_arrays(arrays, schema=schema)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BatchError(f"{record_type.name}: column {twice!r} is there twice; rename one")
+    given = dict(zip(names, table.columns, strict=True))
+    if origin is not None:
+        given["origin"] = _with_origin(given.get("origin"), origin, table.num_rows)
+    arrays = []
+    for name, shape in shapes.items():
+        if name not in given:
+            if table.num_rows and not shape.nullable:
+                raise BatchError(
+                    f"{record_type.name}: column {name!r} is missing, but declared without None"
+                )
+            arrays.append(pa.nulls(table.num_rows, shape.kind))
+            continue
+        column = given[name]
+        try:
+            arrays.append(fit(column, shape))
+        except Misfit as misfit:
+            row = _first_misfit(column, shape)
+            position = given["position"][row] if "position" in given else None
+            shown = _shown(column.slice(row, 1))
+            raise _refusal(record_type, name, shape, shown, row, position, misfit) from misfit
+    return pa.Table.from_arrays(arrays, schema=record_type.arrow_schema)
 
 
-def _holes(table: pa.Table) -> bool:
-    """Whether a table of the right schema still has nulls to be filled or refused."""
-    return any(
-        table.column(index).null_count
-        for index, field in enumerate(table.schema)
-        if not field.nullable
-    )
-
-
-def _as_table(data: Any, record_type: RecordType) -> pa.Table:
+def as_table(record_type: RecordType, data: Any) -> pa.Table:
+    """Arrow data of any library as a table; raises BatchError for what is none."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return pa.table(data)
-    raise BatchError(
-        f"{record_type.name}: a batch must be Arrow data (pyarrow, polars, or anything with "
-        f"__arrow_c_stream__), not {type(data).__qualname__}"
-    )
-
-
-def _cast(array: pa.ChunkedArray, field: pa.Field, record_type: RecordType) -> pa.ChunkedArray:
-    if array.type == field.type:
-        return array
-    if _naive(array.type, field.type) and array.null_count < len(array):
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
         raise BatchError(
-            f"{record_type.name}: column {field.name!r} has naive times ({array.type}); attach the "
-            "zone that the input declares"
+            f"{record_type.name}: a batch must be Arrow data (pyarrow, polars, or anything with "
+            f"__arrow_c_stream__), not {type(data).__qualname__}"
         )
     try:
-        if pa.types.is_map(field.type) and not pa.types.is_map(array.type):
-            return as_maps(array, field.type)
-        if field.type == ORIGIN and not pa.types.is_dictionary(array.type):
-            return array.cast(pa.string()).dictionary_encode().cast(ORIGIN)
-        return array.cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        return pa.table(data)
+    except pa.ArrowException as error:
         raise BatchError(
-            f"{record_type.name}: column {field.name!r} of type {array.type} does not convert "
-            f"to {field.type}: {error}"
+            f"{record_type.name}: a column of the batch is of a type that Arrow does not have "
+            f"({error}); convert it in the source"
         ) from error
 
 
-def _naive(given: pa.DataType, declared: pa.DataType) -> bool:
-    """Whether times without a zone would be taken as UTC, which Arrow does without a word."""
-    if pa.types.is_timestamp(given):
-        return given.tz is None and pa.types.is_timestamp(declared)
-    if pa.types.is_list(declared) and (pa.types.is_list(given) or pa.types.is_large_list(given)):
-        return _naive(given.value_type, declared.value_type)
-    if pa.types.is_struct(declared) and pa.types.is_struct(given):
-        return any(
-            _naive(given.field(part.name).type, part.type)
-            for part in declared
-            if given.get_field_index(part.name) >= 0
-        )
-    return False
+def _with_origin(column: pa.ChunkedArray | None, origin: str, rows: int) -> pa.ChunkedArray:
+    """The column ``origin``, where it is absent or null filled."""
+    if column is None or column.null_count == rows:
+        return _constant(origin, rows)
+    if column.null_count:
+        return pc.fill_null(column.cast(pa.string()), origin)
+    return column
 
 
-def as_maps(array: pa.ChunkedArray, kind: pa.MapType) -> pa.ChunkedArray:
-    """Lists of structs of key and value, as polars has maps, as what they stand for."""
-    if pa.types.is_null(array.type):
-        return pa.chunked_array([pa.nulls(len(array), kind)])
-    pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
-    lists = array.combine_chunks().cast(pa.list_(pair))
-    maps = pa.MapArray.from_arrays(
-        pc.add(lists.offsets, pa.scalar(0, pa.int32())),  # a copy: a slice takes no mask
-        lists.values.field("key"),
-        lists.values.field("value"),
-        mask=lists.is_null(),
+def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:
+    """The first row that does not fit; halves the rows, for columns are long."""
+
+    def fits(rows: int) -> bool:
+        try:
+            fit(column.slice(0, rows), shape)
+        except Misfit:
+            return False
+        return True
+
+    return bisect_left(range(len(column)), True, key=lambda row: not fits(row + 1))
+
+
+def _shown(value: pa.ChunkedArray) -> str:
+    """The one value of an array, for a person."""
+    if "[" in str(value.type):  # times, of which Python does not have all
+        return str(value.to_string(skip_new_lines=True).strip("[]"))
+    return reprlib.repr(value[0].as_py())
+
+
+def _refusal(
+    record_type: RecordType,
+    name: str,
+    shape: Shape,
+    shown: str,
+    row: int,
+    position: Any,
+    misfit: Misfit,
+) -> BatchError:
+    """What is said of a value that a column does not take."""
+    at = "" if position is None else f", position {position}"
+    return BatchError(
+        f"{record_type.name}: column {name!r} ({shape.kind}) cannot hold {shown} (row {row + 1} of "
+        f"a batch{at}): {misfit.reason}; {misfit.remedy}"
     )
-    return pa.chunked_array([maps.cast(kind)])
 
 
 def _constant(value: str, rows: int) -> pa.ChunkedArray:
@@ -184,46 +181,22 @@ def size_of(table: pa.Table) -> int:
 def table_of(record_type: RecordType, instances: Sequence[Record]) -> pa.Table:
     """A table of record instances, in order.
 
-    For small sources; it costs some microseconds per instance.  Raises BatchError naming the
-    column when a value does not fit its declared type.
+    For small sources; it costs some microseconds per instance.  Raises BatchError as ``conform``
+    does when a value is none of its declared type.
     """
-    schema = record_type.arrow_schema
     arrays = []
-    for field in schema:
-        values = [getattr(instance, field.name) for instance in instances]
-        if values and pa.types.is_nested(field.type):
-            values = [_plain(value) for value in values]
+    for name, shape in shapes_of(record_type).items():
+        values = [getattr(instance, name) for instance in instances]
         try:
-            if field.type == ORIGIN:
-                array: Any = pa.array(values, pa.string()).dictionary_encode().cast(ORIGIN)
-            else:
-                if pa.types.is_timestamp(field.type):
-                    _require_zone(record_type, field.name, values)
-                array = pa.array(values, field.type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise BatchError(
-                f"{record_type.name}: a value of column {field.name!r} does not fit "
-                f"{field.type}: {error}"
-            ) from error
-        arrays.append(array)
-    return pa.table(arrays, schema=schema)
-
-
-def _require_zone(record_type: RecordType, name: str, values: Sequence[Any]) -> None:
-    for value in values:
-        if isinstance(value, datetime) and value.tzinfo is None:
-            raise BatchError(
-                f"{record_type.name}: column {name!r} has the naive time {value}; "
-                "attach the zone that the input declares"
-            )
-
-
-def _plain(value: Any) -> Any:
-    """A value of a nested column as Arrow takes it: attrs instances become dicts."""
-    if attrs.has(type(value)):
-        return {a.name: _plain(getattr(value, a.name)) for a in attrs.fields(type(value))}
-    if isinstance(value, Mapping):
-        return [(key, _plain(item)) for key, item in value.items()]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(item) for item in value]
-    return value
+            arrays.append(array_of(values, shape))
+        except Misfit:
+            for row, value in enumerate(values):
+                try:
+                    array_of([value], shape)
+                except Misfit as misfit:
+                    position, shown = instances[row].position, reprlib.repr(value)
+                    raise _refusal(
+                        record_type, name, shape, shown, row, position, misfit
+                    ) from misfit
+            raise
+    return pa.Table.from_arrays(arrays, schema=record_type.arrow_schema)

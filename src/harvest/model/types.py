@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import attrs
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ORIGIN",
+    "SIMPLE",
     "TIMESTAMP",
+    "Shape",
     "Types",
     "arrow_type",
     "as_recorded",
@@ -34,6 +37,8 @@ __all__ = [
     "from_plain",
     "holds",
     "schema_of",
+    "shape_of",
+    "shapes_of",
     "to_plain",
     "with_types",
     "without_none",
@@ -48,7 +53,7 @@ ORIGIN: Final = pa.dictionary(pa.int32(), pa.string())
 _TIME: Final = "timestamp[us, UTC]"
 """The word by which a manifest records ``TIMESTAMP``."""
 
-_SIMPLE: Final[Mapping[Any, pa.DataType]] = {
+SIMPLE: Final[Mapping[Any, pa.DataType]] = {
     str: pa.string(),
     bytes: pa.binary(),
     bool: pa.bool_(),
@@ -58,29 +63,59 @@ _SIMPLE: Final[Mapping[Any, pa.DataType]] = {
 }
 """Annotations that stand for an Arrow type by themselves."""
 
-_HINTS: Final = {kind: hint for hint, kind in _SIMPLE.items()}
+_HINTS: Final = {kind: hint for hint, kind in SIMPLE.items()}
 
 
-def arrow_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a column annotated ``hint`` (``None`` already removed)."""
-    if hint in _SIMPLE:
-        return _SIMPLE[hint]
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
+@attrs.frozen
+class Shape:
+    """The type of a column, or of a part of one, and where None may stand in it.
+
+    kind: the Arrow type; nullable: whether None may stand for a value of it.
+    inner: of a list the shape of its ``item``, of a map of ``key`` and ``value``, of a struct of
+        each field by name; else empty.
+    """
+
+    kind: pa.DataType
+    nullable: bool = False
+    inner: Mapping[str, Shape] = attrs.field(factory=dict)
+
+
+def shape_of(hint: Any) -> Shape:
+    """The shape of what is annotated ``hint``; raises RecordTypeError where it has no Arrow type."""
+    bare = without_none(hint)
+    nullable = bare is not hint
+    if bare in SIMPLE:
+        return Shape(SIMPLE[bare], nullable)
+    origin, args = typing.get_origin(bare), typing.get_args(bare)
     if origin is typing.Annotated:
-        return pa.type_for_alias(args[1])
+        return Shape(pa.type_for_alias(args[1]), nullable)
     if origin in (list, Sequence, tuple):
-        return pa.list_(arrow_type(without_none(args[0])))
+        item = shape_of(args[0])
+        return Shape(pa.list_(item.kind), nullable, {"item": item})
     if origin in (dict, Mapping):
-        return pa.map_(arrow_type(args[0]), arrow_type(without_none(args[1])))
-    if attrs.has(hint):
-        hints = typing.get_type_hints(hint, include_extras=True)
-        return pa.struct(
-            [(a.name, arrow_type(without_none(hints[a.name]))) for a in attrs.fields(hint)]
-        )
+        key, value = map(shape_of, args)
+        return Shape(pa.map_(key.kind, value.kind), nullable, {"key": key, "value": value})
+    if attrs.has(bare):
+        hints = typing.get_type_hints(bare, include_extras=True)
+        inner = {a.name: shape_of(hints[a.name]) for a in attrs.fields(bare)}
+        return Shape(pa.struct([(n, part.kind) for n, part in inner.items()]), nullable, inner)
     raise RecordTypeError(
         f"{hint!r} has no Arrow type here; use str, bytes, bool, int, float, datetime, "
         "list[...], dict[str, ...], an attrs class, or UInt64"
     )
+
+
+@cache
+def shapes_of(record_type: RecordType) -> Mapping[str, Shape]:
+    """The shape of each column of a declared record type, in order."""
+    shapes = {c.name: (shape_of(c.python_type), c.nullable) for c in record_type.columns}
+    shapes["origin"] = (Shape(ORIGIN), False)
+    return {n: attrs.evolve(shape, nullable=null) for n, (shape, null) in shapes.items()}
+
+
+def arrow_type(hint: Any) -> pa.DataType:
+    """The Arrow type of a column annotated ``hint``."""
+    return shape_of(hint).kind
 
 
 def schema_of(record_type: RecordType) -> pa.Schema:

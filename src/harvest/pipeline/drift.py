@@ -20,7 +20,7 @@ import pyarrow as pa
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.arrow import as_maps
+from harvest.model.contract import fit
 from harvest.model.types import (
     Types,
     common_type,
@@ -28,6 +28,7 @@ from harvest.model.types import (
     declared_types,
     from_plain,
     holds,
+    shapes_of,
     to_plain,
     with_types,
 )
@@ -249,15 +250,16 @@ class _Shape:
         columns = []
         for field in schema:
             if field.name == "extra":
-                columns.append(self._extra(table, field.type))
+                columns.append(self._extra(table))
             elif field.name in self._kept or field.name in ("origin", "position"):
                 columns.append(table.column(field.name).cast(field.type))
             else:
                 columns.append(pa.nulls(table.num_rows, field.type))
         return pa.table(columns, schema=schema)
 
-    def _extra(self, table: pa.Table, kind: pa.MapType) -> pa.Array:
+    def _extra(self, table: pa.Table) -> pa.Array:
         from .spill import with_entries  # late: polars takes long to import, few columns are frozen
 
         spilled = {name: (its, table.column(name)) for name, its in self.spilled.items()}
-        return as_maps(with_entries(table.column("extra"), spilled), kind)
+        entries = with_entries(table.column("extra"), spilled)
+        return fit(entries, shapes_of(self.record_type)["extra"])

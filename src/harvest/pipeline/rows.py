@@ -15,7 +15,7 @@ from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
 from harvest.errors import PluginError
 from harvest.model import BatchError, Record, RecordType, RecordTypeError, record_type
-from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
+from harvest.model.arrow import BATCH_ROWS, as_table, batches, conform, table_of
 from harvest.toolkit.texts import printable
 
 __all__ = ["typed_tables"]
@@ -84,11 +84,12 @@ class _Gatherer:
                 f"Arrow data, not {type(item).__qualname__}"
             )
         kind = self._declared_type(item[0])
-        data = item[1]
+        table = as_table(kind, item[1])
         first = self.next_position.get(kind.name, 1)
-        if _is_table(data) and "position" not in _names(data):
-            data = _add_positions(data, first)
-        table = conform(kind, data, origin=self.origin)
+        if "position" not in table.column_names:
+            numbers = pa.array(range(first, first + table.num_rows), pa.int64())
+            table = table.append_column("position", numbers)
+        table = conform(kind, table, origin=self.origin)
         self.next_position[kind.name] = first + table.num_rows
         for batch in batches(table, BATCH_ROWS):
             yield kind, batch
@@ -98,19 +99,3 @@ class _Gatherer:
         if kind.name not in self.allowed:
             raise BatchError(f"{kind.name} is not among its record_types")
         return kind
-
-
-def _is_table(data: Any) -> bool:
-    # column_names first: the property ``columns`` of Arrow data makes an object per column
-    return hasattr(data, "column_names") or hasattr(data, "columns")
-
-
-def _names(data: Any) -> list[str]:
-    names = getattr(data, "column_names", None)
-    return list(names if names is not None else data.columns)
-
-
-def _add_positions(data: Any, first: int) -> pa.Table:
-    table = data if isinstance(data, pa.Table) else pa.table(data)
-    numbers = pa.array(range(first, first + table.num_rows), pa.int64())
-    return table.append_column("position", numbers)
