@@ -38,6 +38,8 @@ BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""
 
 _CHEAP_BYTES = 1 << 20
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 60
 
 
 def conform(record_type: RecordType, data: Any, *, origin: str | None = None) -> pa.Table:
@@ -131,7 +133,7 @@ def _shown(value: pa.ChunkedArray) -> str:
     """The one value of an array, for a person."""
     if "[" in str(value.type):  # times, of which Python does not have all
         return str(value.to_string(skip_new_lines=True).strip("[]"))
-    return reprlib.repr(value[0].as_py())
+    return _BRIEF.repr(value[0].as_py())
 
 
 def _refusal(
@@ -194,7 +196,7 @@ def table_of(record_type: RecordType, instances: Sequence[Record]) -> pa.Table:
                 try:
                     array_of([value], shape)
                 except Misfit as misfit:
-                    position, shown = instances[row].position, reprlib.repr(value)
+                    position, shown = instances[row].position, _BRIEF.repr(value)
                     raise _refusal(
                         record_type, name, shape, shown, row, position, misfit
                     ) from misfit

@@ -53,6 +53,10 @@ def _refuse_type(given: object, kind: pa.DataType) -> Misfit:
     return Misfit(f"{given} is not taken for {kind}")
 
 
+def _refuse_field(name: str) -> Misfit:
+    return Misfit(f"field {name!r} is not declared, or is there twice", "declare it")
+
+
 # --- Arrow data -----------------------------------------------------------------------------------
 
 
@@ -129,7 +133,7 @@ def _fit_structs(array: pa.Array, shape: Shape) -> pa.Array:
     names = [field.name for field in array.type]
     for name in names:
         if name not in shape.inner or names.count(name) > 1:
-            raise Misfit(f"its field {name!r} is not declared, or is there twice")
+            raise _refuse_field(name)
     fields = dict(zip(names, array.flatten(), strict=True))  # null where the struct is
     absent = pa.nulls(len(array))
     parts = []
@@ -213,11 +217,14 @@ def _check(values: Sequence[Any], shape: Shape) -> None:
 
 
 def _check_structs(cls: type, values: Sequence[Any], shape: Shape) -> None:
-    names = {a.name for a in attrs.fields(cls)} if attrs.has(cls) else None
-    if names != shape.inner.keys():
+    """Instances of an attrs class; fields that may be null may be missing."""
+    if not attrs.has(cls):
         raise _refuse_type(cls.__qualname__, shape.kind)
+    for field in attrs.fields(cls):
+        if field.name not in shape.inner:
+            raise _refuse_field(field.name)
     for name, part in shape.inner.items():
-        _check([getattr(value, name) for value in values], part)
+        _check([getattr(value, name, None) for value in values], part)
 
 
 def _check_values(cls: type, values: Sequence[Any], shape: Shape) -> None:
