@@ -715,6 +715,67 @@ class LastBatchFirst(JsonlDirectory):
         return super().scan(list(reversed(files)), record_type)
 
 
+# --- counts ---------------------------------------------------------------------------------------
+
+
+@planted(JsonlDirectory, "test_rows_are_counted")
+class FirstRowsDropped(JsonlDirectory):
+    """A writer drops the first row of each batch, and close() reports the rest."""
+
+    def writer(self, staging, part):
+        class Dropping(Around):
+            def write(self, record_type, table):
+                super().write(record_type, table.slice(1))
+
+        return Dropping(super().writer(staging, part))
+
+
+@planted(ParquetSink, "test_rows_are_counted")
+class MoreReported(ParquetSink):
+    """close() reports a row more than it got."""
+
+    def writer(self, staging, part):
+        class Boasting(Around):
+            def close(self):
+                return [(path, name, rows + 1) for path, name, rows in super().close()]
+
+        return Boasting(super().writer(staging, part))
+
+
+@planted(JsonlFile, "test_rows_are_counted")
+class OneBatchReported(JsonlFile):
+    """close() counts in 16 bits, so that rows beyond 65,536 are not reported."""
+
+    def writer(self, staging, part):
+        class Narrow(Around):
+            def close(self):
+                return [(path, name, rows % 65_536) for path, name, rows in super().close()]
+
+        return Narrow(super().writer(staging, part))
+
+
+@planted(JsonlDirectory, "test_rows_are_counted")
+class PartLostInPublish(JsonlDirectory):
+    """publish() leaves out the files of the last partition."""
+
+    def publish(self, publication):
+        final = dict(super().publish(publication))
+        if final:
+            final[max(final)] = []
+        return final
+
+
+@planted(ParquetSink, "test_rows_are_counted")
+class SmallPartsForgotten(ParquetSink):
+    """publish() writes the rows of small partitions together, and describes those of the first."""
+
+    def publish(self, publication):
+        final = dict(super().publish(publication))
+        for key in sorted(publication.small)[1:]:
+            final[key] = []
+        return final
+
+
 # --- places ---------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, write_part
 from harvest.storage.rejects import RejectWriter
+from harvest.storage.reported import require_rows
 from harvest.storage.small import SMALL_BYTES, Small
 from harvest.storage.staging import (
     ATTEMPTS,
@@ -234,6 +236,7 @@ class _SinkStage:
     def _begin(self) -> None:
         self.columns = FrozenColumns(self.part.frozen)
         self.writer: PartWriter | None = None
+        self.given = Counter[str]()
         self.rejects = RejectWriter(self.directory / REJECTS, self.source)
 
     def _open(self) -> PartWriter:
@@ -244,6 +247,7 @@ class _SinkStage:
 
     def write(self, kind: RecordType, table: pa.Table) -> None:
         self._open().write(*self.columns.fit(kind, table))
+        self.given[kind.name] += table.num_rows
 
     def small(
         self, held: Iterable[tuple[RecordType, pa.Table]], outcome: _Outcome, read: int
@@ -261,6 +265,8 @@ class _SinkStage:
 
     def finish(self, outcome: _Outcome, read: int) -> Staged:
         files = _describe_all(self.directory, self._open().close())
+        where = printable(self.part.origin)
+        require_rows(self.sink, self.given, files, does="reports", where=where)
         part = self._describe_part(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
         fault.point("partition.staged")
         # directories are not flushed: of what a power cut takes out of staging, the next run

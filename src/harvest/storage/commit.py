@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -19,10 +19,12 @@ from harvest import fault
 from harvest.api.sink import PartFile, Publication, Sink
 from harvest.storage.staging import remove_tree
 from harvest.toolkit.files import checksum, fsync_directory, write_atomically
+from harvest.toolkit.texts import printable
 
 from .history import forget, keep, remember
 from .manifest import Manifest, Schema
 from .part import Part
+from .reported import require_rows
 from .small import small_parts
 from .staging import STAGING, Staged, finished, parts_in
 from .stored_files import StoredFiles
@@ -76,21 +78,19 @@ class Commit:
     def prepare(self) -> None:
         """Put all files where the new manifest will name them.
 
-        When it fails or is interrupted, ``recover`` undoes it.
+        Raises PluginError when the sink does not publish all rows.  When it fails or is interrupted, ``recover`` undoes it.
         """
         fault.point("commit.begun")
         final = self.sink.publish(self.publication)
         fault.point("commit.published")
         rejects = self._publish_rejects()
         placed = (
-            attrs.evolve(
-                part, files=tuple(final.get(part.key, part.files)), rejects=rejects.get(part.key)
-            )
+            attrs.evolve(part, files=self._files(part, final), rejects=rejects.get(part.key))
             for part in sorted((item.part for item in self.staged.values()), key=_order)
         )
         # a sink may have moved rows of other parts
         moved = (
-            attrs.evolve(part, files=tuple(final[key]))
+            attrs.evolve(part, files=self._files(part, final))
             for key, part in self.old.parts.pick(final.keys() - self.staged.keys()).items()
             if tuple(final[key]) != part.files
         )
@@ -100,6 +100,14 @@ class Commit:
         self._keep_old()
         self.new = self.new.stored(self.sink.state)
         fault.point("commit.kept")
+
+    def _files(self, part: Part, final: Mapping[str, Sequence[PartFile]]) -> tuple[PartFile, ...]:
+        """A part's files as the sink has published them; raises PluginError if they lack rows."""
+        # what was staged for the sink to write is in none of its files
+        staged = () if part.key in self.publication.small else part.files
+        files = tuple(final.get(part.key, staged))
+        require_rows(self.sink, part.rows, files, does="publishes", where=printable(part.origin))
+        return files
 
     def put_in_force(self) -> Manifest:
         """Rename the manifest; gives it.

@@ -6,14 +6,17 @@ import contextlib
 import os
 import pickle
 import random
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import attrs
 import pyarrow as pa
 
 from harvest.api.sink import PartFile, Publication, Sink
+from harvest.errors import PluginError
 from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
-from harvest.model.arrow import BATCH_ROWS, conform, table_of
+from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
+from harvest.storage.reported import require_rows
 from harvest.testing.declarations import class_problems
 from harvest.testing.lab.globals import changes, elsewhere, snapshot
 from harvest.testing.lab.names import odd_names
@@ -54,16 +57,46 @@ class RowPromises(SinkKit):
             driver.commit({"a": [(LINE, one), (OTHER, other), (LINE, two)], "b": [(LINE, third)]})
             self.require_rows(driver, LINE, one, two, third, after="after a commit")
             self.require_rows(driver, OTHER, other, after="after a commit")
-            for key, rows in (("a", 6), ("b", 3)):
-                stated = sum(file.rows for file in driver.files[key])
-                require(
-                    stated == rows,
-                    f"the files of a partition of {rows} rows say that they hold {stated}",
-                    "let close() give the number of rows of each file",
-                )
             self.require_scan(
                 driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part"
             )
+
+    @promise("what close() and publish() report are the rows that were given", quick=True)
+    def test_rows_are_counted(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            # one batch more than a writer is given at once, as the core cuts them
+            many, few, other = _many_lines(BATCH_ROWS + 4_000), lines(LINE, 1), lines(OTHER, 1, 2)
+            rows = [*((LINE, piece) for piece in batches(many)), (OTHER, other)]
+            small = {LINE.name: 1}
+            given = {"a": {LINE.name: many.num_rows, OTHER.name: 2}, "b": {}, "c": small, "d": small}
+            publication = driver.stage(
+                {"a": rows, "b": [], "c": [(LINE, few)], "d": [(LINE, few)]}
+            )
+            self._require_counts(driver.sink, given, publication.parts, does="close() reports")
+            driver.publish(publication)
+            self._require_counts(driver.sink, given, driver.files, does="publish() reports")
+            driver.finish(publication)
+            self.require_rows(driver, LINE, many, few, few, after=f"after {many.num_rows} rows")
+            driver.commit({"c": None})  # may move rows of others
+            del given["c"]
+            self._require_counts(driver.sink, given, driver.files, does="publish() reports")
+
+    def _require_counts(
+        self,
+        sink: Sink,
+        given: Mapping[str, Mapping[str, int]],
+        files: Mapping[str, Iterable[PartFile]],
+        *,
+        does: str,
+    ) -> None:
+        for key, rows in given.items():
+            try:
+                require_rows(sink, rows, files[key], does=does, where=f"partition {key}")
+            except PluginError as error:
+                raise BrokenPromise(
+                    f"partition {key}: {error.message}",
+                    "count what is written to each file, and let publish() describe all of it",
+                ) from error
 
     @promise("nothing to write is not an error, and an absent type is an empty frame", quick=True)
     def test_nothing_to_write(self, tmp_path: Path) -> None:
@@ -300,8 +333,7 @@ def _write_much(sink: Sink, staging: Path) -> tuple[int, int, int]:
     """Peak memory after two batches and after all of a partition, and its size in memory."""
     chance = random.Random(1)  # noqa: S311 - the same in every run
     words = [f"{chance.getrandbits(1600):0400x}" for _ in range(250)]
-    few = lines(LINE, *range(1, 1025))
-    batch = pa.concat_tables([few] * (BATCH_ROWS // few.num_rows))
+    batch = _many_lines(BATCH_ROWS)
     writer = sink.writer(staging, "part-0123456789abcdef-0123456789ab")
     small = size = 0
     for number in range(10):
@@ -315,6 +347,13 @@ def _write_much(sink: Sink, staging: Path) -> tuple[int, int, int]:
             small = peak_memory()
     writer.close()
     return small, peak_memory(), size
+
+
+def _many_lines(rows: int) -> pa.Table:
+    """So many rows of ``LINE``, at positions from 1."""
+    few = lines(LINE, *range(1, 1025))
+    table = pa.concat_tables([few] * (rows // few.num_rows + 1)).slice(0, rows)
+    return _with_column(table, "position", pa.array(range(1, rows + 1)))
 
 
 def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
