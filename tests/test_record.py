@@ -160,7 +160,10 @@ def test_polars_lists_of_keys_and_values_become_maps():
         ({"surplus": [1]}, "column 'surplus' is not declared by Sample"),
         ({"count": ["many"]}, "column 'count' .*'many'.* is not taken for int64"),
         ({"count": [1.5]}, "column 'count'"),
-        ({"name": pl.Series([None], dtype=pl.String)}, "column 'name' .* None where none is declared"),
+        (
+            {"name": pl.Series([None], dtype=pl.String)},
+            "column 'name' .* None where none is declared",
+        ),
     ],
 )
 def test_a_batch_that_does_not_fit_is_refused(columns, message):

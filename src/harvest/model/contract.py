@@ -40,9 +40,7 @@ class Misfit(ValueError):
 
 
 def _refuse_null() -> Misfit:
-    return Misfit(
-        "None where none is declared", "give a value, or declare that it may be None"
-    )
+    return Misfit("None where none is declared", "give a value, or declare that it may be None")
 
 
 def _refuse_naive() -> Misfit:
@@ -202,7 +200,7 @@ def _check(values: Sequence[Any], shape: Shape) -> None:
         classes.remove(NoneType)
         values = [value for value in values if value is not None]
     for cls in classes:
-        those = values if len(classes) == 1 else [each for each in values if type(each) is cls]
+        those: Sequence[Any] = [each for each in values if type(each) is cls]
         if pa.types.is_struct(shape.kind):
             _check_structs(cls, those, shape)
         elif pa.types.is_map(shape.kind):

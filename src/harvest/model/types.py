@@ -81,7 +81,7 @@ class Shape:
 
 
 def shape_of(hint: Any) -> Shape:
-    """The shape of what is annotated ``hint``; raises RecordTypeError where it has no Arrow type."""
+    """The shape of what is annotated so; raises RecordTypeError where it has no Arrow type."""
     bare = without_none(hint)
     nullable = bare is not hint
     if bare in SIMPLE:

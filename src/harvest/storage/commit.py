@@ -78,7 +78,8 @@ class Commit:
     def prepare(self) -> None:
         """Put all files where the new manifest will name them.
 
-        Raises PluginError when the sink does not publish all rows.  When it fails or is interrupted, ``recover`` undoes it.
+        Raises PluginError when the sink does not publish all rows.  When it fails or is
+        interrupted, ``recover`` undoes it.
         """
         fault.point("commit.begun")
         final = self.sink.publish(self.publication)

@@ -67,11 +67,9 @@ class RowPromises(SinkKit):
             # one batch more than a writer is given at once, as the core cuts them
             many, few, other = _many_lines(BATCH_ROWS + 4_000), lines(LINE, 1), lines(OTHER, 1, 2)
             rows = [*((LINE, piece) for piece in batches(many)), (OTHER, other)]
-            small = {LINE.name: 1}
-            given = {"a": {LINE.name: many.num_rows, OTHER.name: 2}, "b": {}, "c": small, "d": small}
-            publication = driver.stage(
-                {"a": rows, "b": [], "c": [(LINE, few)], "d": [(LINE, few)]}
-            )
+            one = {LINE.name: 1}
+            given = {"a": {LINE.name: many.num_rows, OTHER.name: 2}, "b": {}, "c": one, "d": one}
+            publication = driver.stage({"a": rows, "b": [], "c": [(LINE, few)], "d": [(LINE, few)]})
             self._require_counts(driver.sink, given, publication.parts, does="close() reports")
             driver.publish(publication)
             self._require_counts(driver.sink, given, driver.files, does="publish() reports")
