@@ -214,6 +214,14 @@ def test_rows_of_others_that_a_sink_moves_are_counted_too(folder: Path, tmp_path
     assert pl.read_parquet(list(files)).height == 2 + 3 + 4
 
 
+def test_what_other_sinks_have_committed_is_said(folder: Path, tmp_path: Path) -> None:
+    sinks = [f"parquet:{tmp_path / 'sound'}"]
+    sinks.append(untrue(ParquetSink, publishes=none_of_the_last)(str(tmp_path / "out")))
+
+    with pytest.raises(PluginError, match=r"publishes 0; .*; it was committed to /.*/sound alone"):
+        harvest.run(Lines(str(folder)), sinks)
+
+
 # --- whichever engine reads -----------------------------------------------------------------------
 
 PLUGIN = '''\

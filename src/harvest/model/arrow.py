@@ -12,12 +12,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .contract import Misfit, array_of, fit
+from .contract import Column, Misfit, array_of, fit
 from .errors import BatchError
-from .types import Shape, arrow_type, schema_of, shapes_of
+from .types import ORIGIN, Shape, arrow_type, schema_of, shapes_of
 
 if TYPE_CHECKING:
     from .record import Record, RecordType
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BATCH_ROWS",
     "arrow_type",
-    "as_table",
     "batches",
     "concat_tables",
     "conform",
@@ -42,17 +42,24 @@ _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 60
 
 
-def conform(record_type: RecordType, data: Any, *, origin: str | None = None) -> pa.Table:
+def conform(
+    record_type: RecordType,
+    data: Any,
+    *,
+    origin: str | None = None,
+    position: int | None = None,
+) -> pa.Table:
     """A table of exactly ``record_type``'s schema.
 
     data: a pyarrow table or record batch, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__`` (a polars frame).  Nullable columns may be missing.
     origin: fills the column ``origin`` where the data has none.
+    position: of the first row, from which rows are numbered where the data has no ``position``.
 
     Raises BatchError when a column is unknown or there twice, or a value is none of its declared
     type (``harvest.model.contract``).
     """
-    table = as_table(record_type, data)
+    table = _as_table(record_type, data)
     shapes = shapes_of(record_type)
     names = table.column_names
     for name in names:
@@ -65,29 +72,31 @@ def conform(record_type: RecordType, data: Any, *, origin: str | None = None) ->
         twice = next(name for name in names if names.count(name) > 1)
         raise BatchError(f"{record_type.name}: column {twice!r} is there twice; rename one")
     given = dict(zip(names, table.columns, strict=True))
-    if origin is not None:
-        given["origin"] = _with_origin(given.get("origin"), origin, table.num_rows)
+    if position is not None and "position" not in given:
+        numbers = pa.array(range(position, position + table.num_rows), pa.int64())
+        given["position"] = pa.chunked_array([numbers])
     arrays = []
     for name, shape in shapes.items():
-        if name not in given:
-            if table.num_rows and not shape.nullable:
-                raise BatchError(
-                    f"{record_type.name}: column {name!r} is missing, but declared without None"
-                )
-            arrays.append(pa.nulls(table.num_rows, shape.kind))
-            continue
-        column = given[name]
+        is_filled = name == "origin" and origin is not None
+        if is_filled:
+            shape = attrs.evolve(shape, nullable=True)
+        if name not in given and table.num_rows and not shape.nullable:
+            raise BatchError(
+                f"{record_type.name}: column {name!r} is missing, but declared without None"
+            )
+        column = given.get(name, pa.chunked_array([pa.nulls(table.num_rows)]))
         try:
-            arrays.append(fit(column, shape))
+            array = fit(column, shape)
         except Misfit as misfit:
             row = _first_misfit(column, shape)
-            position = given["position"][row] if "position" in given else None
+            at = given["position"][row] if "position" in given else None
             shown = _shown(column.slice(row, 1))
-            raise _refusal(record_type, name, shape, shown, row, position, misfit) from misfit
+            raise _refusal(record_type, name, shape, shown, row, at, misfit) from misfit
+        arrays.append(_filled(array, str(origin)) if is_filled else array)
     return pa.Table.from_arrays(arrays, schema=record_type.arrow_schema)
 
 
-def as_table(record_type: RecordType, data: Any) -> pa.Table:
+def _as_table(record_type: RecordType, data: Any) -> pa.Table:
     """Arrow data of any library as a table; raises BatchError for what is none."""
     if isinstance(data, pa.Table):
         return data
@@ -107,13 +116,13 @@ def as_table(record_type: RecordType, data: Any) -> pa.Table:
         ) from error
 
 
-def _with_origin(column: pa.ChunkedArray | None, origin: str, rows: int) -> pa.ChunkedArray:
-    """The column ``origin``, where it is absent or null filled."""
-    if column is None or column.null_count == rows:
-        return _constant(origin, rows)
-    if column.null_count:
-        return pc.fill_null(column.cast(pa.string()), origin)
-    return column
+def _filled(array: Column, origin: str) -> Column:
+    """The column ``origin`` with one in place of nulls."""
+    if array.null_count == len(array):
+        return _constant(origin, len(array))
+    if not array.null_count:
+        return array
+    return pc.fill_null(array.cast(pa.string()), origin).dictionary_encode().cast(ORIGIN)
 
 
 def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:

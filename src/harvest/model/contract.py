@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from .types import SIMPLE, Shape
 
-__all__ = ["Misfit", "array_of", "fit"]
+__all__ = ["Column", "Misfit", "array_of", "fit"]
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 

@@ -15,7 +15,7 @@ from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
 from harvest.errors import PluginError
 from harvest.model import BatchError, Record, RecordType, RecordTypeError, record_type
-from harvest.model.arrow import BATCH_ROWS, as_table, batches, conform, table_of
+from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.toolkit.texts import printable
 
 __all__ = ["typed_tables"]
@@ -84,12 +84,8 @@ class _Gatherer:
                 f"Arrow data, not {type(item).__qualname__}"
             )
         kind = self._declared_type(item[0])
-        table = as_table(kind, item[1])
         first = self.next_position.get(kind.name, 1)
-        if "position" not in table.column_names:
-            numbers = pa.array(range(first, first + table.num_rows), pa.int64())
-            table = table.append_column("position", numbers)
-        table = conform(kind, table, origin=self.origin)
+        table = conform(kind, item[1], origin=self.origin, position=first)
         self.next_position[kind.name] = first + table.num_rows
         for batch in batches(table, BATCH_ROWS):
             yield kind, batch

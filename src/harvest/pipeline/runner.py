@@ -11,7 +11,7 @@ import attrs
 from harvest import interrupt
 from harvest.api.engine import Engine
 from harvest.api.sink import Sink
-from harvest.errors import SourceError, TooManyRejects
+from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.part import Part
@@ -186,7 +186,11 @@ class _Execution:
             ),
             keep_state=self.prepared.keep_state,
         )
-        self.targets[number].commit(commit, lambda: self.committed.append(sink))
+        try:
+            self.targets[number].commit(commit, lambda: self.committed.append(sink))
+        except PluginError as error:
+            error.remedy = f"report this to the plugin's author; {self.standing()}"
+            raise
 
     def _dropped_parts(self) -> tuple[Part, ...]:
         """Parts that left some dataset because their input is gone, each once."""

@@ -41,5 +41,5 @@ def _refusal(
     return PluginError(
         f"sink {sink.name!r} ({plugin}) was given {rows} rows of {names} and {does} {found}",
         where=where,
-        remedy="report this to the plugin's author; nothing of this run was committed there",
+        remedy="report this to the plugin's author; nothing of this run was committed",
     )
