@@ -408,3 +408,77 @@ def test_all_ways_give_the_same_answer(data: st.DataObject) -> None:
     assert of_instance(kind, value) == expected
     assert of_arrow(kind, value, given_as.arrow) == expected
     assert of_polars(kind, value, given_as.frame) == expected
+
+
+# --- what only one library has --------------------------------------------------------------------
+
+
+def frame_with(series: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"value": series, "position": pl.Series(range(7, 7 + len(series)))})
+
+
+def test_an_error_names_the_first_row_of_many_that_does_not_fit() -> None:
+    series = pl.Series([None, 0] * 30_000 + [2**40, 2**41])
+
+    with pytest.raises(BatchError, match=r"1099511627776 \(row 60001 of a batch, position 60007\)"):
+        conform(type_of(Int32 | None), frame_with(series), origin="/in")
+
+
+def test_categories_of_polars_are_text() -> None:
+    for dtype in (pl.Categorical(), pl.Enum(["a", "b"])):
+        series = pl.Series(["a", None, "b"], dtype=dtype)
+        table = conform(type_of(str | None), frame_with(series), origin="/in")
+        assert table["value"].to_pylist() == ["a", None, "b"]
+
+        lists = pl.Series([["a", "b"], None, []], dtype=pl.List(dtype))
+        table = conform(type_of(list[str] | None), frame_with(lists), origin="/in")
+        assert table["value"].to_pylist() == [["a", "b"], None, []]
+
+
+@pytest.mark.parametrize("dtype", [pl.Object(), pl.Int128()], ids=str)
+def test_what_arrow_has_not_is_refused(dtype: pl.DataType) -> None:
+    series = pl.Series([1], dtype=dtype)
+    for hint in (int, bytes):
+        with pytest.raises(BatchError, match=r"^contract\.sample: .*convert it in the source"):
+            conform(type_of(hint), frame_with(series), origin="/in")
+
+
+def test_a_view_of_lists_is_refused() -> None:
+    # Arrow 26 makes invalid lists of it
+    views = pa.array([[1]], pa.list_view(pa.int64()))
+    assert of_data(type_of(list[int]), pa.table({"value": views, "position": [7]})) == REFUSED
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    twice = pa.table([[1], [2], [7]], names=["value", "value", "position"])
+    with pytest.raises(BatchError, match="column 'value' is there twice"):
+        conform(type_of(int | None), twice, origin="/in")
+
+
+def test_times_of_finer_units_are_taken_where_nothing_is_lost() -> None:
+    kind = type_of(datetime)
+    for nanoseconds, expected in ((1_000, "1970-01-01T00:00:00.000001+00:00"), (1_001, REFUSED)):
+        column = pa.array([nanoseconds], pa.timestamp("ns", "Asia/Tokyo"))
+        assert of_data(kind, pa.table({"value": column, "position": [7]})) == expected
+
+
+def test_an_origin_that_is_no_text_is_refused_though_some_are_left_to_be_filled() -> None:
+    data = pa.table({"value": [1, 2], "origin": [None, 5], "position": [1, 2]})
+    with pytest.raises(BatchError, match=r"column 'origin' .* 5 \(row 2 of"):
+        conform(type_of(int), data, origin="/in")
+
+
+def test_scalars_and_arrays_of_numpy_are_what_arrow_takes_them_for() -> None:
+    np = pytest.importorskip("numpy", reason="numpy is not installed")
+    for hint, value, expected in (
+        (int, np.int16(7), "7"),
+        (float, np.float32(0.5), "0.5"),
+        (float, np.float64(0.5), "0.5"),
+        (bool, np.True_, "True"),
+        (list[int], np.array([1, 2]), ["1", "2"]),
+        (int, np.float64(7), REFUSED),
+        (int, np.True_, REFUSED),
+        (list[int], np.array([1.0]), REFUSED),
+        (datetime, np.datetime64("2024-05-01"), REFUSED),
+    ):
+        assert of_instance(type_of(hint), value) == expected

@@ -39,7 +39,7 @@ BATCH_ROWS = 65_536
 
 _CHEAP_BYTES = 1 << 20
 _BRIEF = reprlib.Repr()
-_BRIEF.maxstring = _BRIEF.maxother = 60
+_SHOWN = _BRIEF.maxstring = _BRIEF.maxother = 60
 
 
 def conform(
@@ -141,7 +141,7 @@ def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:
 def _shown(value: pa.ChunkedArray) -> str:
     """The one value of an array, for a person."""
     if "[" in str(value.type):  # times, of which Python does not have all
-        return str(value.to_string(skip_new_lines=True).strip("[]"))
+        return " ".join(value.to_string(skip_new_lines=True).strip("[]").split())[:_SHOWN]
     return _BRIEF.repr(value[0].as_py())
 
 

@@ -76,7 +76,7 @@ def fit(array: Column, shape: Shape) -> Column:
     if given == kind:
         return array
     if pa.types.is_dictionary(given):
-        return fit(array.cast(given.value_type), shape)
+        return fit(_decoded(array), shape)
     if pa.types.is_dictionary(kind):
         text = fit(array, attrs.evolve(shape, kind=kind.value_type))
         return text.dictionary_encode().cast(kind)
@@ -94,6 +94,16 @@ def fit(array: Column, shape: Shape) -> Column:
         if not pc.all(same).as_py():
             raise Misfit(f"{kind} has no such number")
     return made
+
+
+def _decoded(array: Column) -> Column:
+    """The values of a dictionary-encoded array."""
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
+    words = array.dictionary
+    if pa.types.is_string_view(words.type):  # as polars has it; Arrow takes nothing from such
+        words = words.cast(pa.string())
+    return pa.DictionaryArray.from_arrays(array.indices, words).cast(words.type)
 
 
 def _takes(kind: pa.DataType, given: pa.DataType) -> bool:
@@ -187,7 +197,7 @@ def _made(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
             f"it cannot be encoded as UTF-8 ({error.reason})",
             "harvest.toolkit.texts.printable makes text of any string",
         ) from error
-    except (pa.ArrowException, OverflowError) as error:
+    except (pa.ArrowException, OverflowError, TypeError) as error:
         raise Misfit(str(error)) from error
 
 
