@@ -77,8 +77,11 @@ def test_a_damaged_file_is_named_and_just_its_inputs_are_read_again(
     if len(small.files()) > 1:
         assert len(done.result.parts) < len(whole)
     assert small.open().runs()[-1]["action"] == "repair"
-    # nobody can go back to the damaged state
-    assert small.manifest().runs[1] not in small.manifest().kept
+    # what was read again is as it was before the damage, and so is the state that is kept
+    assert small.manifest().kept == (small.manifest().runs[1],)
+    roll_back(small.open().sink, small.manifest().runs[1])
+    assert small.jobs() == rows
+    assert small.open().verify() == []
 
 
 def test_damage_in_one_piece_of_a_consolidated_file_costs_that_piece(tmp_path: Path) -> None:
@@ -252,7 +255,7 @@ def test_verifying_says_what_repairing_cannot_mend(
     assert problem.startswith("rows of slurm.job are not checked: no installed plugin declares")
     assert "install hpc-harvest-slurm" in problem
     assert last == "1 problem; harvest verify --repair mends none of this"
-    assert (again.left, again.result) == ([problem], None)
+    assert ([left.text for left in again.left], again.result) == ([problem], None)
 
 
 def test_a_manifest_without_a_whole_copy_is_said_to_be_lost(small: Small) -> None:
@@ -262,13 +265,18 @@ def test_a_manifest_without_a_whole_copy_is_said_to_be_lost(small: Small) -> Non
         repair(small.location)
 
 
-def test_an_older_copy_of_the_manifest_is_better_than_none(small: Small) -> None:
+def test_an_older_copy_of_the_manifest_is_gone_back_to_only_when_told(small: Small) -> None:
     # given that the manifest and its copy are damaged, but not that of the state before
     runs = small.manifest().runs
+    seen = small.seen()
     flip(small.state / "manifest.json")
     flip(small.state / "history" / f"{runs[-1]}.json")
 
-    assert repair(small.location).restored
+    with pytest.raises(DatasetError, match=f"copy is that of run {runs[0]}") as caught:
+        repair(small.location)
+    assert "--give-up" in str(caught.value)
+    assert small.seen() == seen
+    assert repair(small.location, give_up=True).restored
 
     assert small.open().verify() == []
     small.harvest()

@@ -20,7 +20,7 @@ from harvest.report import Report
 from harvest.report.build import build_report
 from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.files import link_on_the_way
-from harvest.storage.manifest import Manifest
+from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
@@ -57,9 +57,21 @@ def open(  # noqa: A001 - harvest.open(...) reads well
             return Dataset(
                 cls(str(path), structure(cls.Config, {}, plugin=manifest.sink)), manifest, plugins
             )
+    raise _no_dataset(path)
+
+
+def state_at(path: Path) -> Path:
+    """Where the state of a dataset lies, also a damaged one; raises DatasetError as ``open``."""
+    for state in states_of(path):
+        if (state / NAME).exists() or any(state.glob(f"{HISTORY}/*.json")):
+            return state
+    raise _no_dataset(path)
+
+
+def _no_dataset(path: Path) -> DatasetError:
     if not path.exists():
-        raise DatasetError("no such dataset", where=str(path), remedy="check the path")
-    raise DatasetError(
+        return DatasetError("no such dataset", where=str(path), remedy="check the path")
+    return DatasetError(
         "this is not a dataset: it has no _harvest manifest",
         where=str(path),
         remedy="name the directory or file that `harvest run --sink` wrote",

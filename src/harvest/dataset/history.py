@@ -9,7 +9,7 @@ import polars as pl
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.errors import DatasetError
-from harvest.pipeline.reread import read_record
+from harvest.pipeline.record import read_record
 from harvest.storage.accounts import accounts_of
 from harvest.storage.manifest import Manifest
 
@@ -23,14 +23,14 @@ def read_runs(sink: Sink, manifest: Manifest) -> list[dict[str, Any]]:
     """The records of all committed runs, oldest first.
 
     Each has a key ``state``: ``in force``, ``kept`` where one can go back to it, or null; and a key
-    ``problem``, null unless the record is missing or damaged: then it has nothing else.
+    ``problem``, null unless the record is missing, damaged or given up: then it has nothing else.
     """
     states = dict.fromkeys(manifest.kept, KEPT) | {manifest.run: IN_FORCE}
     records = []
     for run in manifest.runs:
         found: dict[str, Any] = {"run": run, "state": states.get(run), "problem": None}
         try:
-            found = {**read_record(sink, run), **found}
+            found = {**read_record(sink, manifest, run), **found}
         except DatasetError as error:
             found["problem"] = str(error)
         records.append(found)
@@ -48,7 +48,7 @@ def settings_used(
     held = accounts.filter(pl.col("source") == source, pl.col("written") > 0)
     values: list[Any] = []
     for run in sorted(held["run"].unique(), key=manifest.runs.index):
-        given = read_record(sink, run)["settings"].get(source, {})
+        given = read_record(sink, manifest, run)["settings"].get(source, {})
         mine = {
             key: value
             for key, value in given.items()

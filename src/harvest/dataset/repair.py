@@ -1,8 +1,11 @@
-"""Mending a dataset: restoring its manifest, reading again just what is damaged."""
+"""Mending a dataset: restoring its manifest, reading again just what is damaged.
+
+What is done is decided under the dataset's lock, from the state that is in force then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +15,16 @@ from harvest.errors import DatasetError
 from harvest.pipeline.reread import Again, read_again
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager
+from harvest.storage.commit import RUNS
 from harvest.storage.history import mend_copies
-from harvest.storage.lock import locked
-from harvest.storage.manifest import HISTORY, NAME, Manifest, segments_of
+from harvest.storage.manifest import GIVEN_UP, HISTORY, NAME, Manifest, segments_of
 from harvest.storage.segment import COPIES, SEGMENTS, restore_segment
-from harvest.storage.target import refuse_links, writing
+from harvest.storage.target import Target, holding, manifest_of, put_in_order, writing
 
-from .dataset import Dataset, open, states_of  # noqa: A004
-from .verify import concerned, inspect
+from .dataset import Dataset, open, state_at, states_of  # noqa: A004
+from .verify import Problem, concerned, inspect
 
-__all__ = ["Repair", "problem_of_manifest", "repair", "replay"]
+__all__ = ["Repair", "Replay", "problem_of_manifest", "repair", "replay"]
 
 
 @attrs.frozen(kw_only=True)
@@ -31,13 +34,15 @@ class Repair:
     found: problems before; left: problems that remain; restored: whether the manifest was.
     result: of the run that read damaged parts again, if one did.
     gone: inputs of damaged parts that do not exist any more, with the reason.
+    given_up: what could not be restored, and is not missed any more.
     """
 
     found: list[str]
-    left: list[str]
+    left: list[Problem]
     restored: bool
     result: RunResult | None
     gone: tuple[tuple[str, str], ...]
+    given_up: tuple[str, ...]
 
 
 def repair(
@@ -46,65 +51,71 @@ def repair(
     plugins: PluginManager | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     deleted: str = "keep",
+    give_up: bool = False,
     wait_s: float = 0,
 ) -> Repair:
     """Mend the dataset at a location.
 
     settings: plugin name -> key -> value, for what is not kept with the dataset (secrets).
     deleted: ``drop`` takes damaged parts whose input is gone out of the dataset.
-    Raises DatasetError when a damaged manifest has no copy, or a run's record is missing.
+    give_up: do without kept states and records of runs that cannot be restored, and go back to an
+        earlier manifest where the last one cannot be.
+    Raises DatasetError when a damaged manifest has no copy.
     """
     plugins = plugins or manager()
     path = location.expanduser().absolute()
-    found = _restore_manifest(path, wait_s)
-    restored = bool(found)
-    dataset = open(path, plugins=plugins)
-    problems = inspect(dataset)
-    found += [problem.text for problem in problems]
-    parts = dataset.manifest.parts
-    keys = concerned(parts, problems)
-    again = Again(result=None, gone=())
-    if problems:
-        # the lock removes what a run that was cut short has left
-        with writing(dataset.sink, wait_s=wait_s) as target:
+    state = state_at(path)
+    with holding(state, str(path), wait_s=wait_s) as lock:
+        found = _restore_manifest(state, give_up=give_up)
+        restored = bool(found)
+        dataset = open(path, plugins=plugins)
+        left = inspect(dataset)
+        found += [problem.text for problem in left]
+        again = Again(result=None, gone=())
+        given_up: list[str] = []
+        if left:
+            target = put_in_order(dataset.sink, lock)
             mend_copies(dataset.sink.state, target.manifest)
-    if keys:
-        again = read_again(
-            dataset.sink,
-            parts.pick(keys).values(),
-            plugins,
-            action="repair",
-            settings=settings,
-            drop_gone=deleted == "drop",
-            keep_state=False,
-            wait_s=wait_s,
-        )
+            again = _read_damaged(target, inspect(dataset), plugins, settings, deleted)
+            left = inspect(open(path, plugins=plugins))
+            given_up = _unkept(target)
+        if give_up and any(problem.lost for problem in left):
+            given_up += _give_up(target, left)
+            left = inspect(open(path, plugins=plugins))
     return Repair(
         found=found,
-        left=open(path, plugins=plugins).verify() if problems else [],
+        left=left,
         restored=restored,
         result=again.result,
         gone=tuple((part.origin, reason) for part, reason in again.gone),
+        given_up=tuple(given_up),
     )
 
 
-def _restore_manifest(path: Path, wait_s: float) -> list[str]:
+def _restore_manifest(state: Path, *, give_up: bool) -> list[str]:
     """Put a copy in the place of a manifest that is damaged or missing; what was wrong with it."""
-    for state in states_of(path):
-        try:
-            _load_all(state)
-        except DatasetError as error:
-            refuse_links(state)
-            with locked(state, wait_s=wait_s):
-                copy = _newest_copy(state)
-                if copy is None:
-                    raise DatasetError(
-                        f"{error.message}, and it has no intact copy",
-                        where=error.where,
-                        remedy="restore it from a backup, or harvest into a new directory",
-                    ) from error
-                copy.write(state / NAME)
-            return [f"{error.where}: {error.message}"]
+    try:
+        _load_all(state)
+    except DatasetError as error:
+        copy = _newest_copy(state)
+        if copy is None:
+            raise DatasetError(
+                f"{error.message}, and it has no intact copy",
+                where=error.where,
+                remedy="restore it from a backup, or harvest into a new directory",
+            ) from error
+        recorded = {path.stem for of in (HISTORY, RUNS) for path in (state / of).glob("*.json")}
+        later = recorded - set(copy.runs)
+        if later and not give_up:
+            raise DatasetError(
+                f"{error.message}, and the newest whole copy is that of run {copy.run}, "
+                f"before run {min(later)}",
+                where=error.where,
+                remedy="restore it from a backup, or go back to that copy with --give-up; what "
+                "later runs wrote is lost then, until it is harvested again",
+            ) from error
+        copy.write(state / NAME)
+        return [f"{error.where}: {error.message}"]
     return []
 
 
@@ -140,6 +151,64 @@ def problem_of_manifest(path: Path) -> str | None:
     return None
 
 
+def _read_damaged(
+    target: Target,
+    problems: Iterable[Problem],
+    plugins: PluginManager,
+    settings: Mapping[str, Mapping[str, Any]] | None,
+    deleted: str,
+) -> Again:
+    """Read the parts that problems are about again."""
+    parts = target.manifest.parts
+    keys = concerned(parts, problems)
+    if not keys:
+        return Again(result=None, gone=())
+    return read_again(
+        target,
+        parts.pick(keys).values(),
+        plugins,
+        action="repair",
+        settings=settings,
+        drop_gone=deleted == "drop",
+        check_old=True,
+    )
+
+
+def _unkept(target: Target) -> list[str]:
+    """That the state before could not be kept, if one was to be."""
+    before, now = target.manifest, manifest_of(target.sink)
+    if now.run == before.run or before.run in now.kept or not now.keep_runs:
+        return []
+    return [f"the state that run {before.run} left is not kept: a damaged file of it is lost"]
+
+
+def _give_up(target: Target, problems: Iterable[Problem]) -> list[str]:
+    """Do without the kept states and records that problems are about; what these were."""
+    now = manifest_of(target.sink)
+    states = {problem.state for problem in problems}
+    records = {problem.record for problem in problems}
+    target.amend(
+        attrs.evolve(
+            now,
+            kept=tuple(run for run in now.kept if run not in states),
+            records={**now.records, **{run: GIVEN_UP for run in now.runs if run in records}},
+        )
+    )
+    return [
+        *(f"the state that run {run} left is not kept any more" for run in now.kept if run in states),
+        *(f"the record of run {run} is given up" for run in now.runs if run in records),
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class Replay:
+    """What became of partitions with rejects; before, left: rejects of the dataset."""
+
+    again: Again
+    before: int
+    left: int
+
+
 def replay(
     dataset: Dataset,
     *,
@@ -147,15 +216,17 @@ def replay(
     reason: str | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     wait_s: float = 0,
-) -> Again:
+) -> Replay:
     """Read again the partitions that have rejects: of a source, of a reason that holds a text."""
-    parts = [
-        part
-        for part in dataset.manifest.parts.with_rejects()
-        if part.rejected
-        and source in (None, part.source)
-        and (reason is None or any(reason in r["reason"] for r in dataset.rejects_of(part)))
-    ]
-    return read_again(
-        dataset.sink, parts, dataset.plugins, action="replay", settings=settings, wait_s=wait_s
-    )
+    with writing(dataset.sink, wait_s=wait_s) as target:
+        held = target.manifest.parts
+        parts = [
+            part
+            for part in held.with_rejects()
+            if part.rejected
+            and source in (None, part.source)
+            and (reason is None or any(reason in r["reason"] for r in dataset.rejects_of(part)))
+        ]
+        again = read_again(target, parts, dataset.plugins, action="replay", settings=settings)
+        left = manifest_of(dataset.sink).parts.total("rejected")
+        return Replay(again=again, before=held.total("rejected"), left=left)

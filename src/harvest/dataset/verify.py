@@ -11,9 +11,10 @@ import polars as pl
 
 from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
-from harvest.pipeline.reread import read_record
+from harvest.pipeline.record import read_record
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import KEPT, damaged_copies, lacking, read_state, restorable
+from harvest.storage.manifest import GIVEN_UP
 from harvest.storage.parts import Parts
 from harvest.toolkit.files import checksum, checksum_range
 
@@ -33,12 +34,20 @@ class Problem:
     text: a sentence that names the file.
     files: those that are not as they were written; in_state: whether they are files of rejects.
     lasting: whether ``harvest verify --repair`` leaves it as it is.
+    state, record: the run whose kept state, or whose record, is lost by it; to be given up.
     """
 
     text: str
     files: frozenset[Place] = frozenset()
     in_state: bool = False
     lasting: bool = False
+    state: str | None = None
+    record: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether ``harvest verify --repair --give-up`` does without what it is about."""
+        return self.state is not None or self.record is not None
 
 
 def verify(dataset: Dataset) -> list[str]:
@@ -174,10 +183,12 @@ def _state_problems(dataset: Dataset) -> Iterator[Problem]:
     """Records of runs, kept states and copies of the state that are missing or damaged."""
     manifest, state = dataset.manifest, dataset.sink.state
     for run in manifest.runs:
+        if manifest.records.get(run) == GIVEN_UP:
+            continue
         try:
-            read_record(dataset.sink, run)
+            read_record(dataset.sink, manifest, run)
         except DatasetError as error:
-            yield Problem(f"{error.where}: {error.message}", lasting=True)
+            yield Problem(f"{error.where}: {error.message}", lasting=True, record=run)
     for path in damaged_copies(state, manifest):
         what = "damaged" if path.exists() else "missing"
         yield Problem(f"{path}: {what}; it is a copy, from which the manifest is restored")
@@ -186,12 +197,15 @@ def _state_problems(dataset: Dataset) -> Iterator[Problem]:
             kept = lacking(read_state(state, run).check(), manifest)
         except DatasetError as error:
             lost = not restorable(state, run)
-            yield Problem(f"{error.where}: {error.message}", lasting=lost)
+            text = f"{error.where}: {error.message}"
+            yield Problem(text, lasting=lost, state=run if lost else None)
             continue
         for digest in sorted({file.sha256 for _, file in kept.values()}):
             path = state / KEPT / digest
             if path.is_symlink() or not path.is_file() or checksum(path) != digest:
                 what = "damaged" if path.is_file() else "missing"
                 yield Problem(
-                    f"{path}: {what}; the state of run {run} cannot be restored", lasting=True
+                    f"{path}: {what}; the state of run {run} cannot be restored",
+                    lasting=True,
+                    state=run,
                 )

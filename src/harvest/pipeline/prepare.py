@@ -168,7 +168,7 @@ class PreparedRun:
         origin, None for all; drop: keys of parts that leave the datasets in any case.
     wait_s: how long to wait for another run on a dataset to end.
     action: what the record of the run calls it.
-    keep_state: whether the state before is one to go back to; not if it was damaged.
+    check_old: whether files of the state before may be damaged.
     """
 
     recipe: Recipe
@@ -182,7 +182,7 @@ class PreparedRun:
     drop: frozenset[str] = frozenset()
     wait_s: float = 0
     action: str = "run"
-    keep_state: bool = True
+    check_old: bool = False
     observer: Observer = attrs.field(factory=Observer)
 
     @property

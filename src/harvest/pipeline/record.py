@@ -8,6 +8,7 @@ are secret are left out.
 from __future__ import annotations
 
 import getpass
+import hashlib
 import os
 import re
 import socket
@@ -25,6 +26,7 @@ from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import RUNS
+from harvest.storage.manifest import GIVEN_UP, Manifest
 from harvest.storage.part import Part, plain
 from harvest.toolkit.texts import printable
 
@@ -96,18 +98,31 @@ def describe_run(
     )
 
 
-def read_record(sink: Sink, run: str) -> dict[str, Any]:
-    """The record of a run; raises DatasetError when it is missing or damaged."""
+def read_record(sink: Sink, manifest: Manifest, run: str) -> dict[str, Any]:
+    """The record of a run; raises DatasetError when it is missing, damaged or was given up."""
     path = sink.state / RUNS / f"{run}.json"
+    expected = manifest.records.get(run)
+    if expected == GIVEN_UP:
+        raise _no_record(path, "was lost, and given up")
     try:
-        record: dict[str, Any] = orjson.loads(path.read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError) as error:
-        raise DatasetError(
-            f"the record of a run is {'damaged' if path.exists() else 'missing'}",
-            where=str(path),
-            remedy="what it read must be named again: harvest run --force -s NAME:LOCATION ...",
-        ) from error
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise _no_record(path, "is missing") from error
+    try:
+        record: dict[str, Any] = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise _no_record(path, "is damaged") from error
+    if expected is not None and hashlib.sha256(data).hexdigest() != expected:
+        raise _no_record(path, "is damaged (checksum)")
     return record
+
+
+def _no_record(path: Path, what: str) -> DatasetError:
+    return DatasetError(
+        f"the record of a run {what}",
+        where=str(path),
+        remedy="what it read must be named again: harvest run --force -s NAME:LOCATION ...",
+    )
 
 
 def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:

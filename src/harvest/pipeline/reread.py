@@ -11,11 +11,11 @@ from typing import Any
 
 import attrs
 
-from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import DatasetError, SourceError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.part import Part, part_key
+from harvest.storage.target import Target
 from harvest.toolkit.texts import printable
 
 from .plan import SourceUse
@@ -25,7 +25,7 @@ from .record import read_record, recipe_of
 from .result import RunResult
 from .runner import carry_out
 
-__all__ = ["Again", "read_again", "read_record"]
+__all__ = ["Again", "read_again"]
 
 
 @attrs.frozen(kw_only=True)
@@ -33,7 +33,7 @@ class Again:
     """What became of partitions that were to be read again.
 
     result: of the run that did it; None where nothing could be read or dropped.
-    gone: those whose input no longer exists, each with the reason.
+    gone: those whose input no longer exists or is not known, each with the reason.
     """
 
     result: RunResult | None
@@ -41,43 +41,44 @@ class Again:
 
 
 def read_again(
-    sink: Sink,
+    target: Target,
     parts: Iterable[Part],
     plugins: PluginManager,
     *,
     action: str,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     drop_gone: bool = False,
-    keep_state: bool = True,
-    wait_s: float = 0,
+    check_old: bool = False,
 ) -> Again:
-    """Read parts of a dataset again and commit what they give.
+    """Read parts of a dataset, which is locked, again and commit what they give.
 
-    settings: on top of those that the parts were read with.
+    parts: of the state in force.  settings: on top of those that they were read with.
     drop_gone: parts whose input is gone leave the dataset; otherwise they stay as they are.
-    Raises DatasetError when the record of a run is missing or lacks a secret, and as ``execute``.
+    check_old: whether files of the state in force may be damaged.
+    Raises DatasetError when the record of a run lacks a secret, and as ``execute``.
     """
     wanted = {part.key: part for part in parts}
-    inputs = _list_inputs(sink, wanted, plugins, settings or {})
+    inputs = _list_inputs(target, wanted, plugins, settings or {})
     gone = tuple(inputs.gone(wanted.values()))
     lost = {part.key for part, _ in gone}
     only = {k: (p.source, p.origin) for k, p in wanted.items() if k not in lost}
     if not only and not (lost and drop_gone):
         return Again(result=None, gone=gone)
+    (sink,) = prepare_sinks(inputs.recipe, plugins)
     result = carry_out(
         PreparedRun(
             recipe=attrs.evolve(inputs.recipe, limit=None),
             plugins=plugins,
             uses=inputs.uses,
             listed=list(inputs.listed.values()),
-            sinks=prepare_sinks(inputs.recipe, plugins),
+            sinks=[sink],
             force=True,
             only=only,
             drop=frozenset(lost if drop_gone else ()),
-            wait_s=wait_s,
             action=action,
-            keep_state=keep_state,
-        )
+            check_old=check_old,
+        ),
+        [attrs.evolve(target, sink=sink)],
     )
     return Again(result=result, gone=gone)
 
@@ -87,10 +88,11 @@ class _Inputs:
     """What the sources of earlier runs list now.
 
     recipe: of those runs together; uses: the sources that can list their input.
-    listed: partitions by key; reasons: why a source cannot list its input, by its name.
+    listed: partitions by key; reasons: why a source cannot list its input, by its name, or that
+        of a part is not known, by its key.
     """
 
-    recipe: Recipe = attrs.field(factory=Recipe)
+    recipe: Recipe
     uses: list[SourceUse] = attrs.field(factory=list)
     listed: dict[str, tuple[SourceUse, Partition]] = attrs.field(factory=dict)
     reasons: dict[str, str] = attrs.field(factory=dict)
@@ -100,24 +102,30 @@ class _Inputs:
         origins = {(use.source.name, printable(p.origin)) for use, p in self.listed.values()}
         for part in parts:
             if part.key not in self.listed and (part.source, part.origin) not in origins:
-                yield part, self.reasons.get(part.source, "its input no longer exists")
+                gone = self.reasons.get(part.source, "its input no longer exists")
+                yield part, self.reasons.get(part.key, gone)
 
 
 def _list_inputs(
-    sink: Sink,
+    target: Target,
     wanted: Mapping[str, Part],
     plugins: PluginManager,
     settings: Mapping[str, Mapping[str, Any]],
 ) -> _Inputs:
     """What the sources that parts were read from list now; ``settings`` go on top of theirs."""
-    inputs = _Inputs()
+    location = Endpoint(target.sink.name, target.sink.location)
+    inputs = _Inputs(recipe=Recipe(sinks=(location,)))
     for run in sorted({part.run for part in wanted.values()}, reverse=True):
-        record = read_record(sink, run)
         mine = [part for part in wanted.values() if part.run == run]
+        try:
+            record = read_record(target.sink, target.manifest, run)
+        except DatasetError as error:
+            inputs.reasons |= dict.fromkeys((part.key for part in mine), str(error))
+            continue
         names = {part.source for part in mine}
         record["sources"] = [s for s in record["sources"] if s["name"] in names]
         _require_files(record, plugins)
-        recipe = recipe_of(record, Endpoint(sink.name, sink.location), settings)
+        recipe = recipe_of(record, location, settings)
         inputs.recipe = recipe.merged(settings=inputs.recipe.settings)
         for use in prepare_sources(recipe, plugins):
             try:

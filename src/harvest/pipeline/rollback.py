@@ -21,10 +21,8 @@ from harvest.storage.difference import keys_apart, runs_apart
 from harvest.storage.history import (
     Content,
     content_of,
-    forget,
     put_back,
     read_state,
-    remember,
 )
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -78,10 +76,7 @@ def keep_runs(sink: Sink, count: int, *, wait_s: float = 0) -> Manifest:
         kept = now.kept[len(now.kept) - min(len(now.kept), count) :]
         new = attrs.evolve(now, keep_runs=count, kept=kept)
         if now.run:
-            target.lock.check()
-            new = new.save(sink.state)
-            remember(sink.state, new)
-            forget(sink.state, new)
+            target.amend(new)
         return new
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import attrs
@@ -22,12 +22,12 @@ from harvest.storage.target import Target, manifest_of, new_run_id, storage_erro
 from .bundling import harvest_partitions, prepare_tasks
 from .choose import name_sources
 from .last import last_day
-from .plan import Plan, Planned, list_partitions
+from .plan import Listed, Plan, Planned, SourceUse, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .record import describe_run
 from .result import RunResult, Unchanged
-from .selection import selection_of
+from .selection import Selection, selection_of
 
 __all__ = ["carry_out", "execute"]
 
@@ -52,12 +52,8 @@ def execute(
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
         sink.check()
-    selection = selection_of(recipe, last_day(uses, sinks) if recipe.since_last else None)
-    listed = list_partitions(uses, selection)
-    if selection is not None:
-        choices = [*choices, *selection.remarks()]
-    elif recipe.since_last:
-        choices = [*choices, "no earlier run of these sources: all is looked at"]
+    tokens = [manifest_of(sink).token for sink in sinks]
+    selection, listed = _list(recipe, uses, sinks)
     prepared = PreparedRun(
         recipe=recipe,
         plugins=plugins,
@@ -69,8 +65,28 @@ def execute(
         wait_s=wait_s,
         observer=observer or Observer(),
     )
-    done = _describe(prepared) if dry_run else carry_out(prepared)
+    if dry_run:
+        done = _describe(prepared)
+    else:
+        with _writing(prepared) as targets:
+            if [target.manifest.token for target in targets] != tokens:
+                # another was first: by what it has read, other inputs may be new, or gone
+                selection, listed = _list(recipe, uses, sinks)
+                prepared = attrs.evolve(prepared, listed=listed, partial=selection is not None)
+            done = carry_out(prepared, targets)
+    if selection is not None:
+        choices = [*choices, *selection.remarks()]
+    elif recipe.since_last:
+        choices = [*choices, "no earlier run of these sources: all is looked at"]
     return attrs.evolve(done, choices=tuple(choices))
+
+
+def _list(
+    recipe: Recipe, uses: Sequence[SourceUse], sinks: Sequence[Sink]
+) -> tuple[Selection | None, Listed]:
+    """What there is to read, and how that was chosen; None: all of it."""
+    selection = selection_of(recipe, last_day(uses, sinks) if recipe.since_last else None)
+    return selection, list_partitions(uses, selection)
 
 
 def _describe(prepared: PreparedRun) -> RunResult:
@@ -91,18 +107,29 @@ def _describe(prepared: PreparedRun) -> RunResult:
     )
 
 
-def carry_out(prepared: PreparedRun) -> RunResult:
-    """Read, stage and commit; raises as :func:`execute`."""
+def carry_out(prepared: PreparedRun, targets: Sequence[Target] = ()) -> RunResult:
+    """Read, stage and commit; raises as :func:`execute`.
+
+    targets: the datasets, where the caller has locked them.
+    """
+    if not targets:
+        with _writing(prepared) as targets:
+            return carry_out(prepared, targets)
     run = new_run_id()
+    plan = prepared.plan([target.manifest for target in targets], run)
+    execution = _Execution(prepared, targets, plan, run)
+    places = " or ".join(str(sink.location) for sink in prepared.sinks)
+    with storage_errors(places, execution.standing):
+        return execution.carry_out()
+
+
+@contextlib.contextmanager
+def _writing(prepared: PreparedRun) -> Iterator[list[Target]]:
+    """The datasets of a run, locked."""
     with contextlib.ExitStack() as stack:
-        targets = [
+        yield [
             stack.enter_context(writing(sink, wait_s=prepared.wait_s)) for sink in prepared.sinks
         ]
-        plan = prepared.plan([target.manifest for target in targets], run)
-        execution = _Execution(prepared, targets, plan, run)
-        places = " or ".join(str(sink.location) for sink in prepared.sinks)
-        with storage_errors(places, execution.standing):
-            return execution.carry_out()
 
 
 def _locations(sinks: Sequence[Sink]) -> tuple[str, ...]:
@@ -184,7 +211,7 @@ class _Execution:
                 [each.part for each in staged.values()],
                 self.prepared.plugins,
             ),
-            keep_state=self.prepared.keep_state,
+            check_old=self.prepared.check_old,
         )
         try:
             self.targets[number].commit(commit, lambda: self.committed.append(sink))

@@ -8,6 +8,7 @@ no longer names.  A kill before the rename leaves the old dataset, a kill after 
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +42,8 @@ class Commit:
     staged: parts by key, that take the place of those with the same key and of ``replaced``.
     record: the run's own description, kept as ``runs/<run>.json``.
     schemas: columns of the record types from then on; None for those of ``manifest``.
-    keep_state: whether the state that is left is one to go back to.
+    check_old: whether files of the state that is left may be damaged, so that those to be kept
+        are read before.
     """
 
     def __init__(
@@ -54,13 +56,13 @@ class Commit:
         run: str,
         record: bytes,
         schemas: Mapping[str, Schema] | None = None,
-        keep_state: bool = True,
+        check_old: bool = False,
     ):
         self.sink = sink
         self.old = manifest
         self.staged = staged
         self.record = record
-        self.keep_state = keep_state
+        self.check_old = check_old
         self.gone = set(replaced) - staged.keys()
         parts = {key: item.part for key, item in staged.items()}
         self.new = manifest.after(run, parts, self.gone)
@@ -99,6 +101,7 @@ class Commit:
         parts = heapq.merge(placed, moved, key=_order)
         self.new = attrs.evolve(self.new, parts=self.old.parts.followed_by(parts, self.gone))
         self._keep_old()
+        self.new = attrs.evolve(self.new, records=self._checksums())
         self.new = self.new.stored(self.sink.state)
         fault.point("commit.kept")
 
@@ -131,13 +134,21 @@ class Commit:
         _tidy(self.sink.state, self.new, keep_staging=())
 
     def _keep_old(self) -> None:
-        run = self.old.run
-        if run not in self.new.kept:
-            return
-        if not (self.keep_state and keep(self.sink, self.old, self.new)):
-            # not all of it is there: a state that nobody could go back to
-            kept = tuple(other for other in self.new.kept if other != run)
+        if self.new.kept and not keep(self.sink, self.old, self.new, check=self.check_old):
+            # not all of it is there: a state that nobody could go back to takes no other's place
+            kept = self.old.kept[-self.new.keep_runs :]
             self.new = attrs.evolve(self.new, kept=kept)
+
+    def _checksums(self) -> dict[str, str]:
+        """Of the records of all runs; an older harvest kept none."""
+        known = dict(self.old.records)
+        paths = {run: self.sink.state / RUNS / f"{run}.json" for run in self.old.runs}
+        known |= {
+            run: checksum(path)
+            for run, path in paths.items()
+            if run not in known and path.is_file()
+        }
+        return known | {self.new.run: hashlib.sha256(self.record).hexdigest()}
 
     def _publish_rejects(self) -> dict[str, PartFile]:
         published = {}

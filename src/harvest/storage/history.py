@@ -51,9 +51,14 @@ def content_of(file: PartFile) -> Content:
     return (file.path if file.offset is None else "", file.sha256)
 
 
-def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
-    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
+def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bool:
+    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there.
+
+    check: read them before, since some may be damaged; what was read again as it was counts.
+    """
     directory = sink.state / KEPT
+    whole = True
+    again = {f.sha256: f for f in new.parts.files() if f.offset is None} if check else {}
     for in_state, file in lacking(old, new).values():
         target = directory / file.sha256
         if target.exists():
@@ -61,14 +66,16 @@ def keep(sink: Sink, old: Manifest, new: Manifest) -> bool:
         directory.mkdir(exist_ok=True)
         fault.point("kept.file")
         base = sink.state if in_state else sink.root
+        sources = [base / file.path]
         if file.offset is None and link_on_the_way(base, file.path) is not None:
-            return False
-        source = base / file.path
-        if not _copy(source, file.offset, file, target):
-            return False
+            sources.clear()
+        if file.sha256 in again:
+            sources.append(sink.root / again[file.sha256].path)
+        # older states may need the others
+        whole &= any(_copy(path, file.offset, file, target, check=check) for path in sources)
     if directory.is_dir():
         fsync_directory(directory)
-    return True
+    return whole
 
 
 def remember(state: Path, manifest: Manifest) -> None:

@@ -28,6 +28,7 @@ from .segment import SEGMENTS, Entry, Segment, damage
 
 __all__ = [
     "FORMAT",
+    "GIVEN_UP",
     "HISTORY",
     "KEEP_RUNS",
     "NAME",
@@ -48,6 +49,9 @@ HISTORY = "history"
 
 KEEP_RUNS = 1
 """Earlier states of a dataset that are kept unless a number is set."""
+
+GIVEN_UP: Final = ""
+"""Stands for the checksum of a run's record that was lost, and is not missed any more."""
 
 _CHECKSUM_AT = len('{\n  "checksum": "')
 _BLANK = "0" * 64
@@ -76,6 +80,8 @@ class Manifest:
 
     sink, location: what wrote it; token: names the commit that made it; run: the last run.
     runs: all runs that were committed, oldest first.
+    records: SHA-256 of the record of each of them, or GIVEN_UP; those of an older harvest lack it
+        until the next commit.
     kept: those of them whose state can be gone back to, beside the last; keep_runs: how many of
         them the dataset keeps.
     schemas: columns by record type; a dataset of an older harvest has none.
@@ -86,6 +92,7 @@ class Manifest:
     token: str = ""
     run: str = ""
     runs: tuple[str, ...] = ()
+    records: Mapping[str, str] = attrs.field(factory=dict)
     kept: tuple[str, ...] = ()
     keep_runs: int = KEEP_RUNS
     schemas: Mapping[str, Schema] = attrs.field(factory=dict)
@@ -160,9 +167,10 @@ class Manifest:
                     where=str(path),
                     remedy="use the version of harvest that wrote it, or harvest into a new place",
                 )
-            if data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] != _seal(data):
+            if not _is_sealed(data):
                 raise damage(path, "checksum")
             values = {key: document[key] for key in _PLAIN}
+            values["records"] = converter().structure(document.get("records", {}), dict[str, str])
             schemas = converter().structure(document.get("schemas", {}), dict[str, Schema])
             entries, parts = [], {}
             if document["format"] == FORMAT:
@@ -211,6 +219,7 @@ class Manifest:
             "checksum": _BLANK,
             "format": FORMAT,
             **{key: getattr(self, key) for key in _PLAIN},
+            "records": dict(self.records),
             "parts": len(self.parts),
             "schemas": converter().unstructure(self.schemas),
             "segments": [converter().unstructure(s.entry) for s in self.parts.segments],
@@ -231,13 +240,21 @@ def _state_of(path: Path) -> Path:
 def segments_of(path: Path) -> set[str] | None:
     """The files of the segments that a manifest lists; None where that is not known."""
     try:
-        document = orjson.loads(path.read_bytes())
+        data = path.read_bytes()
+        document = orjson.loads(data)
+        if not _is_sealed(data):
+            return None
         names = {entry["file"] for entry in document.get("segments", ())}
         return names if all(map(is_name, names)) else None
     except FileNotFoundError:
         return set()
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _is_sealed(data: bytes) -> bool:
+    """Whether a document has the checksum that it begins with."""
+    return data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] == _seal(data)
 
 
 def _seal(data: bytes | bytearray) -> bytes:

@@ -17,11 +17,20 @@ from harvest.toolkit.texts import printable
 
 from .commit import Commit, drop_unfinished, recover
 from .files import make_directories
+from .history import forget, remember
 from .lock import Lock, locked
 from .manifest import Manifest
 from .staging import STAGING
 
-__all__ = ["Target", "manifest_of", "new_run_id", "refuse_links", "storage_errors", "writing"]
+__all__ = [
+    "Target",
+    "holding",
+    "manifest_of",
+    "new_run_id",
+    "put_in_order",
+    "storage_errors",
+    "writing",
+]
 
 
 @attrs.frozen
@@ -59,6 +68,13 @@ class Target:
             commit.settle()
         return new
 
+    def amend(self, manifest: Manifest) -> None:
+        """Put a manifest of the same parts in force, and forget states that it does not keep."""
+        self.lock.check()
+        new = manifest.save(self.sink.state)
+        remember(self.sink.state, new)
+        forget(self.sink.state, new)
+
     def drop_unfinished(self) -> None:
         """Remove the staging directories of partitions that were not finished."""
         self._clear_up(lambda: drop_unfinished(self.sink.state))
@@ -80,19 +96,31 @@ def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
 
     Raises DatasetError when another run has the lock for longer than ``wait_s`` seconds.
     """
-    refuse_links(sink.state)
+    with holding(sink.state, str(sink.location), wait_s=wait_s) as lock:
+        yield put_in_order(sink, lock)
+
+
+@contextlib.contextmanager
+def holding(state: Path, location: str, *, wait_s: float = 0) -> Iterator[Lock]:
+    """Make a state directory and lock it; raises as ``writing``."""
+    refuse_links(state)
     try:
-        make_directories(sink.state / STAGING)
+        make_directories(state / STAGING)
     except OSError as error:
         raise HarvestError(
             f"the dataset cannot be written: {error.strerror}",
-            where=printable(str(error.filename or sink.location)),
+            where=printable(str(error.filename or location)),
             remedy="check the sink's location and its permissions",
         ) from error
-    with storage_errors(str(sink.location)), locked(sink.state, wait_s=wait_s) as lock:
-        manifest = manifest_of(sink)
-        recover(sink, manifest)
-        yield Target(sink, lock, manifest)
+    with storage_errors(location), locked(state, wait_s=wait_s) as lock:
+        yield lock
+
+
+def put_in_order(sink: Sink, lock: Lock) -> Target:
+    """A dataset that is locked; what was cut short is finished or undone."""
+    manifest = manifest_of(sink)
+    recover(sink, manifest)
+    return Target(sink, lock, manifest)
 
 
 def refuse_links(state: Path) -> None:

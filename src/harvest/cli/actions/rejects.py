@@ -79,19 +79,18 @@ def read_again(
 ) -> int:
     """Read the partitions that have rejects again; 3 when rejects remain."""
     opened = open_dataset(dataset)
-    before = opened.manifest.parts.total("rejected")
     done = replay(
         opened, source=source, reason=reason, settings=plugin_settings(settings), wait_s=wait
     )
-    left = open_dataset(opened.sink.location).manifest.parts.total("rejected")
-    read = done.result.parts if done.result else ()
+    again = done.again
+    read = again.result.parts if again.result else ()
     if json:
-        gone = [{"origin": part.origin, "reason": why} for part, why in done.gone]
-        run = done.result.run if done.result else None
+        gone = [{"origin": part.origin, "reason": why} for part, why in again.gone]
+        run = again.result.run if again.result else None
         answer = {"run": run, "read_again": [part.origin for part in read], "gone": gone}
-        print_json({**answer, "rejects_before": before, "rejects": left})
+        print_json({**answer, "rejects_before": done.before, "rejects": done.left})
     else:
         print(f"{count_in_words(len(read), 'partition')} read again")
-        print_lines(f"{part.origin} cannot be read again: {why}" for part, why in done.gone)
-        print(f"{count_in_words(before, 'reject')} before, {left:,} now")
-    return 3 if left else 0
+        print_lines(f"{part.origin} cannot be read again: {why}" for part, why in again.gone)
+        print(f"{count_in_words(done.before, 'reject')} before, {done.left:,} now")
+    return 3 if done.left else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +32,42 @@ def check(dataset: Path, options: Mapping[str, Any], *, json: bool) -> int:
         return 1 if problems else 0
     print_lines(texts)
     if problems:
-        lasting = all(problem.lasting for problem in problems)
-        what = "mends none of this" if lasting else "mends what can be mended"
-        print(f"{count_in_words(len(problems), 'problem')}; harvest verify --repair {what}")
+        print(f"{count_in_words(len(problems), 'problem')}; harvest verify {_remedy(problems)}")
         return 1
     _print_all_well(dataset)
     return 0
 
 
+def _remedy(problems: Sequence[Problem]) -> str:
+    """What options do about problems."""
+    lost = any(problem.lost for problem in problems)
+    if all(problem.lasting for problem in problems):
+        gives = "does without what is lost"
+        return f"--repair --give-up {gives}" if lost else "--repair mends none of this"
+    more = "; with --give-up it does without what is lost" if lost else ""
+    return f"--repair mends what can be mended{more}"
+
+
 def mend(
-    dataset: Path, deleted: str, settings: list[str] | None, wait: float, *, json: bool
+    dataset: Path,
+    deleted: str,
+    give_up: bool,
+    settings: list[str] | None,
+    wait: float,
+    *,
+    json: bool,
 ) -> int:
-    """Read damaged partitions again, and print what came of it; 1 when a problem is left."""
+    """Mend what is damaged, and print what came of it; 1 when a problem is left."""
     if deleted not in DELETED:
         raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
-    done = repair(dataset, settings=plugin_settings(settings), deleted=deleted, wait_s=wait)
+    done = repair(
+        dataset,
+        settings=plugin_settings(settings),
+        deleted=deleted,
+        give_up=give_up,
+        wait_s=wait,
+    )
+    left = [problem.text for problem in done.left]
     if json:
         print_json(
             {
@@ -55,12 +76,13 @@ def mend(
                 "manifest_restored": done.restored,
                 "read_again": [part.origin for part in done.result.parts] if done.result else [],
                 "gone": [{"origin": origin, "reason": reason} for origin, reason in done.gone],
-                "problems": done.left,
+                "given_up": list(done.given_up),
+                "problems": left,
             }
         )
     else:
         _print_repair(dataset, done, deleted)
-    return 1 if done.left else 0
+    return 1 if left else 0
 
 
 def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
@@ -77,9 +99,12 @@ def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
     for origin, reason in done.gone:
         what = "its rows were dropped" if deleted == "drop" else "--deleted drop takes its rows out"
         print_lines([f"{origin} cannot be read again: {reason}; {what}"])
+    print_lines(done.given_up)
     if done.left:
-        print(f"{count_in_words(len(done.left), 'problem')} left")
-        print_lines(f"  {problem}" for problem in done.left)
+        lost = any(problem.lost for problem in done.left)
+        more = "; --give-up does without what is lost" if lost else ""
+        print(f"{count_in_words(len(done.left), 'problem')} left{more}")
+        print_lines(f"  {problem.text}" for problem in done.left)
     else:
         _print_all_well(dataset)
 

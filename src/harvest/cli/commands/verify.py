@@ -37,6 +37,13 @@ def verify(
             autocompletion=words("keep", "drop"),
         ),
     ] = "keep",
+    give_up: Annotated[
+        bool,
+        typer.Option(
+            "--give-up",
+            help="With --repair, do without kept states and records of runs that are lost.",
+        ),
+    ] = False,
     settings: SettingsAgain = None,
     before: SettingsAsBefore = None,
     wait: Wait = 0.0,
@@ -44,14 +51,21 @@ def verify(
 ) -> int:
     """Check a dataset: checksums, row counts, schemas, kept states, files that do not belong.
 
-    Ends with 1 when there is a problem, or one is left after --repair.
+    --repair restores the manifest and copies, and reads damaged parts again from their inputs. A
+    kept state, or the record of a run, has no copy: what is lost of these stays a problem until
+    --give-up lets it go. Ends with 1 when there is a problem, or one is left after --repair.
     """
     from harvest.cli.actions.verify import check, mend  # late: help needs none of it
 
     settings = [*(settings or ()), *(before or ())]
     if repair:
-        return mend(dataset, deleted, settings, wait, json=json)
-    options = {"--set": settings, "--wait": wait, "--deleted": deleted != "keep"}
+        return mend(dataset, deleted, give_up, settings, wait, json=json)
+    options = {
+        "--set": settings,
+        "--wait": wait,
+        "--deleted": deleted != "keep",
+        "--give-up": give_up,
+    }
     return check(dataset, options, json=json)
 
 
