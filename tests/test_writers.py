@@ -1,0 +1,231 @@
+"""Writers beside each other: each decides under the lock, by the state that is in force then.
+
+Somebody else writes just before a writer has the lock; what it saw of the dataset until then is
+of no account.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import FORMS, Small, dump
+from strength import some, times
+
+from harvest.dataset.repair import repair, replay
+from harvest.errors import DatasetError
+from harvest.pipeline.rollback import keep_runs, roll_back
+from harvest.storage import target
+from harvest.storage.history import read_state
+
+pytestmark = pytest.mark.each_once
+
+Beside = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
+    """Has somebody else act when the next writer is about to take the lock."""
+    ordinary = target.locked
+
+    def arrange(act: Callable[[], object]) -> None:
+        def late(*args: Any, **options: Any) -> Any:
+            monkeypatch.setattr(target, "locked", ordinary)
+            act()
+            return ordinary(*args, **options)
+
+        monkeypatch.setattr(target, "locked", late)
+
+    return arrange
+
+
+@pytest.fixture(params=sorted(FORMS))
+def small(tmp_path: Path, request: Any) -> Small:
+    """Two dumps, harvested; then one of them changed, and harvested."""
+    small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))
+    small.harvest(keep_runs=5)
+    small.write(a=dump(1, 2, 4, 5, 6), b=dump(7, damaged=1)).harvest()
+    return small
+
+
+def change_a_byte(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def actions(small: Small) -> list[str]:
+    return [run["action"] for run in small.open().runs()]
+
+
+def test_a_repair_leaves_rows_alone_that_a_rollback_has_put_back(
+    small: Small, beside: Beside
+) -> None:
+    # given damage in the state in force, and that the inputs of the state before have changed
+    first = small.manifest().runs[0]
+    for path in small.files():
+        change_a_byte(path)
+
+    # when somebody goes back to that state as a repair begins
+    beside(lambda: roll_back(small.open().sink, first))
+    done = repair(small.location)
+
+    # then there is nothing to be read again
+    assert done.result is None
+    assert small.jobs() == [1, 2, 3]
+    assert actions(small) == ["run", "run", "rollback"]
+    assert first in small.manifest().kept
+
+
+def test_a_repair_keeps_the_state_before_it(small: Small) -> None:
+    # given rows that are damaged, of inputs that have changed, and others that are not
+    run = small.manifest().run
+    first = small.manifest().runs[0]
+    (small.state / "manifest.json").unlink()
+    (rejects,) = (part.rejects for part in read_state(small.state, run) if part.rejected)
+    (small.state / rejects.path).unlink()
+    small.write(b=dump(8, damaged=1))
+
+    # when these are read again, then the states before are there, so far as they are whole
+    done = repair(small.location)
+    assert done.result is not None
+    assert small.jobs() == [1, 2, 4, 5, 6, 8]
+    assert first in small.manifest().kept
+    roll_back(small.open().sink, first)
+    assert small.jobs() == [1, 2, 3]
+
+
+def test_a_manifest_that_somebody_else_has_restored_is_not_replaced_by_a_copy(
+    small: Small, beside: Beside
+) -> None:
+    # given a manifest that is missing, and that is restored and written to as a repair begins
+    (small.state / "manifest.json").unlink()
+
+    def restore_and_run() -> None:
+        assert repair(small.location).restored
+        small.write(c=dump(9)).harvest()
+
+    beside(restore_and_run)
+    done = repair(small.location)
+
+    assert not done.restored
+    assert small.jobs() == [1, 2, 4, 5, 6, 7, 9]
+    assert actions(small) == ["run", "run", "run"]
+
+
+def test_a_replay_puts_nothing_back_that_a_run_has_dropped(small: Small, beside: Beside) -> None:
+    # given an input with rejects, which is away while a run drops what is gone
+    def drop() -> None:
+        away = (small.inputs / "b.txt").rename(small.folder / "b.txt")
+        small.harvest(deleted="drop")
+        away.rename(small.inputs / "b.txt")
+
+    beside(drop)
+    done = replay(small.open())
+
+    assert (done.again.result, done.before, done.left) == (None, 0, 0)
+    assert small.jobs() == [1, 2, 4, 5, 6]
+    assert actions(small) == ["run", "run", "run"]
+
+
+def test_a_run_drops_nothing_that_another_has_read_meanwhile(small: Small, beside: Beside) -> None:
+    # given an input that comes, and is harvested, between a run's listing and its turn
+    beside(lambda: small.write(c=dump(9)).harvest())
+
+    small.harvest(deleted="drop", force=True)
+
+    assert small.jobs() == [1, 2, 4, 5, 6, 7, 9]
+
+
+def test_a_state_that_is_kept_no_more_is_not_gone_back_to(small: Small, beside: Beside) -> None:
+    first = small.manifest().runs[0]
+    beside(lambda: keep_runs(small.open().sink, 0))
+
+    with pytest.raises(DatasetError, match=f"the state that run {first} left was not kept"):
+        roll_back(small.open().sink, first)
+
+    assert small.jobs() == [1, 2, 4, 5, 6, 7]
+
+
+def test_as_many_states_are_kept_as_told_of_those_there_are_then(
+    small: Small, beside: Beside
+) -> None:
+    beside(lambda: small.write(c=dump(9)).harvest())
+
+    keep_runs(small.open().sink, 1)
+
+    runs = small.manifest().runs
+    assert (len(runs), small.manifest().kept) == (3, runs[1:2])
+    assert small.jobs() == [1, 2, 4, 5, 6, 7, 9]
+
+
+# --- many at once ---------------------------------------------------------------------------------
+
+WRITER = """
+import random, sys
+from pathlib import Path
+from datasets import Small, dump
+from harvest.dataset.repair import repair, replay
+from harvest.errors import DatasetError
+from harvest.pipeline.rollback import roll_back
+folder, form, what, seed, rounds = sys.argv[1:]
+small, draw = Small(Path(folder), form), random.Random(int(seed))
+for _ in range(int(rounds)):
+    if what == "run":
+        small.write(a=dump(1, 2, draw.randrange(10, 99)), b=dump(draw.randrange(10, 99), damaged=1))
+        small.harvest(wait_s=300)
+    elif what == "rollback":
+        now = small.manifest()
+        roll_back(small.open().sink, draw.choice([*set(now.runs) - {now.run}]), wait_s=300)
+    elif what == "repair":
+        done = repair(small.location, wait_s=300)
+        assert (done.found, done.result) == ([], None), done
+    else:
+        replay(small.open(), wait_s=300)
+"""
+ROUNDS = times("HARVEST_WRITERS", day=4, night=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", some(["parquet", "jsonl", "gz", "file"], 2))
+def test_four_writers_at_once_leave_what_each_meant(form: str, tmp_path: Path) -> None:
+    # given runs, rollbacks, repairs and replays of one dataset, each as fast as it can
+    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3, damaged=1))
+    small.harvest(keep_runs=10 * ROUNDS)
+    small.write(a=dump(1), b=dump(4, damaged=1)).harvest()
+    seed = random.randrange(10**6)
+    words = [sys.executable, "-c", WRITER, str(tmp_path), form]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    writers = [
+        subprocess.Popen(
+            [*words, what, str(seed), str(ROUNDS)],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for what in ("run", "rollback", "repair", "replay")
+    ]
+    said = [writer.communicate(timeout=600)[1] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0, 0, 0, 0], (seed, said)
+
+    # then all is well, nothing was mended, and each state is there, whole
+    assert small.open().verify() == []
+    runs = small.open().runs()
+    assert {run["action"] for run in runs} >= {"run", "rollback"}
+    assert "repair" not in {run["action"] for run in runs}
+    states = {run: read_state(small.state, run) for run in small.manifest().runs}
+    # and a rollback left just the state that it went back to
+    for run in runs:
+        if run["action"] == "rollback":
+            assert _rows(states[run["run"]]) == _rows(states[run["to"]]), seed
+
+
+def _rows(manifest: Any) -> list[tuple[str, list[str]]]:
+    """Each part with the checksums of its files."""
+    return [(part.key, [file.sha256 for file in part.files]) for part in manifest]
