@@ -1,4 +1,4 @@
-"""Each file of a dataset lost or damaged, one at a time: found, mended or given up, and all is well.
+"""Any file of a dataset lost or damaged: it is found, mended or given up, and all is well.
 
 What has a copy or an input is as before.  A kept state and the record of a run have neither; they
 are given up when the user says so, and nothing else is.

@@ -194,10 +194,9 @@ def _give_up(target: Target, problems: Iterable[Problem]) -> list[str]:
             records={**now.records, **{run: GIVEN_UP for run in now.runs if run in records}},
         )
     )
-    return [
-        *(f"the state that run {run} left is not kept any more" for run in now.kept if run in states),
-        *(f"the record of run {run} is given up" for run in now.runs if run in records),
-    ]
+    gone = [run for run in now.kept if run in states]
+    said = [f"the state that run {run} left is not kept any more" for run in gone]
+    return [*said, *(f"the record of run {run} is given up" for run in now.runs if run in records)]
 
 
 @attrs.frozen(kw_only=True)
