@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .dataset import Dataset, open  # noqa: A004
     from .errors import (
         ConfigError,
+        DatasetChanged,
         DatasetError,
         HarvestError,
         PluginError,
@@ -66,6 +67,7 @@ _HOMES = {
     ".dataset": ("Dataset", "open"),
     ".errors": (
         "ConfigError",
+        "DatasetChanged",
         "DatasetError",
         "HarvestError",
         "PluginError",
@@ -128,6 +130,7 @@ __all__ = [
     "CommandGroup",
     "ConfigError",
     "Dataset",
+    "DatasetChanged",
     "DatasetError",
     "DatasetReader",
     "Detection",

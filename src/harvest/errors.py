@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConfigError",
+    "DatasetChanged",
     "DatasetError",
     "ExitCode",
     "HarvestError",
@@ -111,6 +112,10 @@ class SourceError(HarvestError):
 
 class DatasetError(HarvestError):
     """A dataset is missing, damaged or in use."""
+
+
+class DatasetChanged(DatasetError):
+    """The state that a dataset was opened in is not in force any more, and its files are gone."""
 
 
 class PluginError(HarvestError):

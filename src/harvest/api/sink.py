@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import attrs
 
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["PartFile", "PartFiles", "PartWriter", "Publication", "Sink", "SmallRows"]
+__all__ = ["KEPT", "PartFile", "PartFiles", "PartWriter", "Publication", "Sink", "SmallRows"]
+
+
+KEPT: Final = "kept"
+"""Directory, below a sink's state, of files that only earlier states have, named by checksum."""
 
 
 @attrs.frozen(kw_only=True)
@@ -222,6 +226,9 @@ class Sink(abc.ABC):
     @abc.abstractmethod
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type in committed files, as a lazy frame.
+
+        A file of an earlier state may be one of ``KEPT``; its path, and the offset of a piece, say
+        so.
 
         Columns have the polars types of the record type's Arrow schema, maps as lists of
         key-value structs; ``origin`` is text.

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harvest.api.settings import structure
-from harvest.api.sink import PartFile, Sink
-from harvest.errors import DatasetError, UnknownTypeError, UsageError, suggestion
+from harvest.api.sink import KEPT, PartFile, Sink
+from harvest.errors import (
+    DatasetChanged,
+    DatasetError,
+    UnknownTypeError,
+    UsageError,
+    suggestion,
+)
 from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
@@ -20,6 +27,7 @@ from harvest.report import Report
 from harvest.report.build import build_report
 from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.files import link_on_the_way
+from harvest.storage.history import changed, located
 from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
@@ -84,10 +92,11 @@ def states_of(path: Path) -> tuple[Path, Path]:
 
 
 class Dataset:
-    """The committed rows of one sink, read-only.
+    """The committed rows of one sink, read-only, in the state in which it was opened.
 
     ``dataset["dask.transfer"]`` is a polars LazyFrame; iterating gives the names of the record
-    types that have rows.
+    types that have rows.  Once another state is in force, this one is read as long as it is kept;
+    then reading raises DatasetChanged.
     """
 
     def __init__(self, sink: Sink, manifest: Manifest, plugins: PluginManager):
@@ -132,7 +141,34 @@ class Dataset:
         Raises UnknownTypeError, a KeyError, when no installed plugin declares the type.
         """
         step(f"reading {name}")
-        return self.sink.scan(self.files(name), self.record_type(name))
+        with self._of_its_state():
+            return self.sink.scan(self._located(self.files(name)), self.record_type(name))
+
+    def _located(self, files: Sequence[PartFile]) -> Sequence[PartFile]:
+        """Where files of its state are, also when another is in force."""
+        now = self._other_state()
+        return files if now is None else located(self.sink, files, now)
+
+    def is_current(self) -> bool:
+        """Whether the state that it was opened in is in force still."""
+        return self._other_state() is None
+
+    def _other_state(self) -> Manifest | None:
+        """The state in force where it is another one by now."""
+        now = Manifest.load(self.sink.state)
+        return None if now is None or now.token == self.manifest.token else now
+
+    @contextlib.contextmanager
+    def _of_its_state(self) -> Iterator[None]:
+        """Raise DatasetChanged where reading fails since a commit took files of its state away."""
+        try:
+            yield
+        except UsageError:
+            raise
+        except Exception as error:
+            if isinstance(error, DatasetChanged) or self.is_current():
+                raise
+            raise changed(self.sink) from error
 
     def record_type(self, name: str) -> RecordType:
         """A declared record type; raises UnknownTypeError, a KeyError, for another.
@@ -170,7 +206,8 @@ class Dataset:
 
         Raises UsageError for an unknown view, or a setting that it does not have or take.
         """
-        return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
+        with self._of_its_state():
+            return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def views(self) -> list[str]:
         """Names of the views that this dataset can serve, those that it holds all of first."""
@@ -191,7 +228,8 @@ class Dataset:
         Raises UsageError for an unknown report, or a setting that it does not have or take;
         DatasetError when the dataset lacks what the report reads.
         """
-        return build_report(self, name, settings)
+        with self._of_its_state():
+            return build_report(self, name, settings)
 
     def findings(
         self,
@@ -217,9 +255,10 @@ class Dataset:
                     f"no view that these rules look at has a setting {key!r}",
                     remedy=suggestion(key, {name for view in views for name in view.settings}),
                 )
-        verdict = evaluate(
-            self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings
-        )
+        with self._of_its_state():
+            verdict = evaluate(
+                self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings
+            )
         if settings and verdict.unjudged and not (verdict.found or verdict.passed):
             raise UsageError(verdict.unjudged[0][1], where=", ".join(settings))
         return verdict
@@ -234,13 +273,15 @@ class Dataset:
 
         settings: of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
         """
-        return run_query(self, query, settings)
+        with self._of_its_state():
+            return run_query(self, query, settings)
 
     def sql_all(
         self, queries: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
     ) -> list[pl.DataFrame]:
         """The results of several SQL queries, divided by semicolons; all else is as in ``sql``."""
-        return run_queries(self, queries, settings)
+        with self._of_its_state():
+            return run_queries(self, queries, settings)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """Every input unit that could not be read: source, origin, position, raw, reason."""
@@ -249,15 +290,19 @@ class Dataset:
 
     def rejects_of(self, part: Any) -> Iterator[dict[str, Any]]:
         """The rejects of one of its parts."""
-        if part.rejects is not None:
-            link = link_on_the_way(self.sink.state, part.rejects.path)
+        if part.rejects is None:
+            return
+        places = [part.rejects.path, f"{KEPT}/{part.rejects.sha256}"]
+        path = next((p for p in places if (self.sink.state / p).is_file()), places[0])
+        with self._of_its_state():
+            link = link_on_the_way(self.sink.state, path)
             if link is not None:
                 raise DatasetError(
                     "this is a symbolic link, which may lead out of the dataset",
                     where=str(link),
                     remedy="read its input again with `harvest verify DATASET --repair`",
                 )
-            yield from read_rejects([self.sink.state / part.rejects.path])
+            yield from read_rejects([self.sink.state / path])
 
     def runs(self) -> list[dict[str, Any]]:
         """The records of the runs that wrote it, oldest first, and whether their state is kept."""

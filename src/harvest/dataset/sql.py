@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from harvest.errors import HarvestError, UsageError, error_within
+from harvest.storage.history import changed
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -84,6 +85,9 @@ def queries(
         within = error_within(error) if isinstance(error, duckdb.InvalidInputException) else None
         if within is not None:
             raise within from error
+        wrong = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+        if not isinstance(error, wrong) and not dataset.is_current():
+            raise changed(dataset.sink) from error
         for name in _undeclared_types(dataset, text):
             dataset.record_type(name)  # its error says what to install
         raise _wrong(dataset, str(error), f"query {number}" if of > 1 else "the query") from error

@@ -10,14 +10,17 @@ still has is shared and costs nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+import attrs
+
 from harvest import fault
-from harvest.api.sink import PartFile, Sink
-from harvest.errors import DatasetError
+from harvest.api.sink import KEPT, PartFile, Sink
+from harvest.errors import DatasetChanged, DatasetError
 from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
+from harvest.toolkit.texts import printable
 
 from .difference import files_apart, rejects_apart
 from .files import link_on_the_way
@@ -27,20 +30,20 @@ from .segment import COPIES, SEGMENTS, copy_segment, is_whole, restore_segment
 __all__ = [
     "KEPT",
     "Content",
+    "changed",
     "content_of",
     "damaged_copies",
     "forget",
     "keep",
     "kept_bytes",
     "lacking",
+    "located",
     "mend_copies",
     "put_back",
     "read_state",
     "remember",
     "restorable",
 ]
-
-KEPT = "kept"
 
 Content: TypeAlias = tuple[str, str]
 """What shows whether two manifests name the same bytes: place (none for a piece) and checksum."""
@@ -223,6 +226,35 @@ def put_back(
             where=str(kept),
             remedy="that state cannot be restored; go back to another, or harvest again",
         )
+
+
+def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFile]:
+    """Where files of an earlier state are, now that another is in force: there, or in ``kept/``.
+
+    Raises DatasetChanged for one that is gone.
+    """
+    here = {content_of(file): file for file in now.parts.files()}
+    found = []
+    for file in files:
+        place = here.get(content_of(file))
+        if place is not None:
+            found.append(attrs.evolve(file, path=place.path, offset=place.offset))
+            continue
+        kept = sink.state / KEPT / file.sha256
+        if not kept.is_file() or kept.is_symlink():
+            raise changed(sink)
+        path = os.path.relpath(kept, sink.root)
+        found.append(attrs.evolve(file, path=path, offset=None if file.offset is None else 0))
+    return found
+
+
+def changed(sink: Sink) -> DatasetChanged:
+    """The error of who reads a state that is neither in force nor kept any more."""
+    return DatasetChanged(
+        "the dataset has changed since it was opened",
+        where=printable(str(sink.location)),
+        remedy="open it again",
+    )
 
 
 def kept_bytes(state: Path) -> int:

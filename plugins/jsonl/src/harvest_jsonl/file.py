@@ -131,9 +131,13 @@ class JsonlFile(Sink):
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type, lazily."""
         mine = [file for file in files if file.record_type in (record_type.name, "events")]
-        path = self._holding(mine)
-        codec, identity = codec_of(self.path.name), identity_of(path)
-        stretches = [Stretch(path, f.offset or 0, f.size_bytes, codec, identity) for f in mine]
+        present = self._holding([file for file in mine if file.path == self.path.name])
+        codec = codec_of(self.path.name)
+        stretches = []
+        for file in mine:
+            path = present if file.path == self.path.name else self.root / file.path
+            place = (path, file.offset or 0, file.size_bytes)
+            stretches.append(Stretch(*place, codec, identity_of(path), renamed=self.path))
         return scan_events(record_type, stretches)
 
     def _holding(self, files: Sequence[PartFile]) -> Path:

@@ -10,7 +10,7 @@ import attrs
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from harvest import DatasetError, RecordType
+from harvest import DatasetChanged, DatasetError, RecordType
 from harvest.model.frames import polars_schema
 from harvest.model.json import decode
 from harvest.toolkit.lines import blocks
@@ -25,6 +25,7 @@ class Stretch:
     """A byte range of a file that holds whole lines.
 
     identity: what ``identity_of`` gave for the file when the range was looked up, if it matters.
+    renamed: what the file may be called by now.
     """
 
     path: Path
@@ -32,17 +33,24 @@ class Stretch:
     size: int
     codec: str
     identity: tuple[int, ...] | None = None
+    renamed: Path | None = None
 
     def blocks(self) -> Iterator[bytes]:
-        """The lines; raises DatasetError when the file is another one by now."""
-        if self.identity is not None and identity_of(self.path) != self.identity:
-            raise DatasetError(
-                "the dataset has changed since it was opened",
-                where=str(self.path),
-                remedy="open it again",
-            )
-        with open_range(self.path, self.start, self.size, self.codec) as stream:
+        """The lines; raises DatasetChanged when the file is another one by now."""
+        path = self._place()
+        with open_range(path, self.start, self.size, self.codec) as stream:
+            self._place()  # what is open now is the file that was looked up
             yield from blocks(stream)
+
+    def _place(self) -> Path:
+        for path in (self.path, self.renamed or self.path):
+            if self.identity is None or identity_of(path) == self.identity:
+                return path
+        raise DatasetChanged(
+            "the dataset has changed since it was opened",
+            where=str(self.path),
+            remedy="open it again",
+        )
 
 
 def identity_of(path: Path) -> tuple[int, ...] | None:

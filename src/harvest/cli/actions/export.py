@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from harvest.cli.asking import answer
 from harvest.cli.tables import how_many
-from harvest.dataset import open as open_dataset
 from harvest.dataset.ro_crate import CrateInfo, write_crate
 from harvest.errors import UsageError, suggestion
 
@@ -35,6 +35,6 @@ def export_crate(
         authors=tuple(authors or ()),
         publisher=publisher,
     )
-    files = write_crate(open_dataset(dataset), target, info)
+    files = answer(dataset, lambda opened: write_crate(opened, target, info))
     print(f"{how_many(len(files), 'file')} written to {target}")
     return 0

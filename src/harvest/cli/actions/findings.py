@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 from rich.console import Console
 
+from harvest.cli.asking import answer
 from harvest.cli.progress import working
 from harvest.cli.settings import key_values
 from harvest.cli.tables import print_json, print_table
-from harvest.dataset import open as open_dataset
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show_verdict
 
@@ -31,7 +31,9 @@ def show_findings(
         else:
             of_views[key] = value
     with working("looking for findings"):
-        verdict = open_dataset(dataset).findings(rules, thresholds=thresholds, **of_views)
+        verdict = answer(
+            dataset, lambda opened: opened.findings(rules, thresholds=thresholds, **of_views)
+        )
     if json:
         print_json(verdict.to_dict())
     else:

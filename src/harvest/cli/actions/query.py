@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harvest.cli.asking import answer
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
-from harvest.dataset import open as open_dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError
 
@@ -35,7 +35,7 @@ def print_query(
         view, _, name = key.rpartition(".")
         of_views.setdefault(view, {})[name] = value
     with working("querying"):
-        frames = open_dataset(dataset).sql_all(text, settings=of_views)
+        frames = answer(dataset, lambda opened: opened.sql_all(text, settings=of_views))
     if output is not None:
         if len(frames) > 1:
             raise UsageError(

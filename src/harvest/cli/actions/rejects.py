@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
+from harvest.cli.asking import answer
 from harvest.cli.settings import plugin_settings, refuse_without
 from harvest.cli.tables import harmless, how_many, print_json, print_lines, print_table
+from harvest.dataset import Dataset
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import replay
 from harvest.toolkit.amounts import count_in_words
@@ -32,20 +36,27 @@ def show_rejects(
 
     options: those that were given and mean nothing here.
     """
-    opened = open_dataset(dataset)
     refuse_without("--replay", options)
-    found = (
-        row
-        for row in opened.rejects()
-        if source in (None, row["source"]) and (reason is None or reason in row["reason"])
-    )
+
+    def chosen(opened: Dataset) -> Iterator[dict[str, Any]]:
+        for row in opened.rejects():
+            if source in (None, row["source"]) and (reason is None or reason in row["reason"]):
+                yield row
+
     if json:
-        for row in found:
-            row["raw"] = row["raw"].decode("utf-8", "backslashreplace")
-            sys.stdout.write(harmless(orjson.dumps(row)) + "\n")
+        # only what was read to its end is printed
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
+            answer(dataset, lambda opened: _write(chosen(opened), lines))
+            lines.seek(0)
+            shutil.copyfileobj(lines, sys.stdout)
         return 0
-    shown = list(itertools.islice(found, rows))
-    total = len(shown) + sum(1 for _ in found)
+
+    def first(opened: Dataset) -> tuple[list[dict[str, Any]], int]:
+        found = chosen(opened)
+        shown = list(itertools.islice(found, rows))
+        return shown, len(shown) + sum(1 for _ in found)
+
+    shown, total = answer(dataset, first)
     if not total:
         print("no rejects")
         return 0
@@ -66,6 +77,15 @@ def show_rejects(
     if total > rows:
         print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
     return 0
+
+
+def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
+    """Write rows as JSON lines, in place of what was written before."""
+    lines.seek(0)
+    lines.truncate()
+    for row in rows:
+        row["raw"] = row["raw"].decode("utf-8", "backslashreplace")
+        lines.write(harmless(orjson.dumps(row)) + "\n")
 
 
 def read_again(

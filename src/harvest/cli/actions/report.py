@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from harvest.cli.asking import answer
 from harvest.cli.progress import working
 from harvest.cli.settings import key_values
 from harvest.cli.tables import print_declared, print_json
-from harvest.dataset import open as open_dataset
 from harvest.errors import UsageError
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show
@@ -38,7 +38,8 @@ def show_report(
     if dataset is None:
         raise UsageError("which dataset?", remedy=f"write: harvest report {name} DATASET")
     with working(f"building {name}"):
-        made = open_dataset(dataset).report(name, **key_values(settings))
+        given = key_values(settings)
+        made = answer(dataset, lambda opened: opened.report(name, **given))
         if only is not None:
             made = made.only(only)
         written = [] if output is None else made.write(output)

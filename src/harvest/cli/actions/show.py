@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from harvest.cli.asking import answer
 from harvest.cli.tables import print_json, print_lines, print_table
-from harvest.dataset import open as open_dataset
 from harvest.dataset.summary import summary
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
@@ -15,7 +15,7 @@ __all__ = ["show_dataset"]
 
 def show_dataset(dataset: Path, *, json: bool) -> int:
     """Print record types with rows and times, sources, runs, size, views and reports."""
-    found = summary(open_dataset(dataset))
+    found = answer(dataset, summary)
     if json:
         print_json(found)
         return 0

@@ -9,11 +9,12 @@ import attrs
 import polars as pl
 
 from harvest.api.column import Column
+from harvest.cli.asking import answer
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many, print_declared
-from harvest.dataset import open as open_dataset
+from harvest.dataset import Dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError, suggestion
 from harvest.plugins.columns import columns_of
@@ -89,20 +90,26 @@ def show_view(
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     rows, room = choice.rows, choice.rows or ROWS_SHOWN
     with working(f"building {name}"):
-        frame = choice.of(open_dataset(dataset).view(name, **key_values(settings)))
-        asked = frame if rows is None else frame.head(rows)
-        if output is not None:
-            count = export(asked, output, text=spec.text)
-        elif json:
-            every = asked.collect()
-        else:
+        given = key_values(settings)
+
+        def ask(opened: Dataset) -> tuple[pl.DataFrame, int]:
+            """The rows that are printed, and how many there are."""
+            frame = choice.of(opened.view(name, **given))
+            asked = frame if rows is None else frame.head(rows)
+            if output is not None:
+                return pl.DataFrame(), export(asked, output, text=spec.text)
+            if json:
+                every = asked.collect()
+                return every, every.height
             first = frame.head(room + 1).collect()
-            total = first.height if first.height <= room else _height(frame)
+            return first, first.height if first.height <= room else _height(frame)
+
+        first, total = answer(dataset, ask)
     if output is not None:
-        print(f"{how_many(count, 'row')} of {name} written to {output}")
+        print(f"{how_many(total, 'row')} of {name} written to {output}")
         return 0
     if json:
-        print_rows_as_json(name, every)
+        print_rows_as_json(name, first)
         return 0
     style = Style(exact=exact, wide=wide, rest=REST)
     known = columns_of(spec, manager())

@@ -1,0 +1,114 @@
+"""Readers beside writers: an answer is of one whole state, or says that it has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import FORMS, Small, dump
+from typer.testing import CliRunner
+
+import harvest
+from harvest.cli import asking
+from harvest.cli.app import app
+from harvest.dataset import Dataset
+from harvest.errors import UsageError
+
+pytestmark = pytest.mark.each_once
+
+
+@pytest.fixture(params=sorted(FORMS))
+def small(tmp_path: Path, request: Any) -> Small:
+    small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1), c=dump(4))
+    small.harvest()
+    return small
+
+
+def change(small: Small, **options: Any) -> None:
+    """Commit a state that shares some rows with the one before, and has moved them."""
+    small.write(a=dump(1, 2, 7, 8, 9), b=dump(6, damaged=2)).harvest(**options)
+
+
+def jobs(dataset: Dataset) -> list[int]:
+    frame = dataset["slurm.job"].sort("origin", "position").collect()
+    return [int(number) for number in frame["job_id"].to_list()]
+
+
+def test_a_dataset_that_was_opened_before_a_commit_is_read_as_it_was(small: Small) -> None:
+    opened = small.open()
+    change(small)
+
+    assert jobs(small.open()) == [1, 2, 7, 8, 9, 6, 4]
+    assert jobs(opened) == [1, 2, 3, 4]
+    assert len(list(opened.rejects())) == 1
+    (count,) = opened.sql("select count(*) as n from slurm.job")["n"].to_list()
+    assert count == 4
+
+
+READS: dict[str, Callable[[Dataset], Any]] = {
+    "rows": jobs,
+    "a view": lambda opened: opened.view("events").collect(),
+    "SQL": lambda opened: opened.sql("select * from slurm.job"),
+    "rejects": lambda opened: list(opened.rejects()),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_state_that_is_not_kept_any_more_is_said_to_have_changed(small: Small, read: str) -> None:
+    opened = small.open()
+    change(small, keep_runs=0)
+
+    with pytest.raises(harvest.DatasetChanged, match="changed since it was opened; open it again"):
+        READS[read](opened)
+
+
+@pytest.mark.parametrize("read", [name for name in READS if name != "rejects"])
+def test_damage_is_not_taken_for_a_change(small: Small, read: str) -> None:
+    for path in small.files():
+        path.unlink()
+
+    with pytest.raises(Exception) as caught:
+        READS[read](small.open())
+    assert not isinstance(caught.value, harvest.DatasetChanged)
+
+
+def test_a_wrong_query_is_not_taken_for_a_change(small: Small) -> None:
+    opened = small.open()
+    change(small)
+    with pytest.raises(UsageError):
+        opened.sql("select nothing from slurm.job")
+
+
+QUERY = "select cast(job_id as int) as n from slurm.job order by origin, position"
+COMMANDS = {
+    "query": (["query", "D", QUERY, "--json"], [1, 2, 7, 8, 9, 6, 4], "n"),
+    "view": (["view", "events", "D", "--json"], [2, 3, 4, 5, 6, 2, 2], "position"),
+    "rejects": (["rejects", "D", "--json"], [3, 4], "position"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_answers_from_the_next_state_where_its_own_is_gone(
+    small: Small, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given that another state is put in force between opening the dataset and reading it
+    ordinary = asking.open_dataset
+
+    def open_and_change(location: Path) -> Dataset:
+        opened = ordinary(location)
+        monkeypatch.setattr(asking, "open_dataset", ordinary)
+        change(small, keep_runs=0)
+        return opened
+
+    monkeypatch.setattr(asking, "open_dataset", open_and_change)
+    words, expected, column = COMMANDS[command]
+    words = [str(small.location) if word == "D" else word for word in words]
+    done = CliRunner().invoke(app, words, standalone_mode=False)
+
+    assert done.exception is None, done.exception
+    text = done.stdout
+    rows = json.loads(text) if text.startswith("[") else list(map(json.loads, text.splitlines()))
+    assert sorted(row[column] for row in rows) == sorted(expected)
