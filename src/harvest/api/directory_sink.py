@@ -21,7 +21,7 @@ from harvest import fault
 from harvest.errors import DatasetError, UsageError
 from harvest.toolkit.files import checksum, fsync_directory
 
-from .sink import KEPT, PartFile, Publication, Sink
+from .sink import PartFile, Publication, Sink
 
 __all__ = ["DirectorySink"]
 
@@ -158,15 +158,11 @@ class DirectorySink(Sink):
 
     def paths(self, files: Iterable[PartFile]) -> list[Path]:
         """Where committed files lie; raises DatasetError for a path that leads out of root."""
-        paths = [self._place(file) for file in files]
+        paths = [self.kept(file) or self._within(self.root, file.path) for file in files]
         for path in paths:
             if path.is_symlink():
                 raise _leads_elsewhere(path)
         return paths
-
-    def _place(self, file: PartFile) -> Path:
-        kept = self.state / KEPT / file.sha256
-        return kept if self.root / file.path == kept else self._within(self.root, file.path)
 
     def _within(self, base: Path, path: str) -> Path:
         """``base / path``, which must be a file in a record type's directory."""

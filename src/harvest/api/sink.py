@@ -198,6 +198,11 @@ class Sink(abc.ABC):
         """Absolute directory that keeps manifest and staging; on the same file system as root."""
         return self.root / "_harvest"
 
+    def kept(self, file: PartFile) -> Path | None:
+        """Where a file that only an earlier state has is kept; None for any other."""
+        path = self.state / KEPT / file.sha256
+        return path if "/" not in file.sha256 and self.root / file.path == path else None
+
     def check(self) -> None:  # noqa: B027 - nothing to check is a fine answer
         """Raise UsageError when the location cannot be a dataset of this sink."""
 
@@ -227,8 +232,7 @@ class Sink(abc.ABC):
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type in committed files, as a lazy frame.
 
-        A file of an earlier state may be one of ``KEPT``; its path, and the offset of a piece, say
-        so.
+        One of an earlier state may lie where ``kept`` says; a piece is then the whole file.
 
         Columns have the polars types of the record type's Arrow schema, maps as lists of
         key-value structs; ``origin`` is text.

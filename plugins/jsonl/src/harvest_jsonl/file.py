@@ -131,11 +131,11 @@ class JsonlFile(Sink):
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type, lazily."""
         mine = [file for file in files if file.record_type in (record_type.name, "events")]
-        present = self._holding([file for file in mine if file.path == self.path.name])
+        present = self._holding([file for file in mine if self.kept(file) is None])
         codec = codec_of(self.path.name)
         stretches = []
         for file in mine:
-            path = present if file.path == self.path.name else self.root / file.path
+            path = self.kept(file) or present
             place = (path, file.offset or 0, file.size_bytes)
             stretches.append(Stretch(*place, codec, identity_of(path), renamed=self.path))
         return scan_events(record_type, stretches)
