@@ -121,8 +121,10 @@ def test_time_in_states(report):
             spent[now["finish"]] += float(after["time"]) - float(now["time"])
     found = {r["state"]: r for r in table(report, "states") if r["told_by"] == "scheduler"}
     assert {state: row["entered"] for state, row in found.items()} == entered
-    for state, row in found.items():
-        assert row["total_s"] == pytest.approx(spent[state], abs=1e-4)
+    # of a state that no task was seen to leave, the time is not known
+    assert {state for state, row in found.items() if row["total_s"] is not None} == set(spent)
+    for state, seconds in spent.items():
+        assert found[state]["total_s"] == pytest.approx(seconds, abs=1e-4)
 
 
 def test_each_movement_counts_once(report):

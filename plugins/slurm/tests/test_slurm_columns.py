@@ -22,6 +22,7 @@ WAYS: dict[str, list[dict[str, str]]] = {
     "slurm.queue_time": [{}, {"timezone": "Asia/Kolkata"}],
     "slurm.worst_days": [{}, {"top": "0"}],
     "slurm.usage": [{}, {"by": ",".join(KEYS)}, {"by": "month", "user": "ada"}],
+    "slurm.ends": [{}, {"user": "ada"}],
     "slurm.failures": [{}, {"since": "2000-01-01"}],
     "slurm.arrays": [{}],
 }
@@ -55,7 +56,7 @@ def test_the_columns_of_views_of_a_real_cluster_have_a_meaning(shared_data, tmp_
     harvest.run(f"slurm:{dump}", f"parquet:{tmp_path}")
     dataset = harvest.open(tmp_path)
     # ada is of the example
-    ways = {**WAYS, "slurm.usage": [{"by": ",".join(KEYS)}]}
+    ways = {**WAYS, "slurm.usage": [{"by": ",".join(KEYS)}], "slurm.ends": [{}]}
     for view in ways:
         assert faults_of_columns(dataset, view, ways[view]) == []
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from harvest.api.rule import Severity
 
 __all__ = [
@@ -181,7 +181,7 @@ def _array(row: dict[str, Any]) -> str:
 
 def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:
     """The known value of a column that most runs have, and how many have it; None without any."""
-    counted = rows.filter(pl.col(column).is_not_null()).group_by(column).agg(pl.col("jobs").sum())
+    counted = rows.drop_nulls(column).select(column, "jobs").group_by(column).sum()
     if counted.is_empty():
         return None, 0
     value, runs = counted.sort("jobs", column, descending=[True, False]).row(0)

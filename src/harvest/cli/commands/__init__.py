@@ -54,7 +54,7 @@ COMMANDS: Final = {
     ),
     "verify": (
         "verify:verify",
-        "Check a dataset: checksums, row counts, schemas, kept states, files that do not belong.",
+        "Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.",
     ),
     "rejects": (
         "verify:rejects",

@@ -49,7 +49,7 @@ def verify(
     wait: Wait = 0.0,
     json: Json = False,
 ) -> int:
-    """Check a dataset: checksums, row counts, schemas, records, kept states, what does not belong.
+    """Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.
 
     --repair restores the manifest and copies, and reads damaged parts again from their inputs. A
     kept state, or the record of a run, has no copy: what is lost of these stays a problem until
