@@ -21,6 +21,7 @@ from harvest.storage.staging import Staged, staged_before
 
 from .meter import Meter
 from .reading import Reading
+from .spooling import prepare
 from .task import Progress, Task, identify, source_errors
 
 __all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]
@@ -93,7 +94,7 @@ def prepare_tasks(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
 def _prepare(task: Task) -> Task:
     try:
         with source_errors(task.source, task.partition):
-            partition = task.source.prepare(task.partition)
+            partition = prepare(task.source, task.partition)
     except SourceError as error:
         return attrs.evolve(task, unreadable=error.message)
     return task if partition is task.partition else attrs.evolve(task, partition=partition)

@@ -15,7 +15,9 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 
 from .endpoints import bind
+from .pipes import Pipe
 from .recipe import Endpoint, Recipe
+from .spooling import with_pipes
 from .survey import Known, Survey, survey
 
 __all__ = ["SURE", "name_sources"]
@@ -34,29 +36,42 @@ def name_sources(
     recognises, or the surest does if none is sure.  Where several come into question, one line says
     which read it and which do not; another counts the files that nobody reads.
 
-    absent: leave a location that is not there as it is.
+    absent: leave a location that is not there as it is, and a pipe of which nothing was read.
     Raises SourceError where it is not there, UsageError where no source or not one alone is
-    surest.
+    surest, and for such a pipe.
     """
-    recipe = bind(recipe, plugins)
+    recipe = with_pipes(bind(recipe, plugins))
     given = {(e.name, _place(e.location)) for e in recipe.sources if e.name}
     named: list[Endpoint] = []
     remarks: list[str] = []
     for endpoint in recipe.sources:
         path = Path(endpoint.location).expanduser()
-        if endpoint.name or (absent and not path.exists()):
+        unread = endpoint.pipe is not None and endpoint.pipe.file is None
+        if endpoint.name or (absent and (unread or not path.exists())):
             named.append(endpoint)
             continue
+        if endpoint.pipe is not None:
+            path = _file_of(endpoint.pipe)
         found = _survey(endpoint.location, path, plugins)
         chosen = _chosen(found, endpoint.location)
         # a place below one that is named for the source already would be read twice
         named += [
-            Endpoint(name, location)
+            attrs.evolve(endpoint, name=name, location=location)
             for name, location in _endpoints(chosen, found.root, endpoint.location)
             if not any((name, place) in given for place in _upwards(location))
         ]
         remarks += _remarks(found, chosen, endpoint.location)
     return attrs.evolve(recipe, sources=tuple(named)), remarks
+
+
+def _file_of(pipe: Pipe) -> Path:
+    if pipe.file is None:
+        raise UsageError(
+            "what comes through a pipe is not read to name its source",
+            where=printable_line(pipe.origin),
+            remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
+        )
+    return pipe.file
 
 
 def _place(location: str) -> str:

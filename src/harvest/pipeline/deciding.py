@@ -19,6 +19,7 @@ from harvest.storage.waiting import map_waiting
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, State
+from .pipes import Pipe
 
 __all__ = ["Deciding", "Planned", "SourceUse", "order_of"]
 
@@ -29,12 +30,14 @@ class SourceUse:
 
     settings: the values it was configured with; version: of the plugin's distribution.
     plugin: the distribution or the file that the user named for it; None where none was.
+    pipe: that it reads, the source itself reads the file that holds what came through it.
     """
 
     source: Source
     settings: Mapping[str, Any]
     version: str
     plugin: str | None = None
+    pipe: Pipe | None = None
 
 
 @attrs.frozen(kw_only=True)

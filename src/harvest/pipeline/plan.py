@@ -25,6 +25,7 @@ from harvest.toolkit.texts import printable
 from .comparing import Earlier, Held, Unlisted
 from .deciding import Deciding, Planned, SourceUse, order_of
 from .selection import Selection, partitions_of
+from .spooling import partitions_through
 
 __all__ = [
     "Listed",
@@ -86,13 +87,18 @@ class Plan:
 
 
 def list_partitions(uses: Iterable[SourceUse], selection: Selection | None = None) -> Listed:
-    """Ask every source what there is to read, or of it what is selected.
+    """Ask every source what there is to read, or of it what is selected; of a pipe always all.
 
     Raises SourceError when there is nothing to read.
     """
     listed = []
     for use in uses:
-        for partition in partitions_of(use.source, selection):
+        found = (
+            partitions_of(use.source, selection)
+            if use.pipe is None
+            else partitions_through(use.source, use.pipe)
+        )
+        for partition in found:
             interrupt.check()
             listed.append((use, partition))
     return listed

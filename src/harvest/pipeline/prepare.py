@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -56,8 +57,9 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     name = endpoint.name
     if name is None:
         raise AssertionError("name_sources names each source before it is prepared")
+    pipe = endpoint.pipe
     if endpoint.made is not None:
-        return _use_of_object(endpoint.made, plugins)
+        return attrs.evolve(_use_of_object(endpoint, plugins), pipe=pipe)
     cls = plugins.source(endpoint.reference)
     others = [plugins.engine(name)] if recipe.engine == name else []
     settings = _settings_of(name, recipe, cls, others)
@@ -65,15 +67,26 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     if not endpoint.location:
         raise UsageError(f"source {name!r} needs a location", remedy=f"write {name}:LOCATION")
     return SourceUse(
-        source=cls(endpoint.location, config),
+        source=cls(_place(endpoint), config),
         settings=settings,
         version=plugins.version_of(plugins.find("source", endpoint.reference)),
         plugin=endpoint.plugin,
+        pipe=pipe,
     )
 
 
-def _use_of_object(source: Source, plugins: PluginManager) -> SourceUse:
+def _place(endpoint: Endpoint) -> str:
+    """Where the source of an endpoint reads: of a pipe, the file that holds what came through."""
+    pipe = endpoint.pipe
+    return str(pipe.file) if pipe is not None and pipe.file is not None else endpoint.location
+
+
+def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
     """A source that a program has made itself."""
+    source: Source = endpoint.made
+    if (place := _place(endpoint)) != endpoint.location:
+        source = copy.copy(source)
+        source.location = place
     # whatever else it was made with decides what it gives, too
     more = {k: v for k, v in vars(source).items() if k not in ("location", "config")}
     owner = plugins.owner(plugins.add_class(type(source)))
@@ -148,6 +161,9 @@ def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
 
 class Observer:
     """What a run reports while it goes on; a display overrides what it needs."""
+
+    def spooled(self, pipe: str, size_bytes: int) -> None:
+        """So many bytes came through a pipe by now; called before the plan, and while it waits."""
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
         """The plan is made; so many bytes are to be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import importlib
 import sys
 import threading
@@ -22,6 +23,7 @@ from rich.progress import Progress as Bar
 
 from harvest.storage.part import Part
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
+from harvest.toolkit.texts import printable_line
 
 from .plan import Plan
 from .prepare import Observer
@@ -30,6 +32,9 @@ from .task import Progress
 __all__ = ["display"]
 
 PLAIN_EVERY_S = 30.0
+PLAIN_WAITS_S = 2.0
+"""When a log says that nothing comes through a pipe."""
+
 NOTEBOOK_EVERY_S = 0.25
 
 
@@ -61,7 +66,7 @@ def in_notebook() -> bool:
 @contextlib.contextmanager
 def _live_line() -> Iterator[Observer]:
     columns: list[Any] = [
-        TextColumn("{task.fields[parts]} parts"),
+        TextColumn("{task.fields[parts]}", markup=False),
         BarColumn(bar_width=None),
         DownloadColumn(),
         TextColumn("{task.fields[rows]:>12,} rows"),
@@ -78,13 +83,18 @@ class _LiveLine(Observer):
 
     def __init__(self, bar: Any):
         self.bar = bar
-        self.task: Any = None
+        self.task = bar.add_task("", total=None, rows=0, parts="", visible=False)
         self.rows = self.done = self.total = 0
         self.lock = threading.Lock()
 
+    def spooled(self, pipe: str, size_bytes: int) -> None:
+        parts = f"from {printable_line(pipe)}"
+        self.bar.update(self.task, completed=size_bytes, parts=parts, visible=True)
+
     def planned(self, plan: Plan, size_bytes: int) -> None:
         self.total = len(plan.to_read)
-        self.task = self.bar.add_task("", total=size_bytes or None, rows=0, parts=f"0/{self.total}")
+        parts = f"0/{self.total} parts"
+        self.bar.reset(self.task, total=size_bytes or None, parts=parts, visible=True)
 
     def progressed(self, progress: Progress) -> None:
         with self.lock:
@@ -94,7 +104,7 @@ class _LiveLine(Observer):
     def finished(self, part: Part) -> None:
         with self.lock:
             self.done += 1
-            self.bar.update(self.task, parts=f"{self.done}/{self.total}")
+            self.bar.update(self.task, parts=f"{self.done}/{self.total} parts")
 
 
 class PlainLines(Observer):
@@ -103,9 +113,19 @@ class PlainLines(Observer):
     def __init__(self) -> None:
         self.rows = self.size = self.expected = self.done = self.total = 0
         self.started = self.last = time.monotonic()
+        self.waits = False
+
+    def spooled(self, pipe: str, size_bytes: int) -> None:
+        now = time.monotonic()
+        begins = not size_bytes and not self.waits and now - self.last >= PLAIN_WAITS_S
+        if begins or now - self.last >= PLAIN_EVERY_S:
+            self.last, self.waits = now, True
+            amount = f"{size_bytes / 1e6:,.0f} MB" if size_bytes else "nothing yet"
+            _say(f"{amount} from {printable_line(pipe)}")
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
         self.total, self.expected = len(plan.to_read), size_bytes
+        self.started = time.monotonic()
 
     def progressed(self, progress: Progress) -> None:
         self.rows += progress.rows
@@ -117,15 +137,17 @@ class PlainLines(Observer):
         share = self.size / self.expected if self.expected else 0.0
         left = (now - self.started) * (1 - share) / share if 0 < share <= 1 else None
         remaining = f", about {left:.0f} s left" if left is not None else ""
-        print(
-            f"harvest: {self.done}/{self.total} partitions, {self.size / 1e6:,.0f} of "
-            f"{self.expected / 1e6:,.0f} MB, {self.rows:,} rows{remaining}",
-            file=sys.stderr,
-            flush=True,
+        _say(
+            f"{self.done}/{self.total} partitions, {self.size / 1e6:,.0f} of "
+            f"{self.expected / 1e6:,.0f} MB, {self.rows:,} rows{remaining}"
         )
 
     def finished(self, part: Part) -> None:
         self.done += 1
+
+
+def _say(text: str) -> None:
+    print(f"harvest: {text}", file=sys.stderr, flush=True)
 
 
 class _Cell(Observer):
@@ -141,20 +163,24 @@ class _Cell(Observer):
         self.thread = threading.get_ident()
         self.output: Any = None
 
+    def spooled(self, pipe: str, size_bytes: int) -> None:
+        text = f"{bytes_in_words(size_bytes)} from {printable_line(pipe)}"
+        self._redraw(f"<progress></progress> <small>{html.escape(text)}</small>")
+
     def planned(self, plan: Plan, size_bytes: int) -> None:
         self.total, self.expected = len(plan.to_read), size_bytes
-        if self.total:
+        if self.total or self.output is not None:
             self._show(self._bar())
 
     def progressed(self, progress: Progress) -> None:
         with self.lock:
             self.rows += progress.rows
             self.size += progress.size_bytes
-        self._redraw()
+        self._redraw(self._bar())
 
     def finished(self, part: Part) -> None:
         self.done += 1
-        self._redraw()
+        self._redraw(self._bar())
 
     def close(self) -> None:
         """Leave one line where the bar was."""
@@ -162,11 +188,11 @@ class _Cell(Observer):
             took = seconds_in_words(time.monotonic() - self.started)
             self._show(f"<small>read {self._amounts('')} in {took}</small>")
 
-    def _redraw(self) -> None:
+    def _redraw(self, bar: str) -> None:
         now = time.monotonic()
         if threading.get_ident() == self.thread and now - self.last >= NOTEBOOK_EVERY_S:
             self.last = now
-            self._show(self._bar())
+            self._show(bar)
 
     def _bar(self) -> str:
         most = max(self.expected, 1)
@@ -177,9 +203,9 @@ class _Cell(Observer):
         size, rows = bytes_in_words(self.size), count_in_words(self.rows, "row")
         return f"{self.done:,} of {count_in_words(self.total, 'part')}, {size}{expected}, {rows}"
 
-    def _show(self, html: str) -> None:
+    def _show(self, text: str) -> None:
         shown = importlib.import_module("IPython.display")
         if self.output is None:
-            self.output = shown.display(shown.HTML(html), display_id=True)
+            self.output = shown.display(shown.HTML(text), display_id=True)
         else:
-            self.output.update(shown.HTML(html))
+            self.output.update(shown.HTML(text))

@@ -30,6 +30,7 @@ import tomli_w
 from harvest.errors import ConfigError, UsageError, suggestion
 
 from .days import day_of, is_since_last
+from .pipes import Pipe
 
 __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 
@@ -47,12 +48,14 @@ class Endpoint:
         name alone says it.  Of a file, the name may be that of the class, or None where the file
         has one source or sink.
     made: the source or sink itself, where a program gives one.
+    pipe: that a source reads, once this was looked at; None for any other location.
     """
 
     name: str | None
     location: str
     plugin: str | None = None
     made: Any = None
+    pipe: Pipe | None = None
 
     @property
     def reference(self) -> str:

@@ -164,7 +164,8 @@ def _class(endpoint: Endpoint, plugins: PluginManager) -> type[Source] | None:
 def described(use: SourceUse) -> dict[str, str]:
     """What a record says of a source: its name, and its location as it may be kept."""
     source = use.source
-    return {"name": source.name, "location": printable(source.redact(_absolute(source.location)))}
+    location = _absolute(source.location) if use.pipe is None else use.pipe.location
+    return {"name": source.name, "location": printable(source.redact(location))}
 
 
 def describe_rollback(*, run: str, started: datetime, sink: Sink, to: str, parts: int) -> bytes:

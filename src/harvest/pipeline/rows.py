@@ -18,6 +18,8 @@ from harvest.model import BatchError, Record, RecordType, RecordTypeError, recor
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.toolkit.texts import printable
 
+from .spooling import read
+
 __all__ = ["typed_tables"]
 
 INSTANCE_ROWS = 8_192
@@ -33,7 +35,7 @@ def typed_tables(
     """
     gatherer = _Gatherer(source, partition)
     try:
-        for item in source.read(partition, ctx):
+        for item in read(source, partition, ctx):
             if isinstance(item, Record):
                 yield from gatherer.add(item)
             else:

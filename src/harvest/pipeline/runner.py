@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import attrs
@@ -16,7 +16,7 @@ from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.part import Part
 from harvest.storage.rejects import read_rejects
-from harvest.storage.staging import Staged, clear_places
+from harvest.storage.staging import STAGING, Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 
 from .bundling import harvest_partitions, prepare_tasks
@@ -28,6 +28,7 @@ from .recipe import Recipe
 from .record import describe_run
 from .result import RunResult, Unchanged
 from .selection import Selection, selection_of
+from .spooling import SPOOL, replaced_through, spooled, with_pipes
 
 __all__ = ["carry_out", "execute"]
 
@@ -47,38 +48,71 @@ def execute(
     Raises UsageError for a recipe that names what is not there, HarvestError for everything that
     stops the run; then no dataset has changed.
     """
-    recipe, choices = name_sources(recipe, plugins)
-    uses = prepare_sources(recipe, plugins)
-    sinks = prepare_sinks(recipe, plugins)
-    for sink in sinks:
-        sink.check()
-    tokens = [manifest_of(sink).token for sink in sinks]
-    selection, listed = _list(recipe, uses, sinks)
-    prepared = PreparedRun(
-        recipe=recipe,
-        plugins=plugins,
-        uses=uses,
-        listed=listed,
-        sinks=sinks,
-        partial=selection is not None,
-        force=force,
-        wait_s=wait_s,
-        observer=observer or Observer(),
-    )
-    if dry_run:
-        done = _describe(prepared)
-    else:
-        with _writing(prepared) as targets:
+    observer = observer or Observer()
+    recipe = with_pipes(recipe)
+    with contextlib.ExitStack() as stack:
+        targets: list[Target] = []
+        if not dry_run and any(endpoint.pipe is not None for endpoint in recipe.sources):
+            spooling = _spooled(recipe, plugins, wait_s, observer)
+            targets, recipe = stack.enter_context(spooling)
+        recipe, choices = name_sources(recipe, plugins)
+        uses = prepare_sources(recipe, plugins)
+        sinks = [target.sink for target in targets] or _prepare_sinks(recipe, plugins)
+        tokens = [manifest_of(sink).token for sink in sinks]
+        selection, listed = _list(recipe, uses, sinks)
+        prepared = PreparedRun(
+            recipe=recipe,
+            plugins=plugins,
+            uses=uses,
+            listed=listed,
+            sinks=sinks,
+            partial=selection is not None,
+            force=force,
+            wait_s=wait_s,
+            observer=observer,
+        )
+        if dry_run:
+            done = _describe(prepared)
+        else:
+            targets = targets or stack.enter_context(_writing(sinks, wait_s))
             if [target.manifest.token for target in targets] != tokens:
                 # another was first: by what it has read, other inputs may be new, or gone
                 selection, listed = _list(recipe, uses, sinks)
                 prepared = attrs.evolve(prepared, listed=listed, partial=selection is not None)
             done = carry_out(prepared, targets)
+    choices = [*choices, *done.choices]
     if selection is not None:
         choices = [*choices, *selection.remarks()]
     elif recipe.since_last:
         choices = [*choices, "no earlier run of these sources: all is looked at"]
     return attrs.evolve(done, choices=tuple(choices))
+
+
+def _prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
+    sinks = prepare_sinks(recipe, plugins)
+    for sink in sinks:
+        sink.check()
+    return sinks
+
+
+@contextlib.contextmanager
+def _spooled(
+    recipe: Recipe, plugins: PluginManager, wait_s: float, observer: Observer
+) -> Iterator[tuple[list[Target], Recipe]]:
+    """The datasets, locked, and the recipe with a file for each of its pipes.
+
+    A pipe is read once, so all else that can be refused is refused before.
+    """
+    known = tuple(each for each in recipe.sources if each.name or each.plugin)
+    if known:
+        prepare_sources(attrs.evolve(recipe, sources=known), plugins)
+    sinks = _prepare_sinks(recipe, plugins)
+    with _writing(sinks, wait_s) as targets:
+        directory = sinks[0].state / STAGING / SPOOL
+        with contextlib.ExitStack() as stack:
+            with storage_errors(str(directory)):
+                read = stack.enter_context(spooled(recipe, directory, observer.spooled))
+            yield targets, read
 
 
 def _list(
@@ -113,7 +147,7 @@ def carry_out(prepared: PreparedRun, targets: Sequence[Target] = ()) -> RunResul
     targets: the datasets, where the caller has locked them.
     """
     if not targets:
-        with _writing(prepared) as targets:
+        with _writing(prepared.sinks, prepared.wait_s) as targets:
             return carry_out(prepared, targets)
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
@@ -124,12 +158,10 @@ def carry_out(prepared: PreparedRun, targets: Sequence[Target] = ()) -> RunResul
 
 
 @contextlib.contextmanager
-def _writing(prepared: PreparedRun) -> Iterator[list[Target]]:
+def _writing(sinks: Iterable[Sink], wait_s: float) -> Iterator[list[Target]]:
     """The datasets of a run, locked."""
     with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(writing(sink, wait_s=prepared.wait_s)) for sink in prepared.sinks
-        ]
+        yield [stack.enter_context(writing(sink, wait_s=wait_s)) for sink in sinks]
 
 
 def _locations(sinks: Sequence[Sink]) -> tuple[str, ...]:
@@ -174,6 +206,7 @@ class _Execution:
         self._read()
         parts = self._one_per_partition()
         self._refuse(parts)
+        choices = replaced_through(self.plan, self.manifests)
         for number in range(len(self.sinks)):
             interrupt.check()
             self._commit(number, parts)
@@ -184,6 +217,7 @@ class _Execution:
             parts=tuple(parts.values()),
             skipped=Unchanged(self.plan, left, self.manifests),
             dropped=self._dropped_parts(),
+            choices=tuple(choices),
             datasets=_locations(self.sinks),
         )
 

@@ -1,0 +1,103 @@
+"""Which locations are pipes: standard input, an open file of the shell, a named pipe (FIFO).
+
+    zcat jobs.gz | harvest run -s slurm:- ...
+    harvest run -s slurm:<(zcat jobs.gz) ...       the shell names it /dev/fd/63
+    mkfifo jobs; harvest run -s slurm:jobs ...
+
+What comes through one can be read once, and from its beginning only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from harvest.errors import UsageError
+from harvest.toolkit.texts import printable_line
+
+__all__ = ["STDIN", "Pipe", "pipe_of"]
+
+STDIN: Final = "stdin"
+"""The origin of what is read from standard input."""
+
+_STDIN_PATH: Final = "/dev/stdin"
+_DESCRIPTOR: Final = re.compile(r"(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
+_KINDS: Final = {
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a directory",
+}
+
+
+@attrs.frozen
+class Pipe:
+    """What a source reads once.
+
+    origin: names it in rows: ``stdin``, or the absolute path.
+    location: its absolute path.
+    descriptor: of the open file that it is; None for a named pipe, which is yet to be opened.
+    identity: the same for two names of one pipe.
+    file: holds what came through it; None as long as nothing was read.
+    """
+
+    origin: str
+    location: str
+    descriptor: int | None
+    identity: tuple[int, int]
+    file: Path | None = None
+
+
+def pipe_of(location: str) -> Pipe | None:
+    """The pipe that a location names; None for a file, a directory, and all that is no path.
+
+    Raises UsageError for what no source reads: a device, a socket, a standard input that is closed
+    or a terminal.
+    """
+    path = os.path.abspath(os.path.expanduser(location))  # noqa: PTH100, PTH111 - follow no link
+    descriptor = _descriptor(location, path)
+    if descriptor is not None:
+        return _open_file(descriptor, path)
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None  # a name of the source's own, or nothing: the source says so
+    kind = stat.S_IFMT(status.st_mode)
+    if kind == stat.S_IFIFO:
+        return Pipe(path, path, None, (status.st_dev, status.st_ino))
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        raise UsageError(
+            f"{printable_line(path)} is {_KINDS.get(kind, 'no file')}, from which nothing is read",
+            remedy="name a file, a directory or a pipe",
+        )
+    return None
+
+
+def _descriptor(location: str, path: str) -> int | None:
+    """The number of the open file that a location stands for."""
+    if location == "-" or path == _STDIN_PATH:
+        return 0
+    found = _DESCRIPTOR.fullmatch(path)
+    return int(found[1]) if found else None
+
+
+def _open_file(descriptor: int, path: str) -> Pipe:
+    name = "standard input" if descriptor == 0 else path
+    remedy = "pipe something to it: zcat FILE | harvest ..., or name a file"
+    try:
+        status = os.fstat(descriptor)
+    except (OSError, OverflowError):
+        raise UsageError(f"{name} is not open", remedy=remedy) from None
+    kind = stat.S_IFMT(status.st_mode)
+    if kind in (stat.S_IFDIR, stat.S_IFCHR, stat.S_IFBLK):
+        what = "a terminal" if os.isatty(descriptor) else _KINDS[kind]
+        raise UsageError(f"{name} is {what}, from which nothing is read", remedy=remedy)
+    identity = (status.st_dev, status.st_ino)
+    if descriptor == 0:
+        return Pipe(STDIN, _STDIN_PATH, 0, identity)
+    return Pipe(path, path, descriptor, identity)

@@ -1,0 +1,312 @@
+"""What comes through pipes is copied to files, which sources read like any other.
+
+A source may look at an input as often as it likes, and workers may read ranges of it.  Rows,
+rejects, notes and errors name the pipe, not the file, which is gone when the run ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import secrets
+import select
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import fault, interrupt
+from harvest.api.context import Note, ReadContext, Reject
+from harvest.api.source import Partition, Rows, Source
+from harvest.errors import HarvestError, SourceError, UsageError
+from harvest.model import Record
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable, printable_line
+
+from .pipes import STDIN, Pipe, pipe_of
+from .recipe import Recipe
+
+if TYPE_CHECKING:
+    from harvest.storage.manifest import Manifest
+
+    from .plan import Plan
+
+__all__ = [
+    "PREVIEW_BYTES",
+    "SPOOL",
+    "partitions_through",
+    "prepare",
+    "read",
+    "refuse_pipes",
+    "replaced_through",
+    "spooled",
+    "with_pipes",
+]
+
+SPOOL: Final = "spool"
+"""The directory for what came through pipes, in the staging area of a run's first dataset."""
+
+PREVIEW_BYTES: Final = 64 << 20
+"""How much of a pipe is read to look at its beginning."""
+
+_BLOCK: Final = 1 << 20
+
+_Report = Callable[[str, int], None]
+"""Takes the origin of a pipe, and how many bytes came through it so far."""
+
+
+def with_pipes(recipe: Recipe) -> Recipe:
+    """The recipe that says which locations of its sources are pipes.
+
+    Raises UsageError as ``pipe_of``, and where two sources would read one pipe.
+    """
+    sources, seen = [], set()
+    for endpoint in recipe.sources:
+        pipe = endpoint.pipe or pipe_of(endpoint.location)
+        if pipe is not None and pipe.identity in seen:
+            raise UsageError(
+                f"two sources would read {_name(pipe)}, which can be read once",
+                remedy="make a run for each, or save it to a file first",
+            )
+        seen |= {pipe.identity} if pipe is not None else set()
+        sources.append(attrs.evolve(endpoint, pipe=pipe))
+    return attrs.evolve(recipe, sources=tuple(sources))
+
+
+def refuse_pipes(recipe: Recipe, command: str) -> None:
+    """Raise UsageError for a source that reads a pipe, since the command reads it later, or again.
+
+    command: as in ``harvest watch``.
+    """
+    for endpoint in with_pipes(recipe).sources:
+        if endpoint.pipe is not None:
+            raise UsageError(
+                f"harvest {command} cannot read {_name(endpoint.pipe)}: what comes through it is "
+                "there once",
+                remedy="name a file or a directory, or use harvest run",
+            )
+
+
+def _name(pipe: Pipe) -> str:
+    return "standard input" if pipe.origin == STDIN else f"the pipe {printable_line(pipe.origin)}"
+
+
+@contextlib.contextmanager
+def spooled(
+    recipe: Recipe, directory: Path, report: _Report, *, most: int | None = None
+) -> Iterator[Recipe]:
+    """The recipe with a file for each of its pipes, which are read to their end.
+
+    directory: where the files lie; it is made, and gone afterwards.
+    report: called several times a second.
+    most: so many bytes of each are read; the rest is left.
+    Raises SourceError where a pipe cannot be read, OSError where there is no room.
+    """
+    try:
+        sources = []
+        for number, endpoint in enumerate(recipe.sources):
+            if (pipe := endpoint.pipe) is not None:
+                # a file name says something to some sources
+                file = directory / str(number) / Path(pipe.origin).name
+                file.parent.mkdir(parents=True)
+                _copy(pipe, file, report, most)
+                endpoint = attrs.evolve(endpoint, pipe=attrs.evolve(pipe, file=file))
+            sources.append(endpoint)
+        yield attrs.evolve(recipe, sources=tuple(sources))
+    finally:
+        with interrupt.deferred():
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
+    size = 0
+    with file.open("wb") as copy, _opened(pipe, lambda: report(pipe.origin, size)) as descriptor:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while most is None or size < most:
+            interrupt.check()
+            report(pipe.origin, size)
+            if not poll.poll(interrupt.POLL_S * 1000):
+                continue
+            try:
+                block = os.read(descriptor, _BLOCK if most is None else min(_BLOCK, most - size))
+            except BlockingIOError:  # another process has taken it
+                continue
+            except OSError as error:
+                raise SourceError(
+                    f"cannot be read: {error.strerror}", where=printable(pipe.origin)
+                ) from error
+            if not block:
+                break
+            copy.write(block)
+            size += len(block)
+            fault.point("pipe.spooled")
+
+
+@contextlib.contextmanager
+def _opened(pipe: Pipe, waiting: Callable[[], None]) -> Iterator[int]:
+    """A pipe's descriptor; ``waiting`` is called as long as nobody writes into a named pipe."""
+    if pipe.descriptor is not None:
+        yield pipe.descriptor
+        return
+    found: queue.SimpleQueue[int | OSError] = queue.SimpleQueue()
+
+    def opening() -> None:
+        try:
+            found.put(os.open(pipe.location, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError as error:
+            found.put(error)
+
+    # opening waits for who writes; in a thread, for a signal must end that
+    threading.Thread(target=opening, daemon=True).start()
+    while True:
+        interrupt.check()
+        waiting()
+        try:
+            descriptor = found.get(timeout=interrupt.POLL_S)
+            break
+        except queue.Empty:
+            continue
+    if isinstance(descriptor, OSError):
+        raise SourceError(
+            f"cannot be read: {descriptor.strerror}",
+            where=printable(pipe.origin),
+            remedy="check its permissions",
+        )
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
+    """What a source has to read of a pipe: never the same as in an earlier run.
+
+    source: made for the file that holds what came through.
+    """
+    if pipe.file is None:  # nothing of it was read
+        yield Partition(id=Path(pipe.origin).name, origin=pipe.origin)
+        return
+    names, unique = _Names(str(pipe.file), pipe.origin), secrets.token_hex(16)
+    with names.in_errors():
+        for partition in source.plan():
+            yield attrs.evolve(
+                partition,
+                origin=partition.origin.replace(names.file, names.pipe),
+                fingerprint=unique,
+                spooled=attrs.astuple(names),
+            )
+
+
+def replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
+    """For each pipe of which the datasets hold earlier rows, that these are replaced."""
+    read = [planned for planned in plan.partitions if planned.partition.spooled]
+    names = {printable(planned.partition.origin) for planned in read}
+    rows = Counter[str]()
+    for number, manifest in enumerate(manifests if read else ()):
+        held = Counter[str]()
+        for part in manifest.parts.pick({p.key for p in read} | plan.replaced[number]).values():
+            if part.origin in names:
+                held[part.origin] += part.written
+        rows |= held
+    return [
+        f"{printable_line(name)}: takes the place of {count_in_words(count, 'row')} that an "
+        "earlier run read from it"
+        for name, count in sorted(rows.items())
+    ]
+
+
+def prepare(source: Source, partition: Partition) -> Partition:
+    """As ``Source.prepare``."""
+    if partition.spooled is None:
+        return source.prepare(partition)
+    names = _Names(*partition.spooled)
+    with names.in_errors():
+        prepared = source.prepare(names.planned(partition))
+    return attrs.evolve(partition, options=prepared.options)
+
+
+def read(source: Source, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
+    """As ``Source.read``."""
+    if partition.spooled is None:
+        return source.read(partition, ctx)
+    names = _Names(*partition.spooled)
+    return _renamed(source, names.planned(partition), ctx, names)
+
+
+def _renamed(
+    source: Source, partition: Partition, ctx: ReadContext, names: _Names
+) -> Iterator[Rows]:
+    take = ctx.on_reject or ctx.rejects.append
+    ctx.on_reject = lambda reject: take(names.in_reject(reject))
+    try:
+        with names.in_errors():
+            for item in source.read(partition, ctx):
+                yield names.in_rows(item)
+    finally:
+        ctx.notes[:] = [Note(names.of(n.origin), names.of(n.text)) for n in ctx.notes]
+
+
+@attrs.frozen
+class _Names:
+    """Puts a pipe's name in place of the file's wherever a source names that."""
+
+    file: str
+    pipe: str
+
+    def planned(self, partition: Partition) -> Partition:
+        """A partition as its source has planned it."""
+        origin = partition.origin.replace(self.pipe, self.file, 1)
+        return attrs.evolve(partition, origin=origin, fingerprint=None, spooled=None)
+
+    def of(self, text: str) -> str:
+        for form in (str, printable):
+            text = text.replace(form(self.file), form(self.pipe))
+        return text
+
+    @contextlib.contextmanager
+    def in_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except HarvestError as error:
+            error.message = self.of(error.message)
+            error.where = error.where and self.of(error.where)
+            error.remedy = error.remedy and self.of(error.remedy)
+            raise
+        except OSError as error:
+            if isinstance(error.filename, (str, os.PathLike)):
+                error.filename = self.of(os.fspath(error.filename))
+            raise
+
+    def in_reject(self, reject: Reject) -> Reject:
+        return attrs.evolve(reject, origin=self.of(reject.origin), reason=self.of(reject.reason))
+
+    def in_rows(self, item: Rows) -> Rows:
+        if isinstance(item, Record):
+            item.origin = item.origin and self.of(item.origin)
+            return item
+        match item:
+            case (cls, data) if hasattr(data, "__arrow_c_stream__"):
+                table: Any = pa.table(data)
+            case _:
+                return item  # it is refused by who gets it
+        at = table.schema.get_field_index("origin")
+        if at < 0:
+            return cls, table
+        column = table.column(at)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if not pa.types.is_null(column.type):
+            column = column.cast(pa.large_string())
+            for form in (str, printable):
+                column = pc.replace_substring(
+                    column, pattern=form(self.file), replacement=form(self.pipe)
+                )
+        return cls, table.set_column(at, "origin", column)
