@@ -38,7 +38,8 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
     rows = []
     for action, use, partition in actions:
         source, origin, _ = order_of(use, partition)
-        rows.append((action, source, partition.size_bytes, origin))
+        size = partition.size_bytes if partition.inputs else None
+        rows.append((action, source, size, origin))
     if json:
         keys = ("action", "source", "size_bytes", "origin")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ import attrs
 from harvest.errors import UsageError
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["STDIN", "Pipe", "pipe_of"]
+__all__ = ["STDIN", "Pipe", "names_pipe", "pipe_of"]
 
 STDIN: Final = "stdin"
 """The origin of what is read from standard input."""
@@ -59,7 +60,7 @@ def pipe_of(location: str) -> Pipe | None:
     Raises UsageError for what no source reads: a device, a socket, a standard input that is closed
     or a terminal.
     """
-    path = os.path.abspath(os.path.expanduser(location))  # noqa: PTH100, PTH111 - follow no link
+    path = _path(location)
     descriptor = _descriptor(location, path)
     if descriptor is not None:
         return _open_file(descriptor, path)
@@ -72,10 +73,20 @@ def pipe_of(location: str) -> Pipe | None:
         return Pipe(path, path, None, (status.st_dev, status.st_ino))
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
         raise UsageError(
-            f"{printable_line(path)} is {_KINDS.get(kind, 'no file')}, from which nothing is read",
+            f"{printable_line(path)} is {_KINDS.get(kind, 'no file')}, which no source reads",
             remedy="name a file, a directory or a pipe",
         )
     return None
+
+
+def names_pipe(name: str) -> bool:
+    """Whether a location, or an origin, is that of a pipe, whether or not it can be read now."""
+    path = _path(name)
+    return name == STDIN or _descriptor(name, path) is not None or Path(path).is_fifo()
+
+
+def _path(location: str) -> str:
+    return os.path.abspath(os.path.expanduser(location))  # noqa: PTH100, PTH111 - follow no link
 
 
 def _descriptor(location: str, path: str) -> int | None:
@@ -90,13 +101,14 @@ def _open_file(descriptor: int, path: str) -> Pipe:
     name = "standard input" if descriptor == 0 else path
     remedy = "pipe something to it: zcat FILE | harvest ..., or name a file"
     try:
-        status = os.fstat(descriptor)
+        # without one, the first file that the program opens for itself gets its number
+        status = os.fstat(descriptor if descriptor or sys.__stdin__ is not None else -1)
     except (OSError, OverflowError):
         raise UsageError(f"{name} is not open", remedy=remedy) from None
     kind = stat.S_IFMT(status.st_mode)
     if kind in (stat.S_IFDIR, stat.S_IFCHR, stat.S_IFBLK):
         what = "a terminal" if os.isatty(descriptor) else _KINDS[kind]
-        raise UsageError(f"{name} is {what}, from which nothing is read", remedy=remedy)
+        raise UsageError(f"{name} is {what}, which no source reads", remedy=remedy)
     identity = (status.st_dev, status.st_ino)
     if descriptor == 0:
         return Pipe(STDIN, _STDIN_PATH, 0, identity)

@@ -29,7 +29,7 @@ from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
 from .task import Progress, Task
 
-__all__ = ["Observer", "PreparedRun", "prepare_sinks", "prepare_sources"]
+__all__ = ["Observer", "PreparedRun", "place_of", "prepare_sinks", "prepare_sources"]
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
@@ -67,7 +67,7 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     if not endpoint.location:
         raise UsageError(f"source {name!r} needs a location", remedy=f"write {name}:LOCATION")
     return SourceUse(
-        source=cls(_place(endpoint), config),
+        source=cls(place_of(endpoint), config),
         settings=settings,
         version=plugins.version_of(plugins.find("source", endpoint.reference)),
         plugin=endpoint.plugin,
@@ -75,7 +75,7 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     )
 
 
-def _place(endpoint: Endpoint) -> str:
+def place_of(endpoint: Endpoint) -> str:
     """Where the source of an endpoint reads: of a pipe, the file that holds what came through."""
     pipe = endpoint.pipe
     return str(pipe.file) if pipe is not None and pipe.file is not None else endpoint.location
@@ -84,7 +84,7 @@ def _place(endpoint: Endpoint) -> str:
 def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
     """A source that a program has made itself."""
     source: Source = endpoint.made
-    if (place := _place(endpoint)) != endpoint.location:
+    if (place := place_of(endpoint)) != endpoint.location:
         source = copy.copy(source)
         source.location = place
     # whatever else it was made with decides what it gives, too

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import attrs
 import pyarrow as pa
 
+from harvest import interrupt
 from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
 from harvest.errors import SourceError
 from harvest.model import RecordType, record_type
+from harvest.storage.target import storage_errors
+from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.steps import step
 from harvest.toolkit.texts import printable, printable_line
 
+from .pipes import Pipe
+from .recipe import Recipe
 from .rows import typed_tables
+from .spooling import SPOOL, partitions_through, prepare, spooled, with_pipes
 
-__all__ = ["FirstRows", "Preview", "first_rows"]
+__all__ = ["FirstRows", "Preview", "beginnings", "first_rows"]
+
+PIPE_BYTES: Final = 64 << 20
+"""How much of a pipe is read to look at its beginning."""
 
 
 @attrs.frozen
@@ -40,14 +53,38 @@ class Preview:
     complete: bool = True
 
 
-def first_rows(source: Source, count: int) -> Preview:
+@contextlib.contextmanager
+def beginnings(recipe: Recipe) -> Iterator[Recipe]:
+    """The recipe with a file for each of its pipes, of which no more than 64 MiB are read.
+
+    The files are gone at the end.  Raises as ``with_pipes`` and ``spooled``.
+    """
+    recipe = with_pipes(recipe)
+    if all(endpoint.pipe is None for endpoint in recipe.sources):
+        yield recipe
+        return
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(interrupt.orderly())
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        with storage_errors(scratch, lambda: "set TMPDIR to a directory with more room"):
+            read = spooled(recipe, Path(scratch) / SPOOL, _step, most=PIPE_BYTES)
+            recipe = stack.enter_context(read)
+        yield recipe
+
+
+def _step(pipe: str, size_bytes: int) -> None:
+    step(f"{bytes_in_words(size_bytes)} from {printable_line(pipe)}")
+
+
+def first_rows(source: Source, count: int, pipe: Pipe | None = None) -> Preview:
     """Up to ``count`` rows of every record type; stops reading once it has them all.
 
+    pipe: that the source reads, by ``beginnings``.
     Raises SourceError when no partition can be read.
     """
     preview = Preview()
     refused: SourceError | None = None
-    for partition in source.plan():
+    for partition in source.plan() if pipe is None else partitions_through(source, pipe):
         try:
             _add(preview, source, partition, count)
         except SourceError as error:
@@ -56,6 +93,10 @@ def first_rows(source: Source, count: int) -> Preview:
         if _enough(preview, source, count):
             preview.complete = False
             break
+    if pipe is not None and pipe.file is not None and pipe.file.stat().st_size == PIPE_BYTES:
+        preview.complete = False
+        shown, size = printable_line(pipe.origin), bytes_in_words(PIPE_BYTES)
+        preview.remarks.append(f"{shown}: only its first {size} were read, and may end in a record")
     if refused is not None and not preview.tables:
         raise refused
     preview.tables = dict(sorted(preview.tables.items()))
@@ -71,7 +112,8 @@ def _add(preview: Preview, source: Source, partition: Partition, count: int) -> 
     """Read a partition until there are enough rows."""
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch))
-        for kind, table in typed_tables(source, source.prepare(partition), ctx):
+        for kind, table in typed_tables(source, prepare(source, partition), ctx):
+            interrupt.check()
             found = preview.tables.get(kind.name)
             found = found or FirstRows(kind, kind.arrow_schema.empty_table(), 0)
             need = max(0, count - found.rows.num_rows)

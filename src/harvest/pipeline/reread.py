@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -18,6 +18,7 @@ from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
 from harvest.toolkit.texts import printable
 
+from .pipes import names_pipe
 from .plan import SourceUse
 from .prepare import PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Endpoint, Recipe
@@ -26,6 +27,8 @@ from .result import RunResult
 from .runner import carry_out
 
 __all__ = ["Again", "read_again"]
+
+_THROUGH_PIPE: Final = "it came through a pipe, which is read once; harvest it again, from there"
 
 
 @attrs.frozen(kw_only=True)
@@ -123,7 +126,15 @@ def _list_inputs(
             inputs.reasons |= dict.fromkeys((part.key for part in mine), str(error))
             continue
         names = {part.source for part in mine}
-        record["sources"] = [s for s in record["sources"] if s["name"] in names]
+        through_pipes = [part.key for part in mine if names_pipe(part.origin)]
+        inputs.reasons |= dict.fromkeys(through_pipes, _THROUGH_PIPE)
+        record["sources"] = [
+            source
+            for source in record["sources"]
+            if source["name"] in names and not names_pipe(source["location"])
+        ]
+        if not record["sources"]:
+            continue
         _require_files(record, plugins)
         recipe = recipe_of(record, location, settings)
         inputs.recipe = recipe.merged(settings=inputs.recipe.settings)

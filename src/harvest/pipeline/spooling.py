@@ -30,7 +30,7 @@ from harvest.model import Record
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable, printable_line
 
-from .pipes import STDIN, Pipe, pipe_of
+from .pipes import STDIN, Pipe, names_pipe, pipe_of
 from .recipe import Recipe
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 __all__ = [
-    "PREVIEW_BYTES",
     "SPOOL",
     "partitions_through",
     "prepare",
@@ -52,9 +51,6 @@ __all__ = [
 
 SPOOL: Final = "spool"
 """The directory for what came through pipes, in the staging area of a run's first dataset."""
-
-PREVIEW_BYTES: Final = 64 << 20
-"""How much of a pipe is read to look at its beginning."""
 
 _BLOCK: Final = 1 << 20
 
@@ -72,7 +68,8 @@ def with_pipes(recipe: Recipe) -> Recipe:
         pipe = endpoint.pipe or pipe_of(endpoint.location)
         if pipe is not None and pipe.identity in seen:
             raise UsageError(
-                f"two sources would read {_name(pipe)}, which can be read once",
+                "two sources would read this pipe, from which everything comes once",
+                where=printable_line(pipe.origin),
                 remedy="make a run for each, or save it to a file first",
             )
         seen |= {pipe.identity} if pipe is not None else set()
@@ -80,22 +77,15 @@ def with_pipes(recipe: Recipe) -> Recipe:
     return attrs.evolve(recipe, sources=tuple(sources))
 
 
-def refuse_pipes(recipe: Recipe, command: str) -> None:
-    """Raise UsageError for a source that reads a pipe, since the command reads it later, or again.
-
-    command: as in ``harvest watch``.
-    """
-    for endpoint in with_pipes(recipe).sources:
-        if endpoint.pipe is not None:
+def refuse_pipes(recipe: Recipe, what: str) -> None:
+    """Raise UsageError for a source that reads a pipe, which ``what`` does later, or again."""
+    for endpoint in recipe.sources:
+        if endpoint.location != STDIN and names_pipe(endpoint.location):
             raise UsageError(
-                f"harvest {command} cannot read {_name(endpoint.pipe)}: what comes through it is "
-                "there once",
-                remedy="name a file or a directory, or use harvest run",
+                f"{what} cannot read a pipe, from which everything comes once",
+                where=printable_line(endpoint.location),
+                remedy="save it to a file first, and name that",
             )
-
-
-def _name(pipe: Pipe) -> str:
-    return "standard input" if pipe.origin == STDIN else f"the pipe {printable_line(pipe.origin)}"
 
 
 @contextlib.contextmanager

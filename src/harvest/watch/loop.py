@@ -17,6 +17,7 @@ from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.selection import selection_of
+from harvest.pipeline.spooling import refuse_pipes
 from harvest.plugins.registry import PluginManager
 from harvest.storage.target import manifest_of
 
@@ -89,6 +90,7 @@ def watch(
         raise UsageError(
             f"since {recipe.since!r} makes no sense here", remedy="write a number of days, as 7d"
         )
+    refuse_pipes(recipe, "a watch")
     named, choices = name_sources(recipe, plugins)
     prepare_sources(named, plugins)
     sinks = prepare_sinks(recipe, plugins)

@@ -9,7 +9,9 @@ from typing import Any
 from harvest.cli.outcome import print_result, say
 from harvest.cli.progress import working
 from harvest.cli.tables import print_json, print_lines, print_table
+from harvest.errors import UsageError
 from harvest.model import record_type
+from harvest.pipeline.pipes import pipe_of
 from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.runner import execute
@@ -17,7 +19,7 @@ from harvest.pipeline.survey import Survey, survey
 from harvest.plugins.building import names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
-from harvest.toolkit.texts import shell_word
+from harvest.toolkit.texts import printable_line, shell_word
 
 __all__ = ["look_at"]
 
@@ -28,6 +30,12 @@ UNKNOWN_SHOWN = 10
 
 def look_at(path: Path, run: Path | None, *, json: bool) -> int:
     """Print what a tree is made of, or harvest it; 1 where no source recognises any of it."""
+    if pipe_of(str(path)) is not None:
+        raise UsageError(
+            "this is a pipe, which is not looked at",
+            where=printable_line(str(path)),
+            remedy="harvest detect says what comes through it",
+        )
     plugins = manager()
     with working("looking"):
         found = survey(path, plugins)

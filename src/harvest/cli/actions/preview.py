@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harvest.cli.outcome import say
+from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import plugin_settings
 from harvest.cli.tables import print_json, print_table
 from harvest.errors import UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.endpoints import endpoints_of
-from harvest.pipeline.prepare import prepare_sources
-from harvest.pipeline.preview import first_rows
-from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.prepare import place_of, prepare_sources
+from harvest.pipeline.preview import Preview, beginnings, first_rows
+from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.survey import Known, survey
 from harvest.plugins.columns import columns_of_record
 from harvest.plugins.registry import manager
@@ -25,8 +27,6 @@ __all__ = ["print_first_rows", "print_sources"]
 
 def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     """Print which sources can read paths; 1 when one is recognised by none."""
-    rows: list[tuple[str, str | None, float | None, str]] = []
-    unknown = False
     for path in paths:
         if "://" in str(path) or ":/" in str(path):
             # it may hold a password, and is not a path
@@ -34,12 +34,18 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
                 "an address is not a path, and is not detected",
                 remedy="name its source: harvest preview -s NAME:ADDRESS",
             )
-        seen = survey(path, manager())
-        found = sorted((*seen.known, *seen.doubtful), key=lambda each: -each.confidence)
-        unknown = unknown or not found
-        rows += [(str(path), k.source, k.confidence, _reason(k, seen.root)) for k in found]
-        if not found:
-            rows.append((str(path), None, None, "no source recognises it"))
+    rows: list[tuple[str, str | None, float | None, str]] = []
+    unknown = False
+    given = Recipe(sources=tuple(Endpoint(None, str(path)) for path in paths))
+    with _beginnings(given) as recipe:
+        for endpoint in recipe.sources:
+            shown = endpoint.location
+            seen = survey(Path(place_of(endpoint)), manager())
+            found = sorted((*seen.known, *seen.doubtful), key=lambda each: -each.confidence)
+            unknown = unknown or not found
+            rows += [(shown, k.source, k.confidence, _reason(k, seen.root)) for k in found]
+            if not found:
+                rows.append((shown, None, None, "no source recognises it"))
     if json:
         keys = ("path", "source", "confidence", "reason")
         print_json([dict(zip(keys, row, strict=True)) for row in rows])
@@ -47,6 +53,14 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
         table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
         print_table(("path", "source", "sure", "because"), table, prose=("because",))
     return 1 if unknown else 0
+
+
+@contextlib.contextmanager
+def _beginnings(recipe: Recipe) -> Iterator[Recipe]:
+    with contextlib.ExitStack() as stack:
+        with working("reading"):
+            recipe = stack.enter_context(beginnings(recipe))
+        yield recipe
 
 
 def _reason(known: Known, root: Path) -> str:
@@ -69,17 +83,20 @@ def print_first_rows(
     """Print the first rows of a source."""
     plugins = manager()
     sources = endpoints_of(source, "source", plugins)
-    recipe = Recipe(sources=sources, settings=plugin_settings(settings))
-    recipe, choices = name_sources(recipe, plugins)
-    say(choices)
     style = Style(exact=exact, wide=wide)
-    for use in prepare_sources(recipe, plugins):
-        found = first_rows(use.source, rows)
-        for name, first in found.tables.items():
-            if json:
-                print_rows_as_json(name, first.rows)
-                continue
-            known = columns_of_record(first.kind)
-            print_records(name, first.rows, known, style, total=first.seen, more=not found.complete)
-        say(found.remarks)
+    with _beginnings(Recipe(sources=sources, settings=plugin_settings(settings))) as recipe:
+        recipe, choices = name_sources(recipe, plugins)
+        say(choices)
+        for use in prepare_sources(recipe, plugins):
+            _print(first_rows(use.source, rows, use.pipe), style, json=json)
     return 0
+
+
+def _print(found: Preview, style: Style, *, json: bool) -> None:
+    for name, first in found.tables.items():
+        if json:
+            print_rows_as_json(name, first.rows)
+            continue
+        known = columns_of_record(first.kind)
+        print_records(name, first.rows, known, style, total=first.seen, more=not found.complete)
+    say(found.remarks)

@@ -14,6 +14,7 @@ from harvest.errors import UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.record import without_secrets
+from harvest.pipeline.spooling import refuse_pipes
 from harvest.plugins.registry import PluginManager, manager
 from harvest.schedule import FORMS, Entry
 from harvest.schedule.times import Times
@@ -40,6 +41,7 @@ def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int
 def _check(options: RunOptions, plugins: PluginManager) -> None:
     """Raise HarvestError for what would fail: better now than by a mail at night."""
     recipe = recipe_of(options, plugins)
+    refuse_pipes(recipe, "a scheduled run")
     named, choices = name_sources(recipe, plugins)
     say(choices)
     prepare_sources(named, plugins)

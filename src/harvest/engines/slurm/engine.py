@@ -26,6 +26,7 @@ from harvest.engines.units import in_units
 from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
 from harvest.pipeline.bundling import cost_bytes
 from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.spooling import refuse_pipes
 from harvest.pipeline.task import Task, identify
 from harvest.storage.manifest import Manifest
 from harvest.storage.staging import Staged
@@ -147,6 +148,7 @@ class SlurmEngine(Engine):
         _remove(directory)
 
     def _detach(self, work: Work) -> None:
+        refuse_pipes(work.recipe, "a job that commits later")
         directory = self._directory(work)
         with _removed_on_failure(directory):
             tasks = _lasting(_refusing_what_cannot_be_left(_tasks(work)))
