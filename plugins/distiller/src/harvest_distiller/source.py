@@ -56,7 +56,8 @@ class DistillerSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header ``id,slurm_id,elapsed``."""
-        if not path.is_file() or path.suffix.lower() != ".csv" or recognise(path) is None:
+        # what comes through a pipe has no ending
+        if not path.is_file() or path.suffix.lower() not in (".csv", "") or recognise(path) is None:
             return None
         sized = ", and a scan size as name" if size_of_name(path) else ""
         return Detection(0.95 if sized else 0.9, f"the header of Distiller's jobs{sized}")

@@ -98,7 +98,7 @@ class MofkaDaskSource(Source):
     def _plan(self, location: Path) -> Iterator[Partition]:
         if not location.is_dir():
             location.stat()
-            file = layout.kind_of(location)
+            file = layout.kind_by_itself(location)
             if file is None:
                 raise SourceError(
                     "is not a file of a Mofka-Dask run",
@@ -150,7 +150,7 @@ def _partition(file: layout.RunFile, base: Path) -> Partition:
 
 def _detect_file(path: Path) -> Detection | None:
     try:
-        file = layout.kind_of(path)
+        file = layout.kind_by_itself(path)
         if file is None:
             return None
         if file.by_header:

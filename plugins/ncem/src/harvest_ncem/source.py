@@ -55,7 +55,8 @@ class NcemSource(Source):
             if name.kind == "h5":
                 return Detection(0.6, "a file named like Distiller's HDF5 files")
             return Detection(0.5, f"a file named like the experiment's {name.kind} files")
-        if path.suffix.lower() == ".csv" and (table := recognise(path)):
+        # what comes through a pipe has no ending
+        if path.suffix.lower() in (".csv", "") and (table := recognise(path)):
             what = "receiver times" if table.receivers else "HDF5 write times"
             return Detection(0.9, f"the header of a table of {what}")
         return None

@@ -25,6 +25,7 @@ __all__ = [
     "csv_kind_of_header",
     "files_of",
     "is_run",
+    "kind_by_itself",
     "kind_of",
     "parse_header",
     "runs_of",
@@ -189,14 +190,12 @@ def kind_of(path: Path) -> RunFile | None:
     if name.endswith(".csv"):
         by_name = _csv_kind_of_name(name)
         try:
-            kind = csv_kind_of_header(parse_header(header_line(path)))
+            found = _by_header(path)
         except OSError:
             if by_name is None:
                 raise
-            kind = None
-        if kind is not None:
-            return RunFile(path, kind, by_header=True)
-        return RunFile(path, by_name) if by_name else None
+            found = None
+        return found or (RunFile(path, by_name) if by_name else None)
     for pattern, kind in _LOGS:
         if pattern.fullmatch(name):
             return RunFile(path, kind)
@@ -216,6 +215,16 @@ def kind_of(path: Path) -> RunFile | None:
     if _DARSHAN.fullmatch(name):
         return RunFile(path, "darshan_config")
     return RunFile(path, "yaml_config") if _YAML.fullmatch(name) else None
+
+
+def kind_by_itself(path: Path) -> RunFile | None:
+    """As ``kind_of``, of a file that is named: what has no ending, as from a pipe, may be a CSV."""
+    return kind_of(path) or (_by_header(path) if not path.suffix else None)
+
+
+def _by_header(path: Path) -> RunFile | None:
+    kind = csv_kind_of_header(parse_header(header_line(path)))
+    return RunFile(path, kind, by_header=True) if kind is not None else None
 
 
 def files_of(directory: Path) -> list[RunFile]:
