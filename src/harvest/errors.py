@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import difflib
 import enum
+import errno
 import re
-from collections.abc import Iterable
+import resource
+import traceback
+from collections.abc import Collection, Iterable
 
 __all__ = [
     "ConfigError",
@@ -23,7 +26,10 @@ __all__ = [
     "UnknownTypeError",
     "UsageError",
     "error_within",
+    "out_of_files",
+    "raised_in",
     "suggestion",
+    "system_reason",
 ]
 
 
@@ -126,6 +132,51 @@ class TooManyRejects(HarvestError):
     """A run met more rejects than it may accept."""
 
     exit_code = ExitCode.TOO_MANY_REJECTS
+
+
+def raised_in(error: BaseException, homes: Collection[str]) -> tuple[str, str] | None:
+    """The innermost line of an error's traceback in some code: whose it is, and ``FILE:LINE``.
+
+    homes: names of top-level packages, or paths of Python files.  None where no line is in them.
+    """
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        for home in {package, file}.intersection(homes):
+            found = home, f"{file}:{line}"
+    return found
+
+
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+"""The number as polars writes it, which sets no errno."""
+
+
+def _number(error: OSError) -> int | None:
+    found = None if error.errno is not None else _OS_ERROR.search(str(error))
+    return int(found[1]) if found else error.errno
+
+
+def out_of_files(error: BaseException | None) -> bool:
+    """Whether the system could open no more files, which is no fault of the one it refused."""
+    return isinstance(error, OSError) and _number(error) in (errno.EMFILE, errno.ENFILE)
+
+
+def system_reason(error: OSError) -> str:
+    """What the system refused; where files ran out, how many may be open, and what to do."""
+    if _number(error) == errno.ENFILE:
+        return (
+            "too many open files in all programs of this computer together; end some, or ask its "
+            "administrator to raise fs.file-max"
+        )
+    if _number(error) != errno.EMFILE:
+        return error.strerror or str(error)
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    more = max(4 * now, 4096) if most == resource.RLIM_INFINITY else min(max(4 * now, 4096), most)
+    remedy = f"raise that before by `ulimit -n {more}`"
+    if now == most:
+        remedy = "only an administrator can raise that: `ulimit -Hn` shows the most"
+    return f"too many open files: this process may have {now} open at a time; {remedy}"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

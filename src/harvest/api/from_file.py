@@ -12,7 +12,6 @@ import importlib.util
 import os
 import re
 import sys
-import traceback
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 import attrs
 
-from harvest.errors import HarvestError, PluginError, UsageError
+from harvest.errors import HarvestError, PluginError, UsageError, raised_in
 
 __all__ = ["LoadedFile", "content_version", "file_of", "load_file", "loaded_file", "reduced"]
 
@@ -111,7 +110,7 @@ def _failure(path: Path, error: BaseException) -> PluginError:
         return PluginError(
             f"{error.msg}{shown}", where=f"{path}:{error.lineno}", remedy="correct the file"
         )
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    line = raised_in(error, {str(path)})
     remedy = "correct the file"
     if isinstance(error, ModuleNotFoundError) and error.name:
         remedy = f"install what brings {error.name!r}"
@@ -119,7 +118,7 @@ def _failure(path: Path, error: BaseException) -> PluginError:
             remedy = "a file stands by itself: put both into one, or make a package of them"
     return PluginError(
         f"{type(error).__name__}: {error}",
-        where=f"{path}:{lines[-1]}" if lines else str(path),
+        where=line[1] if line else str(path),
         remedy=remedy,
     )
 

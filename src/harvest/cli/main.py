@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
-from harvest.errors import ExitCode, HarvestError, error_within
+from harvest.errors import ExitCode, HarvestError, error_within, system_reason
 
 from .remarks import remark
 
@@ -62,7 +62,7 @@ def _outcome(error: BaseException) -> _End:
         return error.exit_code, str(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return ExitCode.FAILED, f"{where}{error.strerror or error}"
+        return ExitCode.FAILED, f"{where}{system_reason(error)}"
     if not isinstance(error, Exception):
         raise error
     cause = error_within(error) if type(error).__module__.startswith("polars") else None
@@ -78,7 +78,6 @@ def _other_outcome(error: Exception) -> _End:
         return code, show
     if type(error).__name__ == "Abort":  # the end of the input at a question
         return ExitCode.INTERRUPTED, "interrupted"
-    return ExitCode.FAILED, (
-        f"unexpected {type(error).__name__}: {error}; "
-        "this is a defect: run with --debug and report the traceback"
-    )
+    from harvest.plugins.registry import manager  # late: nothing of it is imported without need
+
+    return ExitCode.FAILED, f"unexpected {type(error).__name__}: {error}; {manager().blame(error)}"

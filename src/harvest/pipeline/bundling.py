@@ -21,8 +21,9 @@ from harvest.storage.staging import Staged, staged_before
 
 from .meter import Meter
 from .reading import Reading
+from .rows import sink_errors, source_errors
 from .spooling import prepare
-from .task import Progress, Task, identify, source_errors
+from .task import Progress, Task, identify
 
 __all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]
 
@@ -108,18 +109,19 @@ def harvest_partitions(
     Gives for each task what is staged of it, once for each of its sinks.  What an attempt before
     has finished is taken as it is: a worker that was lost may have done a part of the work.
     Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when one
-    of them alone has more than allowed; PluginError when the source breaks its contract; OSError
-    when a sink cannot write.
+    of them alone has more than allowed; PluginError when the source or a sink breaks its contract;
+    OSError when a sink cannot write.
     """
     tasks = list(map(identify, tasks))
     sinks = [sink for sink, _ in tasks[0].targets]
     stems = zip(*([part.stem for _, part in task.targets] for task in tasks), strict=True)
     there = [staged_before(sink.state, mine) for sink, mine in zip(sinks, stems, strict=True)]
     meter = Meter(report)
-    read = [_staged_for_all(task, there) or Reading(task, meter).run() for task in tasks]
-    meter.flush()
-    staged = map(_stage, sinks, zip(*read, strict=True))
-    return tuple(zip(*staged, strict=True))
+    with sink_errors(sinks):
+        read = [_staged_for_all(task, there) or Reading(task, meter).run() for task in tasks]
+        meter.flush()
+        staged = map(_stage, sinks, zip(*read, strict=True))
+        return tuple(zip(*staged, strict=True))
 
 
 def _staged_for_all(task: Task, there: Sequence[Mapping[str, Staged]]) -> list[Staged] | None:

@@ -23,7 +23,7 @@ from harvest.toolkit.texts import printable, printable_line
 
 from .pipes import Pipe
 from .recipe import Recipe
-from .rows import typed_tables
+from .rows import read_tables, source_errors
 from .spooling import SPOOL, partitions_through, prepare, spooled, with_pipes
 
 __all__ = ["FirstRows", "Preview", "beginnings", "first_rows"]
@@ -112,7 +112,9 @@ def _add(preview: Preview, source: Source, partition: Partition, count: int) -> 
     """Read a partition until there are enough rows."""
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch))
-        for kind, table in typed_tables(source, prepare(source, partition), ctx):
+        with source_errors(source, partition):
+            partition = prepare(source, partition)
+        for kind, table in read_tables(source, partition, ctx):
             interrupt.check()
             found = preview.tables.get(kind.name)
             found = found or FirstRows(kind, kind.arrow_schema.empty_table(), 0)

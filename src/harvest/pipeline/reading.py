@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pyarrow as pa
@@ -15,7 +14,6 @@ import pyarrow as pa
 from harvest import fault, interrupt
 from harvest.api.context import ReadContext, Reject
 from harvest.api.sink import PartFile, PartWriter, Sink
-from harvest.api.source import Partition, Source
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
@@ -39,8 +37,8 @@ from harvest.toolkit.texts import printable
 
 from .drift import FrozenColumns
 from .meter import Meter
-from .rows import typed_tables
-from .task import SourceRejected, Task, source_errors
+from .rows import read_tables
+from .task import SourceRejected, Task
 
 __all__ = ["Reading"]
 
@@ -75,7 +73,7 @@ class Reading:
         try:
             if task.unreadable is not None:
                 raise SourceError(task.unreadable, where=printable(task.partition.origin))
-            for kind, table in _guard(task.source, task.partition, ctx):
+            for kind, table in read_tables(task.source, task.partition, ctx):
                 interrupt.check()
                 piece = table if left is None else table.slice(0, left)
                 stage.write(kind, piece)
@@ -317,19 +315,6 @@ class _SinkStage:
             self.writer.abort()
         self.rejects.abort()
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def _guard(
-    source: Source, partition: Partition, ctx: ReadContext
-) -> Iterator[tuple[RecordType, Any]]:
-    """The source's tables; failures to read the input become SourceError."""
-    tables = typed_tables(source, partition, ctx)
-    while True:
-        with source_errors(source, partition):
-            item = next(tables, None)
-        if item is None:
-            return
-        yield item
 
 
 def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:

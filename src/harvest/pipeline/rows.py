@@ -6,24 +6,99 @@ the exact schema, with origin and position filled, none larger than a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import errno
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from harvest.api.context import ReadContext
+from harvest.api.from_file import file_of
+from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
-from harvest.errors import PluginError
+from harvest.errors import HarvestError, PluginError, SourceError, out_of_files, raised_in
 from harvest.model import BatchError, Record, RecordType, RecordTypeError, record_type
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
-from harvest.toolkit.texts import printable
+from harvest.toolkit.texts import printable, printable_line
 
 from .spooling import read
 
-__all__ = ["typed_tables"]
+__all__ = ["read_tables", "sink_errors", "source_errors", "typed_tables"]
 
 INSTANCE_ROWS = 8_192
 """Record instances gathered into one table."""
+
+_OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
+
+
+@contextlib.contextmanager
+def source_errors(source: Source, partition: Partition) -> Iterator[None]:
+    """What a source raises, as an error of the input or of the plugin.
+
+    The latter names the line of the plugin's code, and what was read last.
+    """
+    try:
+        yield
+    except (OSError, SourceError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError) and (out_of_files(cause) or cause.errno in _OUT_OF_SPACE):
+            raise cause from None  # scratch space and files of our own, not the input
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(
+            f"cannot be read: {error.strerror or error}",
+            where=printable(error.filename or partition.origin),
+            remedy="check that the file exists and may be read",
+        ) from error
+    except (HarvestError, MemoryError):
+        raise
+    except Exception as error:
+        place = raised_in(error, {_package(source)})
+        where = (printable(partition.origin), *getattr(error, "__notes__", ()))
+        raise _failure("source", source, error, place, ", ".join(where)) from error
+
+
+@contextlib.contextmanager
+def sink_errors(sinks: Iterable[Sink]) -> Iterator[None]:
+    """What the code of sinks raises, as an error of the plugin that names the line."""
+    try:
+        yield
+    except (HarvestError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        homes = {_package(sink): sink for sink in sinks}
+        place = raised_in(error, homes)
+        if place is None:
+            raise
+        sink = homes[place[0]]
+        raise _failure("sink", sink, error, place, str(sink.location)) from error
+
+
+def _package(made: Source | Sink) -> str:
+    return type(made).__module__.partition(".")[0]
+
+
+def _failure(
+    kind: str, made: Source | Sink, error: Exception, place: tuple[str, str] | None, where: str
+) -> PluginError:
+    line = f", in {place[1]}" if place else ""
+    file = file_of(type(made))
+    plugin = Path(file.path).name if file else _package(made)
+    return PluginError(
+        f"{kind} {made.name!r} failed: {type(error).__name__}: {error}{line}",
+        where=printable_line(where),
+        remedy=f"report this to the author of {plugin} (--debug shows the traceback)",
+    )
+
+
+def read_tables(
+    source: Source, partition: Partition, ctx: ReadContext
+) -> Iterator[tuple[RecordType, pa.Table]]:
+    """As ``typed_tables``, with what the source raises as ``source_errors`` says it."""
+    with source_errors(source, partition):
+        yield from typed_tables(source, partition, ctx)
 
 
 def typed_tables(
@@ -49,6 +124,9 @@ def typed_tables(
             where=printable(partition.origin),
             remedy="report this to the plugin's author",
         ) from error
+    except Exception as error:
+        error.add_note(gatherer.place())
+        raise
 
 
 class _Gatherer:
@@ -60,6 +138,8 @@ class _Gatherer:
         self.waiting: dict[str, tuple[RecordType, list[Record]]] = {}
         self.count = 0
         self.next_position: dict[str, int] = {}
+        self.last: int | None = None
+        """Position of the last row that the source gave."""
 
     def add(self, item: Record) -> Iterator[tuple[RecordType, pa.Table]]:
         kind = self._declared_type(type(item))
@@ -68,6 +148,7 @@ class _Gatherer:
         number = self.next_position.get(kind.name, 1)
         if item.position is None:
             item.position = number
+        self.last = item.position
         self.next_position[kind.name] = number + 1
         self.waiting.setdefault(kind.name, (kind, []))[1].append(item)
         self.count += 1
@@ -79,6 +160,10 @@ class _Gatherer:
         for kind, items in waiting.values():
             yield kind, table_of(kind, items)
 
+    def place(self) -> str:
+        """What was given last, in words."""
+        return "before its first record" if self.last is None else f"after record {self.last}"
+
     def table(self, item: Any) -> Iterator[tuple[RecordType, pa.Table]]:
         if not (isinstance(item, tuple) and len(item) == 2):
             raise BatchError(
@@ -89,6 +174,8 @@ class _Gatherer:
         first = self.next_position.get(kind.name, 1)
         table = conform(kind, item[1], origin=self.origin, position=first)
         self.next_position[kind.name] = first + table.num_rows
+        if table.num_rows:
+            self.last = table["position"][-1].as_py()
         for batch in batches(table, BATCH_ROWS):
             yield kind, batch
 

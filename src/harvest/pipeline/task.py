@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-from collections.abc import Iterator
-
 import attrs
 
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
-from harvest.errors import HarvestError, PluginError, SourceError
+from harvest.errors import HarvestError
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.part import Part, part_stem
-from harvest.toolkit.texts import printable
 
-__all__ = ["Progress", "SourceRejected", "Task", "identify", "source_errors"]
-
-_OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
+__all__ = ["Progress", "SourceRejected", "Task", "identify"]
 
 
 @attrs.frozen(kw_only=True)
@@ -92,29 +85,6 @@ class Progress:
 
     rows: int
     size_bytes: int
-
-
-@contextlib.contextmanager
-def source_errors(source: Source, partition: Partition) -> Iterator[None]:
-    """What a source raises, as an error of the input or of the plugin."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _OUT_OF_SPACE:  # scratch space of our own, not the input
-            raise
-        raise SourceError(
-            f"cannot be read: {error.strerror or error}",
-            where=printable(error.filename or partition.origin),
-            remedy="check that the file exists and may be read",
-        ) from error
-    except (HarvestError, MemoryError):
-        raise
-    except Exception as error:
-        raise PluginError(
-            f"source {source.name!r} failed: {type(error).__name__}: {error}",
-            where=printable(partition.origin),
-            remedy="report this to the plugin's author (--debug shows the traceback)",
-        ) from error
 
 
 class SourceRejected(HarvestError):

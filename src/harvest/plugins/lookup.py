@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.api.from_file import load_file
-from harvest.errors import PluginError, UsageError, suggestion
+from harvest.errors import PluginError, UsageError, raised_in, suggestion
 
 from .claims import (
     DISABLE_VARIABLE,
@@ -42,6 +42,19 @@ class Lookup:
     def owner(self, spec: Any) -> Plugin:
         """The plugin that declared ``spec``."""
         return self._owner[id(spec)]
+
+    def blame(self, error: BaseException) -> str:
+        """Whose defect an error is, which line of a plugin's code it came from, and what to do."""
+        homes = {p.module.partition(".")[0] if p.installed else p.module: p for p in self}
+        homes.pop("harvest", None)
+        found = raised_in(error, homes)
+        if found is None:
+            return "this is a defect: run with --debug and report the traceback"
+        plugin, line = homes[found[0]], found[1]
+        return (
+            f"in {line}, of plugin {plugin.name!r} ({plugin.distribution}): report this to its "
+            "author (--debug shows the traceback)"
+        )
 
     def find(self, kind: str, name: str) -> Any:
         """What is declared under a name; raises UsageError or PluginError.

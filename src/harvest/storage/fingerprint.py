@@ -13,6 +13,8 @@ import stat
 import time
 from collections.abc import Iterable
 
+from harvest.errors import out_of_files
+
 __all__ = ["facts", "fingerprint"]
 
 SAMPLE_BYTES = 4_096
@@ -68,6 +70,8 @@ def _facts(name: str) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
+        if out_of_files(error):  # which says nothing of this file
+            raise
         return f"error {error.errno}".encode()
     sample = hashlib.sha256(head + b"\0" + tail).hexdigest()
     return f"{status.st_size} {status.st_mtime_ns} {sample}".encode()

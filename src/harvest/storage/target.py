@@ -12,7 +12,7 @@ import attrs
 
 from harvest import interrupt
 from harvest.api.sink import Sink
-from harvest.errors import DatasetError, HarvestError, UsageError
+from harvest.errors import DatasetError, HarvestError, UsageError, out_of_files, system_reason
 from harvest.toolkit.texts import printable
 
 from .commit import Commit, drop_unfinished, recover
@@ -107,6 +107,8 @@ def holding(state: Path, location: str, *, wait_s: float = 0) -> Iterator[Lock]:
     try:
         make_directories(state / STAGING)
     except OSError as error:
+        if out_of_files(error):
+            raise
         raise HarvestError(
             f"the dataset cannot be written: {error.strerror}",
             where=printable(str(error.filename or location)),
@@ -147,7 +149,7 @@ def storage_errors(
         yield
     except OSError as error:
         raise HarvestError(
-            error.strerror or str(error),
+            system_reason(error),
             where=printable(str(error.filename or where)),
             remedy=standing(),
         ) from error

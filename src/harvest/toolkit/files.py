@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from harvest.errors import SourceError
+from harvest.errors import SourceError, out_of_files
 
 __all__ = [
     "checksum",
@@ -67,6 +67,8 @@ def report_unreadable(location: Path) -> Iterator[None]:
             remedy="check the location",
         ) from error
     except OSError as error:
+        if out_of_files(error):
+            raise
         raise SourceError(
             f"cannot be read: {error.strerror}",
             where=str(error.filename or location),

@@ -1,0 +1,206 @@
+"""Errors that lead on: each says what was found, where, and what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import harvest_here
+
+import harvest
+from harvest.errors import system_reason
+from harvest.plugins.registry import manager
+
+SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|TIMEOUT|tim\n"
+
+FAILING = '''"""A plugin in a file, whose code fails at the word `two`."""
+import harvest
+
+@harvest.record("letter.word", layer="workflow", level="client")
+class Word(harvest.Record):
+    """A word."""
+    number: int = harvest.field(doc="What it means.")
+
+class Letters(harvest.Source):
+    """Words that are numbers."""
+    name, record_types = "letter", (Word,)
+
+    def read(self, partition, ctx):
+        for word in partition.path.read_text().split():
+            yield Word(number=number_of(word))
+
+def number_of(word):
+    return {"one": 1}[word]
+
+class FailingWriter(harvest.PartWriter):
+    """Writes nothing."""
+    def write(self, record_type, table):
+        raise ValueError("no room")
+    def close(self):
+        return []
+    def abort(self):
+        pass
+
+class Sink(harvest.DirectorySink):
+    """Fails where it writes."""
+    name, suffix = "failing", ".no"
+
+    def writer(self, staging, part):
+        return FailingWriter()
+
+    def scan(self, files, record_type):
+        raise NotImplementedError
+'''
+LINE_OF_NUMBER, LINE_OF_WRITE = 18, 23
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    """The failing plugin, and beside it a letter in which it fails at the third word."""
+    (tmp_path / "letters.py").write_text(FAILING)
+    (tmp_path / "a.letter").write_text("one\none\ntwo\n")
+    manager.cache_clear()
+    yield tmp_path / "letters.py"
+    manager.cache_clear()
+
+
+def jobs(folder: Path) -> Path:
+    """A dataset of two jobs, ada's completed one and tim's, which met its time limit."""
+    (folder / "jobs.txt").write_text(SACCT)
+    settings = {"slurm": {"timezone": "UTC"}}
+    harvest.run(f"slurm:{folder}/jobs.txt", f"parquet:{folder}/out", settings=settings, workers=1)
+    return folder / "out"
+
+
+# a plugin that fails
+
+
+@pytest.mark.parametrize("command", [["preview"], ["run", "-k", "parquet:out"]])
+def test_a_source_that_fails_is_named_with_its_line_and_where_it_was(plugin, command):
+    word, *more = command
+
+    done = harvest_here(word, "-s", "letters.py:a.letter", *more, cwd=plugin.parent)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"harvest: {plugin.parent}/a.letter, after record 2: source 'letter' failed: "
+        f"KeyError: 'two', in {plugin}:{LINE_OF_NUMBER}; "
+        "report this to the author of letters.py (--debug shows the traceback)\n"
+    )
+
+
+def test_a_source_that_fails_at_once_had_no_record_before(plugin):
+    (plugin.parent / "a.letter").write_text("two\n")
+
+    done = harvest_here("preview", "-s", "letters.py:a.letter", cwd=plugin.parent)
+
+    assert "/a.letter, before its first record: source 'letter' failed" in done.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])  # in this process, and in others
+def test_a_sink_that_fails_is_named_with_its_line_and_place(plugin, workers):
+    (plugin.parent / "a.letter").write_text("one\n")
+    words = ("run", "-s", "letters.py:a.letter", "-k", "letters.py:out", "--workers", workers)
+
+    done = harvest_here(*words, cwd=plugin.parent)
+
+    assert done.returncode == 1
+    assert "out: sink 'failing' failed: ValueError: no room, in " in done.stderr
+    assert f"{plugin}:{LINE_OF_WRITE}; report this to the author of letters.py" in done.stderr
+
+
+def test_whatever_else_of_a_plugin_fails_is_named_with_its_line(plugin):
+    failing = FAILING.replace(
+        "    def read(self", "    def plan(self):\n        return 1 / 0\n\n    def read(self"
+    )
+    plugin.write_text(failing)
+    line = failing.splitlines().index("        return 1 / 0") + 1
+
+    done = harvest_here("preview", "-s", "letters.py:a.letter", cwd=plugin.parent)
+
+    assert done.stderr == (
+        f"harvest: unexpected ZeroDivisionError: division by zero; in {plugin}:{line}, of plugin "
+        "'letters' (letters.py): report this to its author (--debug shows the traceback)\n"
+    )
+
+
+# files that run out
+
+
+def limit_of_files() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def test_where_no_more_files_may_be_open_it_says_how_many_and_how_to_raise_that():
+    program = (
+        "import errno, resource; from harvest.errors import system_reason\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512))\n"
+        "print(system_reason(OSError(errno.EMFILE, 'Too many open files')))\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))\n"
+        "print(system_reason(OSError('Too many open files (os error 24): as polars writes it')))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True)
+
+    assert done.stdout == (
+        "too many open files: this process may have 64 open at a time; raise that before by "
+        "`ulimit -n 512`\n"
+        "too many open files: this process may have 512 open at a time; only an administrator can "
+        "raise that: `ulimit -Hn` shows the most\n"
+    )
+
+
+def test_where_the_system_has_no_more_files_it_says_whose_limit_that_is():
+    reason = system_reason(OSError(errno.ENFILE, "Too many open files in system"))
+
+    assert "in all programs of this computer" in reason
+    assert "fs.file-max" in reason
+
+
+def test_another_error_of_the_system_is_said_in_its_words():
+    assert system_reason(OSError(errno.EACCES, "Permission denied")) == "Permission denied"
+    assert system_reason(OSError("no number")) == "no number"
+
+
+@pytest.mark.parametrize("number", ["EMFILE", "ENFILE"])
+@pytest.mark.parametrize("step", ["partition.begun", "partition.rows"])
+def test_a_run_that_can_open_no_more_files_fails_and_blames_no_input(tmp_path, step, number):
+    (tmp_path / "jobs.txt").write_text(SACCT)
+    words = [sys.executable, "-m", "harvest", "run", "-s", "slurm:jobs.txt", "-k", "parquet:out"]
+
+    done = subprocess.run(
+        [*words, "--workers", "1"],
+        cwd=tmp_path, text=True, capture_output=True, check=False,
+        env={**os.environ, "HARVEST_FAULT": f"{step}:1:{number}"},
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "too many open files" in done.stderr
+    assert "nothing of this run was committed" in done.stderr
+    assert "permission" not in done.stderr
+
+
+def test_a_source_that_words_the_refusal_itself_is_not_believed(plugin):
+    """Many plugins turn any OSError into `cannot be read`, which would become a reject."""
+    plugin.write_text(
+        FAILING.replace(
+            'return {"one": 1}[word]',
+            'try:\n        raise OSError(24, "Too many open files")\n'
+            "    except OSError as error:\n"
+            '        raise harvest.SourceError("cannot be read") from error',
+        )
+    )
+
+    done = harvest_here(
+        "run", "-s", "letters.py:a.letter", "-k", "parquet:out", "--workers", "1",
+        cwd=plugin.parent,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert f"this process may have {limit_of_files()} open at a time" in done.stderr
+    assert not list((plugin.parent / "out").glob("letter*"))
