@@ -45,6 +45,8 @@ def completed(line: str) -> set[str]:
         ("harvest schema dask.tr", {"dask.transfer", "dask.trace"}, {"dask.tasks"}),
         ("harvest findings out --rule dask.", {"dask.event_loop"}, {"gpfs.cold"}),
         ("harvest plugins show par", {"parquet"}, {"slurm"}),
+        ("harvest plugins show slurm.f", {"slurm.failures", "slurm.failed_jobs"}, {"slurm"}),
+        ("harvest plugins list --kind r", {"report", "rule"}, {"source"}),
         ("harvest run --engine ", {"local", "dask", "slurm"}, {"parquet"}),
         ("harvest run --on-error ", {"reject", "fail"}, {"keep"}),
         ("harvest run --schema-drift e", {"evolve"}, {"freeze"}),

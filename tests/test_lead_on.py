@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import resource
 import subprocess
@@ -204,3 +205,30 @@ def test_a_source_that_words_the_refusal_itself_is_not_believed(plugin):
     assert done.returncode == 1
     assert f"this process may have {limit_of_files()} open at a time" in done.stderr
     assert not list((plugin.parent / "out").glob("letter*"))
+
+
+# rules among what plugins offer
+
+
+@pytest.mark.parametrize("words", [("plugins",), ("plugins", "list")])
+def test_rules_are_listed_with_their_plugin_and_what_they_look_for(words):
+    done = harvest_here(*words, "--kind", "rule", "--json")
+
+    found = {each["name"]: each for each in json.loads(done.stdout)}
+    assert found.keys() == set(manager().rules)
+    assert found["slurm.timeouts"]["plugin"] == "slurm"
+    assert found["slurm.timeouts"]["doc"] == manager().rules["slurm.timeouts"].doc
+
+
+def test_an_unknown_kind_is_refused_with_the_near_one():
+    done = harvest_here("plugins", "list", "--kind", "rules")
+
+    assert done.returncode == 2
+    assert done.stderr == "harvest: unknown kind 'rules'; did you mean 'rule'?\n"
+
+
+def test_a_rule_is_shown_with_its_thresholds():
+    done = harvest_here("plugins", "show", "slurm.failed_jobs", COLUMNS="120")
+
+    assert done.stdout.startswith("rule slurm.failed_jobs: ")
+    assert "slurm.failed_jobs.share  number  0.01" in done.stdout

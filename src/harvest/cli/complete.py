@@ -66,9 +66,9 @@ def schemas(incomplete: str) -> Items:
 
 
 def with_settings(incomplete: str) -> Items:
-    """Names of sources, sinks, engines, views and reports."""
+    """Names of sources, sinks, engines, views, reports and rules."""
     found = _plugins()
-    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports)
+    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules)
     return list(dict.fromkeys(item for kind in kinds for item in _declared(incomplete, kind)))
 
 

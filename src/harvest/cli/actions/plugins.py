@@ -5,16 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from harvest.api.setting import Setting
 from harvest.api.settings import describe
 from harvest.cli.tables import print_json, print_table, print_text
-from harvest.errors import UsageError
+from harvest.errors import UsageError, suggestion
 from harvest.model import record_type
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
 from harvest.plugins.known import KNOWN, canonical
 from harvest.plugins.registry import PluginManager, manager
 from harvest.plugins.scaffold import add_kinds, scaffold
 
-__all__ = ["begin_plugin", "print_available", "print_plugin", "print_plugins"]
+__all__ = ["begin_plugin", "print_available", "print_declared", "print_plugin", "print_plugins"]
+
+
+KINDS = ("source", "sink", "engine", "view", "report", "rule")
+"""What has settings or thresholds; a source and an engine may have the same name."""
+OFFERED = (*KINDS, "command")
 
 
 def print_plugins(*, json: bool) -> int:
@@ -99,14 +105,23 @@ def print_available(*, json: bool) -> int:
 
 def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
     offers: dict[str, dict[str, list[str]]] = {}
-    for kind in ("sources", "sinks", "views", "reports", "engines", "commands"):
+    for kind in (f"{kind}s" for kind in OFFERED):
         for name, spec in getattr(found, kind).items():
             offers.setdefault(found.owner(spec).name, {}).setdefault(kind, []).append(name)
     return offers
 
 
-KINDS = ("source", "sink", "engine", "view", "report")
-"""What has settings; a source and an engine may have the same name."""
+def print_declared(kind: str, *, json: bool) -> int:
+    """Print all that plugins offer of a kind: names, whose they are, and what they are for."""
+    if kind not in OFFERED:
+        raise UsageError(f"unknown kind {kind!r}", remedy=suggestion(kind, OFFERED))
+    found = manager()
+    rows = [(n, found.owner(spec).name, spec.doc) for n, spec in getattr(found, f"{kind}s").items()]
+    if json:
+        print_json([dict(zip(("name", "plugin", "doc"), row, strict=True)) for row in rows])
+    else:
+        print_table((kind, "plugin", "description"), rows, prose=("description",))
+    return 0
 
 
 def print_plugin(name: str, *, json: bool) -> int:
@@ -137,17 +152,20 @@ def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
             found.source(name)  # raises with cause and remedy
         known = [name for kind in KINDS for name in getattr(found, f"{kind}s")]
         raise UsageError(
-            f"unknown source, sink, engine, view or report {name!r}",
+            f"unknown source, sink, engine, view, report or rule {name!r}",
             remedy=found.remedy(name, known, *KINDS),
         )
     return [(kind, found.find(kind, name)) for kind in kinds]
 
 
 def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
-    """What is printed of a source, sink, engine, view or report."""
+    """What is printed of a source, sink, engine, view, report or rule."""
     part = {"name": spec.name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
     more: dict[str, Any]
-    if kind in ("view", "report"):
+    if kind == "rule":
+        declared = {n: Setting(t.doc, float, t.value) for n, t in spec.thresholds.items()}
+        more = {"requires": list(spec.requires), "view": spec.view}
+    elif kind in ("view", "report"):
         declared, more = spec.settings, {"requires": list(spec.requires)}
     else:
         cls = found.load(spec)
@@ -175,11 +193,11 @@ def _print_described(part: dict[str, Any]) -> None:
     print_text(f"{part['kind']} {name}: {part['doc']}")
     print(f"{part['plugin']}\n")
     if not settings:
-        print("no settings")
+        print("no thresholds" if part["kind"] == "rule" else "no settings")
     else:
         before = "" if part["kind"] in ("view", "report") else f"{name}."
         print_table(
-            ("setting", "value", "default", "meaning"),
+            ("threshold" if part["kind"] == "rule" else "setting", "value", "default", "meaning"),
             [(f"{before}{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings],
             prose=("meaning",),
         )

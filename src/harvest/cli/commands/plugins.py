@@ -13,6 +13,16 @@ from harvest.toolkit.completion import words
 
 __all__ = ["app"]
 
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="All of this kind, with what each is for: source, sink, engine, view, report, rule "
+        "or command.",
+        autocompletion=words("source", "sink", "engine", "view", "report", "rule", "command"),
+    ),
+]
+
 app = typer.Typer(
     help="List plugins; show, check or begin one.",
     invoke_without_command=True,
@@ -21,19 +31,19 @@ app = typer.Typer(
 
 
 @app.callback()
-def plugins(ctx: typer.Context, json: Json = False) -> int | None:
+def plugins(ctx: typer.Context, kind: Kind = None, json: Json = False) -> int | None:
     """List plugins; show, check or begin one."""
     if ctx.invoked_subcommand is None:
-        return list_plugins(json=json)
+        return list_plugins(kind, json=json)
     return None
 
 
 @app.command("list")
-def list_plugins(json: Json = False) -> int:
+def list_plugins(kind: Kind = None, json: Json = False) -> int:
     """List the plugins and what each offers, and those that cannot be used, with the remedy."""
-    from harvest.cli.actions.plugins import print_plugins  # late: help needs none of it
+    from harvest.cli.actions.plugins import print_declared, print_plugins  # late: help needs none
 
-    return print_plugins(json=json)
+    return print_plugins(json=json) if kind is None else print_declared(kind, json=json)
 
 
 @app.command("available")
@@ -50,16 +60,16 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A source, sink, engine, view or report; or a FILE.py with some.",
+            help="A source, sink, engine, view, report or rule; or a FILE.py with some.",
             autocompletion=complete.with_settings,
         ),
     ],
     json: Json = False,
 ) -> int:
-    """Show the settings of a source, sink, engine, view or report.
+    """Show the settings of a source, sink, engine, view or report, or the thresholds of a rule.
 
-    Each setting with the values that it may have, its default and its meaning; of a source also
-    the record types that it yields.
+    Each with the values that it may have, its default and its meaning; of a source also the record
+    types that it yields.
     """
     from harvest.cli.actions.plugins import print_plugin  # late: help needs none of it
 
