@@ -142,7 +142,7 @@ def test_a_dataset_without_the_records_says_which_source_brings_them(tmp_path, p
         f"demo:{tmp_path / 'empty.demo'}", f"arrow-demo:{tmp_path / 'none'}", plugins=plugins
     )
     dataset = harvest.open(tmp_path / "none", plugins=plugins)
-    with pytest.raises(DatasetError, match=r"demo\.line: harvest it with the source 'demo'"):
+    with pytest.raises(DatasetError, match=r"demo\.line: harvest with the source 'demo'"):
         dataset.report("demo.lengths")
 
 

@@ -17,7 +17,7 @@ from harvest.api.view import DatasetReader
 from harvest.errors import PluginError, UsageError, suggestion
 from harvest.plugins.registry import PluginManager, resolve
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.frames import condition
+from harvest.toolkit.frames import condition, in_sql
 from harvest.toolkit.steps import step
 
 from .model import Evidence, Found, Verdict
@@ -232,16 +232,7 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
 
 def _narrowing(values: Mapping[str, str | int | bool | None]) -> str:
     """An SQL condition for columns that hold these values."""
-    return " and ".join(f"{_name(name)} {_is(value)}" for name, value in values.items())
-
-
-def _name(column: str) -> str:
-    """A column in SQL, quoted where its plain name would mean something else."""
-    try:
-        plain = pl.sql_expr(f"{column} = 0").meta.root_names() == [column]
-    except pl.exceptions.PolarsError:
-        plain = False
-    return column if plain else '"' + column.replace('"', '""') + '"'
+    return " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in values.items())
 
 
 def _is(value: str | int | bool | None) -> str:

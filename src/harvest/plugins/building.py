@@ -17,18 +17,22 @@ __all__ = ["build", "check_settings", "names_for"]
 
 
 def names_for(
-    declared: Mapping[str, View] | Mapping[str, ReportSpec], kinds: Container[str]
+    declared: Mapping[str, View] | Mapping[str, ReportSpec],
+    kinds: Container[str],
+    *,
+    beyond: float = 0.0,
 ) -> list[str]:
     """Names of the views or reports that something can be asked of, given the record types held.
 
     First those of which every record type is held, then those that miss few; those that read any
-    record types come last.
+    record types come last.  beyond: the share of its record types of which more must be held.
     """
     shares: dict[str, float] = {}
     for name, spec in declared.items():
         held = sum(1 for kind in spec.requires if kind in kinds)
-        if held or not spec.requires:
-            shares[name] = held / len(spec.requires) if spec.requires else 0.0
+        share = held / len(spec.requires) if spec.requires else 0.0
+        if share > beyond or not spec.requires:
+            shares[name] = share
     return sorted(shares, key=lambda name: (-shares[name], name))
 
 

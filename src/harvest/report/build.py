@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,10 +32,10 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
     spec = dataset.plugins.report(name)
     check_settings("report", spec, settings)
     absent = [kind for kind in spec.requires if kind not in dataset]
-    gaps = [_gap(kind, dataset.plugins) for kind in absent]
+    gaps = _gaps(absent, dataset.plugins)
     if spec.requires and len(absent) == len(spec.requires):
         raise DatasetError(
-            f"report {name!r} reads what is not in this dataset: {', '.join(absent)}",
+            f"report {name!r} reads what is not in this dataset",
             where=dataset.sink.location,
             remedy="; ".join(gaps),
         )
@@ -61,8 +61,15 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
     )
 
 
-def _gap(record_type: str, plugins: PluginManager) -> str:
-    """What brings a record type: ``slurm.job: harvest it with the source slurm``."""
+def _gaps(absent: Sequence[str], plugins: PluginManager) -> list[str]:
+    """What brings record types, each once: ``slurm.job: harvest with the source 'slurm'``."""
+    names: dict[str, list[str]] = {}
+    for kind in absent:
+        names.setdefault(_remedy(kind, plugins), []).append(kind)
+    return [f"{', '.join(kinds)}: {remedy}" for remedy, kinds in names.items()]
+
+
+def _remedy(record_type: str, plugins: PluginManager) -> str:
     bringing = []
     for source, spec in plugins.sources.items():
         try:
@@ -72,8 +79,8 @@ def _gap(record_type: str, plugins: PluginManager) -> str:
         if record_type in kinds:
             bringing.append(source)
     if bringing:
-        return f"{record_type}: harvest it with the source " + " or ".join(map(repr, bringing))
-    return f"{record_type}: no installed source brings it; install the plugin that does"
+        return "harvest with the source " + " or ".join(map(repr, bringing))
+    return "no installed source brings it; install the plugin that does"
 
 
 def _facts(dataset: Dataset, settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
 
 from harvest.errors import UsageError, suggestion
 
-__all__ = ["TEXT_MAP", "condition", "directory_of", "extra_of"]
+__all__ = ["TEXT_MAP", "condition", "directory_of", "extra_of", "in_sql"]
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 """How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""
@@ -35,16 +36,30 @@ def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
                 raise UsageError(
                     f"unknown column {name!r}", where=sql, remedy=suggestion(name, schema)
                 )
-        kind = pl.LazyFrame(schema=schema).select(expression).collect_schema().dtypes()
+        # what cannot be compared is refused once it is collected
+        kind = pl.LazyFrame(schema=schema).select(expression).collect().dtypes
     except pl.exceptions.PolarsError as error:
+        words = set(re.findall(r'\w+|"[^"]*"', sql))
+        quoted = [in_sql(name) for name in schema if name in words and in_sql(name) != name]
         raise UsageError(
-            f"this is not a condition: {error}",
+            f"this is not a condition: {str(error).partition(chr(10))[0]}",
             where=sql,
-            remedy="write SQL such as: user = 'ada' and bytes > 1e9",
+            remedy=f"in SQL this column is {' and this one '.join(quoted)}"
+            if quoted
+            else "write SQL such as: state = 'failed' and nbytes > 1e9",
         ) from error
     if kind != [pl.Boolean]:
         raise UsageError("this is not a condition", where=sql, remedy="compare something")
     return expression
+
+
+def in_sql(column: str) -> str:
+    """A column in SQL, quoted where its plain name would mean something else, as ``user`` does."""
+    try:
+        plain = pl.sql_expr(f"{column} = 0").meta.root_names() == [column]
+    except pl.exceptions.PolarsError:
+        plain = False
+    return column if plain else '"' + column.replace('"', '""') + '"'
 
 
 def directory_of(path: pl.Expr) -> pl.Expr:

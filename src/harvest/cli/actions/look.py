@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ __all__ = ["look_at"]
 OUT = "out"
 """The dataset that a proposed command writes."""
 UNKNOWN_SHOWN = 10
+COMMANDS_SHOWN = 8
+REPORTS_SHOWN = 4
+"""How many of these are reports at most, so that views are among them."""
+MOST_OF_IT = 0.5
+"""Share of the record types that a view or report reads, of which more must have been found."""
 
 
 def look_at(path: Path, run: Path | None, *, json: bool) -> int:
@@ -102,13 +109,15 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
 
 
 def _print_questions(found: Survey, plugins: PluginManager, dataset: Path) -> None:
-    """The commands that ask the dataset what the sources bring."""
+    """The commands that ask the dataset what the sources bring, the best first."""
     views, reports = _applying(found, plugins)
-    out = shell_word(str(dataset))
+    asked = ["findings"]
+    asked += [f"report {name}" for name in reports[:REPORTS_SHOWN]]
+    asked += [f"view {name}" for name in views]
+    if len(views) + len(reports) >= COMMANDS_SHOWN:
+        asked[COMMANDS_SHOWN - 1 :] = ["show"]  # which lists all of them
     print("\nthen:\n")
-    print_lines([f"  harvest findings {out}"])
-    print_lines(f"  harvest report {name} {out}" for name in reports)
-    print_lines(f"  harvest view {name} {out}" for name in views)
+    print_lines(f"  harvest {words} {shell_word(str(dataset))}" for words in asked)
 
 
 def _below(path: Path, root: Path) -> str:
@@ -128,13 +137,22 @@ def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
 
 
 def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[str]]:
-    """Views and reports over what these sources bring, those that need it all first."""
+    """Views and reports over what these sources bring.
+
+    The best first: those that most rules look at or report in, then those that need all of it.
+    """
     brought = {
         record_type(cls).name
         for known in found.known
         for cls in plugins.source(known.source).record_types
     }
-    return names_for(plugins.views, brought), names_for(plugins.reports, brought)
+    rules = Counter(name for rule in plugins.rules.values() for name in {rule.view, *rule.reports})
+
+    def best(declared: Mapping[str, Any]) -> list[str]:
+        names = names_for(declared, brought, beyond=MOST_OF_IT)
+        return sorted(names, key=lambda name: -rules[name])
+
+    return best(plugins.views), best(plugins.reports)
 
 
 def _document(found: Survey, plugins: PluginManager) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harvest.cli.asking import answer
+from harvest.cli.asking import answer, named
 from harvest.cli.progress import working
 from harvest.cli.settings import key_values
 from harvest.cli.tables import print_declared, print_json
-from harvest.errors import UsageError
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show
 
@@ -34,9 +33,7 @@ def show_report(
     json: bool,
 ) -> int:
     """Print a report over a dataset, or write it to a file or directory."""
-    manager().report(name)
-    if dataset is None:
-        raise UsageError("which dataset?", remedy=f"write: harvest report {name} DATASET")
+    _, dataset = named("report", name, dataset)
     with working(f"building {name}"):
         given = key_values(settings)
         made = answer(dataset, lambda opened: opened.report(name, **given))

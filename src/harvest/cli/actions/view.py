@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import attrs
 import polars as pl
 
 from harvest.api.column import Column
-from harvest.cli.asking import answer
+from harvest.cli.asking import answer, named
+from harvest.cli.outcome import say
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
@@ -20,12 +22,18 @@ from harvest.errors import UsageError, suggestion
 from harvest.plugins.columns import columns_of
 from harvest.plugins.registry import manager
 from harvest.toolkit.frames import condition
+from harvest.toolkit.texts import printable_line
 
 __all__ = ["Choice", "list_views", "show_view"]
 
 REST = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
+VALUES_NAMED = 12
 ROWS_SHOWN = 20
 """Rows of a table on a terminal where none are asked for."""
+
+
+_TEXTS = re.compile(r"'((?:[^']|'')*)'")
+"""Texts in an SQL condition."""
 
 
 def list_views(*, json: bool) -> int:
@@ -42,6 +50,28 @@ class Choice:
     sort: str | None = None
     columns: str | None = None
     rows: int | None = None
+
+    def remarks(self, frame: pl.LazyFrame) -> list[str]:
+        """Why its condition may fit no row: the values of columns of text that it never has.
+
+        The most frequent ones, after those that differ from it in capitals alone.
+        """
+        wanted = [text.replace("''", "'") for text in _TEXTS.findall(self.where or "")]
+        names = condition(self.where, frame).meta.root_names() if self.where and wanted else []
+        said = []
+        for name in sorted(set(names)):
+            text = pl.col(name).cast(pl.String)
+            if frame.collect_schema()[name] not in (pl.String, pl.Categorical, pl.Enum):
+                continue
+            seen = frame.select(text).drop_nulls().group_by(name).len().collect()
+            if seen.is_empty() or not seen.filter(text.is_in(wanted)).is_empty():
+                continue
+            alike = text.str.to_lowercase().is_in([each.lower() for each in wanted])
+            seen = seen.sort(alike, "len", name, descending=[True, True, False])
+            values = ", ".join(map(printable_line, seen[name].head(VALUES_NAMED)))
+            more = seen.height - VALUES_NAMED
+            said.append(f"{name} has the values {values}" + (f" and {more:,} others" * (more > 0)))
+        return said
 
     def of(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The chosen rows and columns; raises UsageError for what the frame does not have."""
@@ -83,18 +113,20 @@ def show_view(
     wide: bool,
 ) -> int:
     """Print a view of a dataset, or write it to a file."""
-    spec = manager().view(name)
-    if dataset is None:
-        raise UsageError("which dataset?", remedy=f"write: harvest view {name} DATASET")
+    spec, dataset = named("view", name, dataset)
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     rows, room = choice.rows, choice.rows or ROWS_SHOWN
     with working(f"building {name}"):
         given = key_values(settings)
 
-        def ask(opened: Dataset) -> tuple[pl.DataFrame, int]:
-            """The rows that are printed, and how many there are."""
-            frame = choice.of(opened.view(name, **given))
+        def ask(opened: Dataset) -> tuple[pl.DataFrame, int, list[str]]:
+            """The rows that are printed, how many there are, and what to say where none are."""
+            view = opened.view(name, **given)
+            first, total = chosen(choice.of(view))
+            return first, total, [] if total else choice.remarks(view)
+
+        def chosen(frame: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
             asked = frame if rows is None else frame.head(rows)
             if output is not None:
                 return pl.DataFrame(), export(asked, output, text=spec.text)
@@ -104,7 +136,8 @@ def show_view(
             first = frame.head(room + 1).collect()
             return first, first.height if first.height <= room else _height(frame)
 
-        first, total = answer(dataset, ask)
+        first, total, remarks = answer(dataset, ask)
+    say(f"no row of {name} fits {choice.where}: {each}" for each in remarks)
     if output is not None:
         print(f"{how_many(total, 'row')} of {name} written to {output}")
         return 0
