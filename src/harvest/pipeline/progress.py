@@ -83,18 +83,21 @@ class _LiveLine(Observer):
 
     def __init__(self, bar: Any):
         self.bar = bar
-        self.task = bar.add_task("", total=None, rows=0, parts="", visible=False)
+        self.task: Any = None
         self.rows = self.done = self.total = 0
         self.lock = threading.Lock()
 
     def spooled(self, pipe: str, size_bytes: int) -> None:
-        parts = f"from {printable_line(pipe)}"
-        self.bar.update(self.task, completed=size_bytes, parts=parts, visible=True)
+        if self.task is None:
+            self.task = self.bar.add_task("", total=None, rows=0, parts="")
+        self.bar.update(self.task, completed=size_bytes, parts=f"from {printable_line(pipe)}")
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
         self.total = len(plan.to_read)
+        if self.task is not None:  # that of pipes
+            self.bar.remove_task(self.task)
         parts = f"0/{self.total} parts"
-        self.bar.reset(self.task, total=size_bytes or None, parts=parts, visible=True)
+        self.task = self.bar.add_task("", total=size_bytes or None, rows=0, parts=parts)
 
     def progressed(self, progress: Progress) -> None:
         with self.lock:
