@@ -22,7 +22,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest import fault, interrupt
+from harvest import interrupt
 from harvest.api.context import Note, ReadContext, Reject
 from harvest.api.source import Partition, Rows, Source
 from harvest.errors import HarvestError, SourceError, UsageError
@@ -137,7 +137,6 @@ def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
                 break
             copy.write(block)
             size += len(block)
-            fault.point("pipe.spooled")
 
 
 @contextlib.contextmanager
