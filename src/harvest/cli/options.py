@@ -49,8 +49,8 @@ Sources = Annotated[
         "-s",
         "--source",
         metavar="NAME:LOCATION",
-        help="What to read; without NAME, by all sources that are sure. FILE.py:LOCATION is "
-        "read by the source of a Python file. Repeatable.",
+        help="What to read; without NAME, by all sources that are sure. NAME:- is standard "
+        "input. FILE.py:LOCATION is read by the source of a Python file. Repeatable.",
         autocompletion=complete.sources,
     ),
 ]

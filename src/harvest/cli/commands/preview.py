@@ -14,7 +14,10 @@ __all__ = ["detect", "preview"]
 
 
 def detect(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or directories.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files, directories or pipes; - is standard input."),
+    ],
     json: Json = False,
 ) -> int:
     """Say which sources can read a path, and how sure they are.
@@ -33,7 +36,7 @@ def preview(
             "-s",
             "--source",
             metavar="NAME:LOCATION",
-            help="What to read; NAME may be a FILE.py.",
+            help="What to read; NAME:- is standard input. NAME may be a FILE.py.",
             autocompletion=complete.sources,
         ),
     ],
