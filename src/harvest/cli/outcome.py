@@ -16,7 +16,7 @@ from harvest.toolkit.texts import printable_line
 from .remarks import remark
 from .tables import print_json, print_plain, print_table, width_of_terminal
 
-__all__ = ["print_plan", "print_result", "result_document", "say"]
+__all__ = ["print_plan", "print_result", "rejects_line", "result_document", "say"]
 
 
 def say(lines: Iterable[str]) -> None:
@@ -86,12 +86,16 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
         print(f"\nnothing new for {printable_line(where)}")
     else:
         print(f"\ncommitted to {printable_line(where)} as run {result.run}")
-    if account.rejected:
-        target = recipe.sinks[0].location
-        print(
-            f"{count_in_words(account.rejected, 'input unit')} could not be read: "
-            f"harvest rejects {printable_line(target)}"
-        )
+    print_plain(rejects_line(result, recipe))
+
+
+def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
+    """What to do about the rejects of a run, in one line; none where there are none."""
+    if not (rejected := result.account.rejected):
+        return []
+    units = count_in_words(rejected, "input unit")
+    target = printable_line(str(recipe.sinks[0].location))
+    return [f"{units} could not be read: harvest rejects {target}"]
 
 
 def _print_notes(notes: list[str]) -> None:

@@ -22,6 +22,10 @@ from harvest.toolkit.amounts import count_in_words
 
 __all__ = ["read_again", "show_rejects"]
 
+RAW_SHOWN = 60
+"""Characters of what was rejected that a table shows."""
+CUT = "…"
+
 
 def show_rejects(
     dataset: Path,
@@ -60,6 +64,7 @@ def show_rejects(
     if not total:
         print("no rejects")
         return 0
+    texts = [r["raw"].decode("utf-8", "backslashreplace") for r in shown]
     print_table(
         ("origin", "position", "reason", "raw"),
         [
@@ -67,13 +72,15 @@ def show_rejects(
                 r["origin"],
                 r["position"],
                 r["reason"],
-                r["raw"][:60].decode("utf-8", "backslashreplace"),
+                text if len(text) <= RAW_SHOWN else text[:RAW_SHOWN] + CUT,
             )
-            for r in shown
+            for r, text in zip(shown, texts, strict=True)
         ],
         right=("position",),
         forms={"origin": "path"},
     )
+    if any(len(text) > RAW_SHOWN for text in texts):
+        print(f"{CUT} marks raw text that goes on; --json has all that was kept")
     if total > rows:
         print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
     return 0

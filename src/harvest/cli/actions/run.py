@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harvest.cli.options import RunOptions
-from harvest.cli.outcome import print_plan, print_result, say
+from harvest.cli.outcome import print_plan, print_result, rejects_line, say
 from harvest.cli.settings import recipe_of
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.progress import display
@@ -14,14 +14,17 @@ from harvest.plugins.registry import manager
 __all__ = ["print_recipe", "run_once"]
 
 
-def run_once(options: RunOptions, *, dry_run: bool, force: bool, json: bool) -> int:
+def run_once(options: RunOptions, *, dry_run: bool, force: bool, json: bool, quiet: bool) -> int:
     """Make a run, or only its plan, and print what came of it; the exit code."""
     plugins = manager()
     recipe = recipe_of(options, plugins)
-    with display() as observer:
+    with display(not quiet) as observer:
         result = execute(
             recipe, plugins, force=force, dry_run=dry_run, wait_s=options.wait_s, observer=observer
         )
+    if quiet:
+        say(rejects_line(result, recipe))
+        return int(result.exit_code)
     say(result.choices)
     if dry_run:
         print_plan(result.plan, json=json, scripts=result.scripts)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from harvest.cli.options import RunOptions, takes_run_options
+from harvest.errors import UsageError
 
 __all__ = ["run"]
 
@@ -14,6 +15,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read
 Force = Annotated[bool, typer.Option("--force", help="Read everything again, changed or not.")]
 PrintConfig = Annotated[
     bool, typer.Option("--print-config", help="Print all this as a recipe and stop.")
+]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--quiet", help="Print nothing but errors, and how many rejects.")
 ]
 JsonAccount = Annotated[
     bool, typer.Option("--json", help="Print the account as JSON on standard output.")
@@ -27,6 +31,7 @@ def run(
     force: Force = False,
     print_config: PrintConfig = False,
     json: JsonAccount = False,
+    quiet: Quiet = False,
 ) -> int:
     """Read sources, write them to sinks; skip what is unchanged.
 
@@ -35,6 +40,10 @@ def run(
     """
     from harvest.cli.actions.run import print_recipe, run_once  # late: help needs none of it
 
+    asked = {"--dry-run": dry_run, "--print-config": print_config, "--json": json}
+    for option in asked if quiet else ():
+        if asked[option]:
+            raise UsageError(f"{option} prints and --quiet does not", remedy="give one of them")
     if print_config:
         return print_recipe(options)
-    return run_once(options, dry_run=dry_run, force=force, json=json)
+    return run_once(options, dry_run=dry_run, force=force, json=json, quiet=quiet)
