@@ -8,12 +8,10 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from commands import harvest_here
 
-import harvest
 from harvest.errors import system_reason
 from harvest.plugins.registry import manager
 
@@ -68,14 +66,6 @@ def plugin(tmp_path):
     manager.cache_clear()
     yield tmp_path / "letters.py"
     manager.cache_clear()
-
-
-def jobs(folder: Path) -> Path:
-    """A dataset of two jobs, ada's completed one and tim's, which met its time limit."""
-    (folder / "jobs.txt").write_text(SACCT)
-    settings = {"slurm": {"timezone": "UTC"}}
-    harvest.run(f"slurm:{folder}/jobs.txt", f"parquet:{folder}/out", settings=settings, workers=1)
-    return folder / "out"
 
 
 # a plugin that fails
@@ -232,3 +222,18 @@ def test_a_rule_is_shown_with_its_thresholds():
 
     assert done.stdout.startswith("rule slurm.failed_jobs: ")
     assert "slurm.failed_jobs.share  number  0.01" in done.stdout
+
+
+# a dump without its header
+
+
+def test_a_dump_without_a_header_names_the_setting_that_helps(tmp_path):
+    (tmp_path / "jobs.txt").write_text(SACCT.partition("\n")[2])
+
+    done = harvest_here("run", "-s", "slurm:jobs.txt", "-k", "parquet:out", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert (
+        "jobs.txt: no header of sacct in the first line (3 fields by the delimiter" in done.stderr
+    )
+    assert "--set slurm.columns=JobID,JobName,State,..." in done.stderr

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import io
 import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +148,58 @@ def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
         one.write_bytes(b"one")
         two.write_bytes(b"two")
     assert path.read_bytes() == b"one"  # the block that ended last
+
+
+def _killed_while_writing(path: Path) -> None:
+    """What a process leaves that is killed halfway through a file."""
+    program = (
+        "import os, pathlib, signal, sys; from harvest.toolkit.files import replacing\n"
+        "with replacing(pathlib.Path(sys.argv[1])) as temporary:\n"
+        "    temporary.write_bytes(b'half of a long text')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    _killed_while_writing(path)
+    _killed_while_writing(path)
+    assert len(list(tmp_path.iterdir())) == 1
+
+    with replacing(path) as temporary:
+        assert temporary.read_bytes() == b""
+        temporary.write_bytes(b"all")
+
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == b"all"
+
+
+def test_a_link_in_the_temporary_file_s_place_is_not_followed(tmp_path: Path) -> None:
+    path, victim = tmp_path / "out", tmp_path / "victim"
+    victim.write_text("precious")
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"")
+    temporary.symlink_to(victim)
+
+    write_atomically(path, b"new")
+
+    assert path.read_bytes() == b"new"
+    assert victim.read_text() == "precious"
+
+
+def test_where_there_are_no_locks_a_file_is_replaced_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", without)
+
+    write_atomically(tmp_path / "out", b"new")
+
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
 def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +136,26 @@ def test_what_was_cut_short_is_taken_up_again(tmp_path: Path) -> None:
     second.unlink()
     assert [part.read_bytes() for part in split(path, tmp_path / "parts", 3)] == whole
     assert first.stat().st_mtime_ns == kept
+
+
+@pytest.mark.slow
+def test_what_a_killed_split_left_goes_at_the_next_call(tmp_path: Path) -> None:
+    path, parts = tmp_path / "scan.list", tmp_path / "parts"
+    path.write_bytes(b"".join(lines(400_000)))
+    command = [sys.executable, "-m", "harvest", "gpfs", "split", path, parts, "-n", "3"]
+    killed = subprocess.Popen([*command, "--compress", "gzip"], stdout=subprocess.DEVNULL)
+    while not list(parts.glob(".*part*.tmp")):
+        assert killed.poll() is None, "it ended before it could be killed"
+        time.sleep(0.001)
+    killed.kill()
+    killed.wait()
+    assert list(parts.glob(".*part*.tmp"))
+
+    subprocess.run([*command, "--compress", "gzip"], check=True, stdout=subprocess.DEVNULL)
+
+    assert not list(parts.glob("*.tmp")) + list(parts.glob(".*.tmp"))
+    made = sorted(parts.glob("scan.list.part-*"))
+    assert b"".join(gzip.decompress(part.read_bytes()) for part in made) == path.read_bytes()
 
 
 def test_one_part_can_be_made_alone(tmp_path: Path) -> None:

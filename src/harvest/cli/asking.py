@@ -10,7 +10,7 @@ from harvest.dataset import Dataset
 from harvest.dataset import open as open_dataset
 from harvest.errors import DatasetError, UsageError
 from harvest.plugins.building import names_for
-from harvest.plugins.registry import manager
+from harvest.plugins.registry import PluginManager
 from harvest.toolkit.texts import shell_word
 
 __all__ = ["answer", "named"]
@@ -43,14 +43,14 @@ def answer(location: Path, ask: Callable[[Dataset], _Answer]) -> _Answer:
     return ask(open_dataset(location))
 
 
-def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:
+def named(kind: str, name: str, dataset: Path | None, plugins: PluginManager) -> tuple[Any, Path]:
     """The view or report of a name and the dataset it is asked of, as the command line gives them.
 
     Raises UsageError where one of them is absent, or a dataset stands where the name belongs.
     """
-    declared = getattr(manager(), f"{kind}s")
+    declared = getattr(plugins, f"{kind}s")
     if name in declared or not (there := _opened(name)):
-        spec = getattr(manager(), kind)(name)
+        spec = getattr(plugins, kind)(name)
         if dataset is None:
             raise UsageError("which dataset?", remedy=f"write: harvest {kind} {name} DATASET")
         return spec, dataset

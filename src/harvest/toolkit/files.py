@@ -189,9 +189,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def replacing(path: Path) -> Iterator[Path]:
     """A path to write to; what was written takes the place of ``path`` when the block ends.
 
-    Durable then.  After an error ``path`` is as it was, and the temporary file is gone.
+    Durable then.  After an error ``path`` is as it was, and the temporary file is gone.  What a
+    process that was killed left of one is taken up by the next on its host that writes ``path``.
     """
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    temporary, held = _temporary_of(path)
     try:
         yield temporary
         fsync_file(temporary)
@@ -199,7 +200,36 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        if held is not None:
+            os.close(held)
     fsync_directory(path.absolute().parent)
+
+
+def _temporary_of(path: Path) -> tuple[Path, int | None]:
+    """Where to write what becomes ``path``, and the descriptor whose lock keeps others away.
+
+    Another place, without a lock, where others write the same, or the file there is not our own.
+    """
+    # of each host its own: the locks of some file systems hold on one host alone
+    host = hashlib.blake2b(os.uname().nodename.encode(), digest_size=6).hexdigest()
+    temporary = path.with_name(f".{path.name}.{host}.tmp")
+    with contextlib.suppress(OSError):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found = os.fstat(descriptor)
+            mine = (found.st_uid, found.st_nlink) == (os.geteuid(), 1)
+            if mine and os.path.samestat(found, temporary.lstat()):
+                os.ftruncate(descriptor, 0)
+                return temporary, descriptor
+        except BlockingIOError:  # another process writes it
+            pass
+        except OSError:  # no locks here
+            temporary.unlink(missing_ok=True)
+        os.close(descriptor)
+    return path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp"), None
 
 
 def write_atomically(path: Path, data: bytes | bytearray) -> None:

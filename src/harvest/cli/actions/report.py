@@ -33,7 +33,7 @@ def show_report(
     json: bool,
 ) -> int:
     """Print a report over a dataset, or write it to a file or directory."""
-    _, dataset = named("report", name, dataset)
+    _, dataset = named("report", name, dataset, manager())
     with working(f"building {name}"):
         given = key_values(settings)
         made = answer(dataset, lambda opened: opened.report(name, **given))

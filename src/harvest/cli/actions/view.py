@@ -113,7 +113,7 @@ def show_view(
     wide: bool,
 ) -> int:
     """Print a view of a dataset, or write it to a file."""
-    spec, dataset = named("view", name, dataset)
+    spec, dataset = named("view", name, dataset, manager())
     if output is not None and json:
         raise UsageError("--json prints and --output writes", remedy="give one of them")
     rows, room = choice.rows, choice.rows or ROWS_SHOWN
