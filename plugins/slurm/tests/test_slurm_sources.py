@@ -166,7 +166,9 @@ ASKED: list[set[str]] = [a | b for a in ELAPSED for b in ({"ReqCPUS"}, {"ReqTRES
 CPUS = [*GIVEN, *ASKED]
 RSS = [{"MaxRSS"}, {"TRESUsageInMax"}]
 CPU_TIME = [{"CPUTime"}, {"CPUTimeRAW"}, *(a | b for a in ELAPSED for b in CPUS)]
-USED = [{"TotalCPU"}, {"UserCPU", "SystemCPU"}]
+# what a run uses is known when it has ended
+ENDED: list[set[str]] = [{"State"}, {"End"}]
+USED = [used | end for used in ({"TotalCPU"}, {"UserCPU", "SystemCPU"}) for end in ENDED]
 KNOWN: dict[str, tuple[Callable[[Job], float], list[set[str]]]] = {
     "elapsed_s": (lambda job: job.seconds, ELAPSED),
     "alloc_cpus": (lambda job: job.cpus, CPUS),
@@ -190,7 +192,7 @@ KNOWN: dict[str, tuple[Callable[[Job], float], list[set[str]]]] = {
     "max_rss_bytes": (lambda job: largest(job, lambda step: step[4] * 1024), RSS),
     "mem_used_bytes": (
         lambda job: largest(job, lambda step: step[1] * step[4] * 1024),
-        [{"TRESUsageInTot"}, *({"NTasks"} | rss for rss in RSS)],
+        [a | end for a in ({"TRESUsageInTot"}, *({"NTasks"} | r for r in RSS)) for end in ENDED],
     ),
     "max_disk_read_bytes": (lambda job: largest(job, lambda s: s[4] * 3), [{"TRESUsageInMax"}]),
     "max_disk_write_bytes": (lambda job: largest(job, lambda s: s[4] * 5), [{"TRESUsageOutMax"}]),

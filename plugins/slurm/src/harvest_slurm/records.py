@@ -76,8 +76,12 @@ class Job(Record):
         unit="bytes", doc="Memory asked for: per CPU or node as req_mem_per says, else in total."
     )
     req_mem_per: str | None = field(doc="cpu, node, or empty for the whole job.")
-    req_tres: dict[str, int] | None = field(doc="Resources asked for; mem in bytes.")
-    alloc_tres: dict[str, int] | None = field(doc="Resources allocated; mem in bytes.")
+    req_tres: dict[str, int | None] | None = field(
+        doc="Resources asked for; mem in bytes; an amount is null where it is marked as not set."
+    )
+    alloc_tres: dict[str, int | None] | None = field(
+        doc="Resources allocated; mem in bytes; an amount is null where it is marked as not set."
+    )
     node_list: str | None = field(doc="Nodes it ran on, as Slurm's host list.")
     restarts: int | None = field(doc="How often it was restarted.")
     cpu_time_s: float | None = field(unit="s", doc="CPU seconds allocated: elapsed times CPUs.")
@@ -151,10 +155,12 @@ class Step(Record):
     ave_disk_read_bytes: int | None = field(unit="bytes", doc="Read, mean of its tasks.")
     ave_disk_write_bytes: int | None = field(unit="bytes", doc="Written, mean of its tasks.")
     consumed_energy_j: int | None = field(unit="J", doc="Energy consumed.")
-    alloc_tres: dict[str, int] | None = field(doc="Resources allocated; mem in bytes.")
-    usage_in_tot: dict[str, float] | None = field(
+    alloc_tres: dict[str, int | None] | None = field(
+        doc="Resources allocated; mem in bytes; an amount is null where it is marked as not set."
+    )
+    usage_in_tot: dict[str, float | None] | None = field(
         doc="Resources used by all tasks: cpu in seconds, mem, vmem and gpumem in bytes, gpuutil "
-        "in percent, fs/disk in bytes read."
+        "in percent, fs/disk in bytes read; an amount is null where it is marked as not set."
     )
     tres_usage_in_ave: str | None = field(doc="TRESUsageInAve as sacct prints it.")
     tres_usage_in_max: str | None = field(doc="TRESUsageInMax as sacct prints it.")
