@@ -333,7 +333,7 @@ def test_what_a_rule_could_not_judge_is_left_out_of_its_number_and_said(dataset)
     assert found.finding.text == "ada wasted 7 h (1 of 2 rows are over 1 h)."
     assert found.certainty == ("part",)
     assert found.certainty_in_words() == (
-        "judged 2 of 3 rows of test.wasted; part: for the others, what the rule needs is not known"
+        "judged 2 of 3 rows of test.wasted; part: of some, what the rule needs is not known"
     )
     assert found.to_dict()["certainty"] == ["part"]
 

@@ -91,9 +91,11 @@ def test_runs_that_failed_are_counted_with_their_most_frequent_exit_code():
         "code 1 is the most frequent."
     )
 
-    assert spoken("slurm.failed_jobs", rows) == [("medium", text.format("10 %"))]
+    assert spoken("slurm.failed_jobs", rows, hours=50) == [("medium", text.format("10 %"))]
     rows["cpu_hours"] = [5.0, 20.0, 25.0, 100.0]
-    assert spoken("slurm.failed_jobs", rows) == [("high", text.format("10 %"))]
+    assert spoken("slurm.failed_jobs", rows, hours=50) == [("high", text.format("10 %"))]
+    # much of little is little
+    assert spoken("slurm.failed_jobs", rows) == [("medium", text.format("10 %"))]
     rows["jobs"] = [3, 4, 2, 500]  # 9 of 1,000 are under one in a hundred
     assert spoken("slurm.failed_jobs", rows) == []
     assert len(spoken("slurm.failed_jobs", rows, share=0.009)) == 1

@@ -23,7 +23,7 @@ CERTAINTIES: Final[Mapping[str, str]] = {
     "lower_bound": "lower bound: more may have happened than was recorded",
     "coarse_clock": "coarse clock: times are whole seconds, shares of time may be off",
     "one_process": "one process: nothing is said of processes among each other",
-    "part": "part: for the others, what the rule needs is not known",
+    "part": "part: of some, what the rule needs is not known",
 }
 """What makes a finding less than certain, in words."""
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
+from .amounts import hours_in_words, known_sum
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -46,9 +48,9 @@ def wasted(
     yield Finding(
         severities[0] if part >= much else severities[1],
         f"{count_in_words(rows['user'].n_unique(), 'user')} used less than {share_in_words(share)} "
-        f"of the {unit} given to them and wasted {rows[column].sum():,.0f}, "
+        f"of the {unit} given to them and wasted {hours_in_words(rows[column].sum())}, "
         f"{share_in_words(part)} of all whose use is known; {_who(worst)} wasted most, "
-        f"{worst[column]:,.0f}, and used {share_in_words(worst[f'{resource}_eff'])}.",
+        f"{hours_in_words(worst[column])}, and used {share_in_words(worst[f'{resource}_eff'])}.",
         certainty=() if measured_all else ("part",),
     )
 
@@ -61,6 +63,7 @@ def ended_badly(
     hidden_without_repeats: bool,
     share: float,
     much: float,
+    hours: float,
 ) -> Iterator[Finding]:
     """How many runs ended so, what they took, and whose most of them are.
 
@@ -70,12 +73,12 @@ def ended_badly(
     runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
     if runs < share * ended:
         return
-    hours, part = _known_sum(rows["cpu_hours"]), None
+    known, part = known_sum(rows["cpu_hours"]), None
     whole = rows["ended_cpu_hours"][0]
     took = "whose CPU hours are not known"
-    if hours is not None and whole:
-        part = hours / whole
-        took = f"with {share_in_words(part)} of the CPU hours ({hours:,.0f})"
+    if known is not None and whole:
+        part = known / whole
+        took = f"with {share_in_words(part)} of the CPU hours ({hours_in_words(known)})"
     user, users_runs = _most(rows, "user")
     whose = f"most are of {user} ({users_runs:,})" if user else "whose they are is not known"
     codes = rows.filter(rows["exit_code"] > 0)
@@ -84,7 +87,7 @@ def ended_badly(
     if hidden_without_repeats and rows["run_again"].null_count() == rows.height:
         certainty.append("lower_bound")
     yield Finding(
-        "high" if part is not None and part >= much else "medium",
+        "high" if part is not None and part >= much and known >= hours else "medium",
         f"{runs:,} of {count_in_words(ended, 'run')} ({share_in_words(runs / ended)}) {words}, "
         f"{took}; {whose}{code}.",
         certainty=tuple(certainty),
@@ -164,8 +167,9 @@ def idle_arrays(
         "medium",
         f"{rows.height:,} of {count_in_words(total, 'array')} used less than "
         f"{share_in_words(share)} of their CPUs and wasted "
-        f"{rows['cpu_wasted_hours'].sum():,.0f} CPU hours; the most {_array(worst)}: "
-        f"{worst['cpu_wasted_hours']:,.0f} CPU hours, {share_in_words(worst['cpu_eff'])} used.",
+        f"{hours_in_words(rows['cpu_wasted_hours'].sum())} CPU hours; the most {_array(worst)}: "
+        f"{hours_in_words(worst['cpu_wasted_hours'])} CPU hours, "
+        f"{share_in_words(worst['cpu_eff'])} used.",
         certainty=("part",) if rows["cpu_unknown_jobs"].sum() else (),
     )
 
@@ -186,8 +190,3 @@ def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:
         return None, 0
     value, runs = counted.sort("jobs", column, descending=[True, False]).row(0)
     return value, runs
-
-
-def _known_sum(values: pl.Series) -> float | None:
-    """A sum that is None where nothing is known."""
-    return float(values.sum()) if values.count() else None

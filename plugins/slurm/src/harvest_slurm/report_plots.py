@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 
 from harvest.report import Plot, legend
-from harvest.toolkit.amounts import seconds_in_words
+from harvest.toolkit.amounts import count_in_words, seconds_in_words
 
+from .amounts import hours_in_words, known_sum
 from .zone import Zone
 
-__all__ = ["cpu_hours", "histogram", "scatter", "states", "used_and_wasted"]
+__all__ = ["cpu_hours", "histogram", "of_most_hours", "scatter", "states", "used_and_wasted"]
 
 TICKS = (
     (1, "1 s"),
@@ -186,7 +187,7 @@ def states(by_state: pl.DataFrame) -> Plot:
 def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
     """CPU hours that groups used, wasted, and whose use is not known, as bars of one length."""
     parts = {"used": "C0", "wasted": "C1", "unknown": "C3"}
-    head = groups.head(SHOWN_BARS)
+    head = of_most_hours(groups, SHOWN_BARS)
     names = [
         _shortened(" ".join(text for text in row if text is not None) or None)
         for row in head.select(keys).iter_rows()
@@ -218,27 +219,36 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         f"{name} {_parts_in_words(*amounts)}"
         for name, *amounts in zip(names[:5], *hours.values(), strict=False)
     )
+    more = "; and others" if len(names) > 5 else ""
+    whole = [known_sum(groups[f"cpu_{part}_hours"]) for part in parts]
+    shown = count_in_words(len(names), "group")
+    if len(names) < groups.height:
+        shown = f"the {len(names)} of {groups.height:,} groups that were given most"
     return Plot(
         "cpu-hours",
         draw,
         "CPU hours used and wasted",
-        f"Bars in parts, {len(names)} groups: {listed}.",
+        f"Bars in parts, {shown}: {listed}{more}. All groups together: {_parts_in_words(*whole)}.",
         size=(7.5, 1.3 + 0.26 * max(len(names), 2)),
     )
+
+
+def of_most_hours(groups: pl.DataFrame, shown: int) -> pl.DataFrame:
+    """The groups that were given the most CPU hours, whatever they used, in the order they had."""
+    place = pl.int_range(pl.len()).alias("#")
+    most = groups.with_columns(place).sort(
+        "cpu_hours", "jobs", "#", descending=[True, True, False], nulls_last=True
+    )
+    return most.head(shown).sort("#").drop("#")
 
 
 def _parts_in_words(used: float | None, wasted: float | None, unknown: float | None) -> str:
     """``3 used and 1 wasted, use of 2 not known``: the parts that are known."""
     known = ""
     if used is not None and wasted is not None:
-        known = f"{_hours(used)} used and {_hours(wasted)} wasted"
-    rest = f"use of {_hours(unknown)} not known" if unknown else ""
+        known = f"{hours_in_words(used)} used and {hours_in_words(wasted)} wasted"
+    rest = f"use of {hours_in_words(unknown)} not known" if unknown else ""
     return ", ".join(filter(None, (known, rest))) or "CPU hours not known"
-
-
-def _hours(amount: float) -> str:
-    """Whole ones, and of less than 10 two digits: what is little is not 0."""
-    return f"{amount:,.0f}" if abs(amount) >= 9.95 else f"{amount:.2g}"
 
 
 def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:

@@ -328,9 +328,10 @@ def _about_use(used: pl.DataFrame, waits: pl.DataFrame, others: list[str], zone:
         known = used[column].count()
         if known < used.height:
             items.append(f"{what} for {known:,} of {used.height:,} jobs.")
+    others_wait = ", the others had not started or have no such times"
     items.append(
         f"A wait is the time from submit to start; it is known for {waits.height:,} of "
-        f"{used.height:,} jobs, the others had not started or have no such times."
+        f"{used.height:,} jobs{others_wait if waits.height < used.height else ''}."
     )
     items += [_CLOCK, zone.why]
     if others:

@@ -138,6 +138,7 @@ def _ends(
         thresholds={
             "share": Threshold(0.01, "share of all runs that ended, from which it is worth a word"),
             "much": Threshold(much, "share of all CPU hours that is much"),
+            "hours": Threshold(100, "CPU hours that are much, at least"),
         },
         basis=Basis(
             numerator=f"runs that {words}, and their CPU hours, where they are known",

@@ -11,10 +11,11 @@ from harvest import DatasetReader
 from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import count_in_words, share_in_words
 
+from .amounts import hours_in_words, known_sum
 from .ends import ENDS, FAILURES
 from .measures import RESOURCES, Resource
 from .period import Selection, selection_of
-from .report_plots import used_and_wasted
+from .report_plots import of_most_hours, used_and_wasted
 from .usage import groups_of
 
 __all__ = ["fold", "usage_report"]
@@ -50,7 +51,7 @@ def usage_report(
         f"What jobs used and wasted by {', '.join(names)}{selection.period(first, last)}",
         intro=_in_words(groups, names, selection, first, last),
         sections=[
-            *([used_and_wasted(rows, names)] if groups["cpu_hours"].sum() else []),
+            *([used_and_wasted(groups, names)] if groups["cpu_hours"].sum() else []),
             *(
                 _resource_table(resource, rows, keys)
                 for resource in RESOURCES
@@ -70,8 +71,7 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
     if not shown or groups.height <= shown + 1:
         return groups
     marked = groups.with_row_index("place")
-    kept = marked.sort("cpu_hours", "jobs", "place", descending=[True, True, False],
-                       nulls_last=True).head(shown).sort("place")  # fmt: skip
+    kept = of_most_hours(marked, shown)
     others = marked.join(kept, on="place", how="anti")
     sums = [
         name
@@ -189,27 +189,22 @@ def _in_words(
 def _use_in_words(groups: pl.DataFrame, resource: Resource) -> str:
     """What was given, used and wasted, and of how much it is not known; nothing without any."""
     given, used, wasted, unknown = (
-        _known_sum(groups[resource.column(what)]) for what in ("", "used", "wasted", "unknown")
+        known_sum(groups[resource.column(what)]) for what in ("", "used", "wasted", "unknown")
     )
     jobs = int(groups[f"{resource.name}_unknown_jobs"].sum())
     if given is None and jobs and resource.name == "cpu":
         return f"{_TITLES['cpu']} are not known."
     if not given:
         return ""
-    parts = [f"{_TITLES[resource.name]}: {given:,.0f} given"]
+    parts = [f"{_TITLES[resource.name]}: {hours_in_words(given)} given"]
     if used is not None and wasted is not None:
         share = f" ({share_in_words(used / (used + wasted))})" if used + wasted > 0 else ""
-        parts += [f"{used:,.0f} used{share}", f"{wasted:,.0f} wasted"]
+        parts += [f"{hours_in_words(used)} used{share}", f"{hours_in_words(wasted)} wasted"]
     if unknown:
-        still = _known_sum(groups["not_ended_cpu_hours"]) if resource.name == "cpu" else None
-        of = f" ({still:,.0f} of it by runs that have not ended)" if still else ""
-        parts.append(f"use of {unknown:,.0f} not known{of}")
+        still = known_sum(groups["not_ended_cpu_hours"]) if resource.name == "cpu" else None
+        of = f" ({hours_in_words(still)} of it by runs that have not ended)" if still else ""
+        parts.append(f"use of {hours_in_words(unknown)} not known{of}")
     return ", ".join(parts) + "."
-
-
-def _known_sum(values: pl.Series) -> float | None:
-    """A sum that is None where nothing is known."""
-    return float(values.sum()) if values.count() else None
 
 
 def _notes(groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection) -> Notes:
