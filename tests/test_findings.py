@@ -333,7 +333,8 @@ def test_what_a_rule_could_not_judge_is_left_out_of_its_number_and_said(dataset)
     assert found.finding.text == "ada wasted 7 h (1 of 2 rows are over 1 h)."
     assert found.certainty == ("part",)
     assert found.certainty_in_words() == (
-        "judged 2 of 3 rows of test.wasted; part: of some, what the rule needs is not known"
+        "judged 2 of 3 rows of test.wasted; part: it rests on what is known; of the rest, what the "
+        "rule needs is not recorded"
     )
     assert found.to_dict()["certainty"] == ["part"]
 
@@ -386,7 +387,7 @@ def test_a_finding_says_in_words_what_makes_it_less_than_certain(dataset):
     assert found.certainty == ("lower_bound", "coarse_clock")
     assert found.certainty_in_words() == (
         "judged the one row of test.wasted; lower bound: more may have happened than was "
-        "recorded; coarse clock: times are whole seconds, shares of time may be off"
+        "recorded; coarse clock: some times are whole seconds, shares of these may be off"
     )
     with pytest.raises(ValueError, match="surely"):
         Finding("low", "It is so.", certainty=("surely",))

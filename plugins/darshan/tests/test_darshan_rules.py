@@ -196,6 +196,28 @@ def test_a_finding_is_as_sure_as_the_least_sure_of_its_jobs():
     assert certainty("io.small_requests", one, small("coarse_clock")) == ("coarse_clock",)
 
 
+def test_jobs_that_are_less_sure_than_the_one_named_are_counted():
+    def small(requests: int, *words: str) -> dict[str, Any]:
+        some = {"small": requests, "small_file": "/x", "small_in_file": requests}
+        return reads(requests=requests, certainty=list(words), **some)
+
+    named, exact, coarse = small(9000), small(5000), small(4000, "coarse_clock", "one_process")
+    ((_, text),) = spoken("io.small_requests", named, exact, coarse, small(3000, "lower_bound"))
+    assert text.endswith(
+        "holds for 3 others: 3 high; 1 of them a lower bound; 1 of them by a coarse clock."
+    )
+    ((_, text),) = spoken("io.small_requests", named, coarse)
+    assert text.endswith("holds for 1 other (high), by a coarse clock.")
+    # what is so of the one named need not be said again
+    ((_, text),) = spoken("io.small_requests", small(9000, "coarse_clock"), coarse)
+    assert text.endswith("holds for 1 other (high).")
+
+
+def test_threads_that_wait_side_by_side_take_more_than_the_time_of_their_process():
+    ((_, text),) = spoken("io.mostly_metadata", job(meta_s=90.0, io_s=91.0, meta_share=7.64))
+    assert text.endswith("take 764 % of its processes' time, the time of each thread counted.")
+
+
 # ---- jobs ---------------------------------------------------------------------------------------
 
 

@@ -71,7 +71,7 @@ def test_threads_of_workers_that_were_not_observed_are_in_no_share():
     # a fifth would be high, if the others were known to be idle, too
     assert found.finding.severity == "medium"
     assert found.finding.text.startswith(
-        "Its 32 threads of the 4 of 8 workers observed executed tasks in 20 % of the 1.7 min"
+        "The 32 threads of the 4 of 8 workers that were observed executed tasks in 20 % of the "
     )
     assert found.finding.certainty == ("part",)
     assert judge(BY_NAME["dask.unused_threads"], indicators(run | {"used_share": None})) == []

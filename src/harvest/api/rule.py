@@ -21,9 +21,9 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
 
 CERTAINTIES: Final[Mapping[str, str]] = {
     "lower_bound": "lower bound: more may have happened than was recorded",
-    "coarse_clock": "coarse clock: times are whole seconds, shares of time may be off",
+    "coarse_clock": "coarse clock: some times are whole seconds, shares of these may be off",
     "one_process": "one process: nothing is said of processes among each other",
-    "part": "part: of some, what the rule needs is not known",
+    "part": "part: it rests on what is known; of the rest, what the rule needs is not recorded",
 }
 """What makes a finding less than certain, in words."""
 

@@ -10,8 +10,9 @@ from harvest import Basis
 __all__ = ["BASES"]
 
 _OBSERVED: Final = (
-    "runs with a worker that was observed: it, or the scheduler, recorded what it executed, and "
-    "how many threads it has is known; workers that reported nothing are left out of both sums"
+    "runs with a worker that was observed (it, or the scheduler, recorded what it executed), of "
+    "whose threads it is known how many there are; workers that reported nothing are left out of "
+    "both sums"
 )
 _EXECUTIONS: Final = (
     "executions that were not recorded, or not seen to end: scheduler_transition.csv or "
@@ -37,7 +38,9 @@ _LOGS: Final = (
     "no log of the scheduler or workers: scheduler.e and worker.e, or a capture, bring it"
 )
 _SAMPLED: Final = "runs whose workers were sampled, once per interval"
-_NOT_SAMPLED: Final = "workers that were not sampled, as captures alone do (harvest dask capture)"
+_NOT_SAMPLED: Final = (
+    "workers whose memory was not sampled, which only captures do (harvest dask capture)"
+)
 
 BASES: Final[Mapping[str, Basis]] = {
     "unused_threads": Basis(
@@ -72,8 +75,9 @@ BASES: Final[Mapping[str, Basis]] = {
     "short_tasks": Basis(
         numerator="executions times what scheduling one takes, s",
         denominator="time of executions that ended, s (busy_s)",
-        judged="runs with executions",
-        unable=_EXECUTIONS,
+        judged="runs with 1,000 executions that are known, or fewer where all workers were "
+        "observed",
+        unable=f"{_EXECUTIONS}; {_EACH_WORKER}",
     ),
     "transfers": Basis(
         numerator="time in movements, the larger account of the two sides of each pair, s "
@@ -93,7 +97,7 @@ BASES: Final[Mapping[str, Basis]] = {
         numerator="memory of the worker that came closest to its limit, bytes",
         denominator="its limit, bytes",
         judged=f"{_SAMPLED}, and that have a limit",
-        unable=f"{_NOT_SAMPLED}, or without a memory limit (dask worker --memory-limit)",
+        unable=f"{_NOT_SAMPLED}, or that have no limit (dask worker --memory-limit)",
     ),
     "memory_warnings": Basis(
         numerator="lines of the logs of workers that speak of short memory",
@@ -147,7 +151,8 @@ BASES: Final[Mapping[str, Basis]] = {
         numerator="bytes that Darshan counted and did not trace (untraced_bytes)",
         denominator="bytes that it counted, of the same processes (counted_bytes)",
         judged="runs with Darshan's logs",
-        unable="no log of Darshan: --source darshan:LOCATION brings those of the run",
+        unable="no log of Darshan: --source darshan:LOCATION brings those of the run; or the "
+        "counters of one were not read: `harvest rejects` says why",
     ),
 }
 """By name of the rule, without its family."""

@@ -29,35 +29,34 @@ def _certainty(run: dict[str, Any], *, counted: str = "observed_workers") -> tup
     return (*(("part",) if part else ()), *(("lower_bound",) if run["cut"] else ()))
 
 
-def _observed(run: dict[str, Any]) -> str:
-    """Of whom a finding speaks where some workers were not observed; nothing where all were."""
-    if "part" not in _certainty(run):
-        return ""
-    return f" of the {run['observed_workers']:,} of {run['workers']:,} workers observed"
+def _is_part(run: dict[str, Any]) -> bool:
+    return "part" in _certainty(run)
 
 
 def unused_threads(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
     """Threads that were there and executed nothing."""
+    threads = count_in_words(run["observed_threads"], "thread")
     text = (
-        f"Its {count_in_words(run['observed_threads'], 'thread')}{_observed(run)} executed tasks "
-        f"in {share_in_words(run['used_share'])} of the {seconds_in_words(run['span_s'])} between "
-        f"the first task and the end of the last ({run['observed_busy_s']:,.0f} of "
-        f"{run['thread_s']:,.0f} thread-seconds); at most "
+        f"{f'The {threads} of {_all_or_observed(run)}' if _is_part(run) else f'Its {threads}'} "
+        f"executed tasks in {share_in_words(run['used_share'])} of the "
+        f"{seconds_in_words(run['span_s'])} between the first task and the end of the last "
+        f"({run['observed_busy_s']:,.0f} of {run['thread_s']:,.0f} thread-seconds); at most "
         f"{count_in_words(run['peak_threads'], 'task')} ran at the same time."
     )
     certainty = _certainty(run)
     # what the others did may make it less bad
-    much = run["used_share"] < share / 2 and "part" not in certainty
+    much = run["used_share"] < share / 2 and not _is_part(run)
     return Finding("high" if much else "medium", text, certainty=certainty)
 
 
 def work_for_few(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
     """Time in which few threads had work."""
     part = run["serial_s"] / run["span_s"]
+    of_whom = f" (those of {_all_or_observed(run)})" if _is_part(run) else ""
     text = (
         f"For {seconds_in_words(run['serial_s'])} of {seconds_in_words(run['span_s'])} "
-        f"({share_in_words(part)}) {_few(run)} of {run['observed_threads']:,}{_observed(run)} "
-        "executed tasks"
+        f"({share_in_words(part)}) {_few(run)} of {run['observed_threads']:,}{of_whom} executed "
+        "tasks"
     )
     if run["tail_s"] >= 0.1 * run["span_s"]:
         text += (
@@ -65,7 +64,7 @@ def work_for_few(run: dict[str, Any], *, share: float, seconds: float) -> Findin
             f"{run['last_prefix']} ended last"
         )
     certainty = _certainty(run)
-    much = part > 0.5 and "part" not in certainty
+    much = part > 0.5 and not _is_part(run)
     return Finding("high" if much else "medium", f"{text}.", certainty=certainty)
 
 
@@ -99,13 +98,13 @@ def imbalance(run: dict[str, Any], *, share: float, seconds: float) -> Finding:
     if idle:
         text += f"; {count_in_words(idle, 'worker')} executed nothing"
     certainty = _certainty(run)
-    much = run["imbalance_s"] > 0.5 * run["span_s"] and "part" not in certainty
+    much = run["imbalance_s"] > 0.5 * run["span_s"] and not _is_part(run)
     return Finding("high" if much else "medium", f"{text}.", certainty=certainty)
 
 
 def _all_or_observed(run: dict[str, Any]) -> str:
-    if "part" in _certainty(run):
-        return f"the {run['observed_workers']:,} of {run['workers']:,} workers observed"
+    if _is_part(run):
+        return f"the {run['observed_workers']:,} of {run['workers']:,} workers that were observed"
     return count_in_words(run["workers"], "worker")
 
 

@@ -77,6 +77,11 @@ def known_sum(column: str) -> pl.Expr:
     return pl.when(known).then(pl.col(column).sum())
 
 
+def complete_sum(values: pl.Expr) -> pl.Expr:
+    """The sum; null where one of the values is not known, or there are none."""
+    return pl.when(values.len() > 0, values.is_not_null().all()).then(values.sum())
+
+
 def count_if_known(flag: pl.Expr) -> pl.Expr:
     """How many rows have a flag; null where of none it is known."""
     return pl.when(flag.is_not_null().any()).then(flag.sum().cast(pl.Int64))

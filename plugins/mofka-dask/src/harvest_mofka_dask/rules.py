@@ -128,8 +128,10 @@ RULES: Final = (
         "short_tasks",
         conclusions.short_tasks,
         doc="Tasks so short that scheduling them costs about as much as executing them.",
-        where="median_s < {milliseconds} / 1000 "
-        "and executions * {overhead} / 1000 > {share} * busy_s and executions >= 1000",
+        # few executions are known to be few where all workers were observed
+        where="case when executions >= 1000 then median_s < {milliseconds} / 1000 "
+        "and executions * {overhead} / 1000 > {share} * busy_s "
+        "when observed_workers = workers then false end",
         columns=(
             *("median_s", "executions", "busy_s", "commonest_prefix", "commonest_executions"),
             "commonest_median_s",
@@ -147,7 +149,8 @@ RULES: Final = (
         "transfers",
         conclusions.transfers,
         doc="Results that take long to move between workers, against the time of executing.",
-        where="transfer_share > {share} and moving_s > {seconds}",
+        # by the share, which is not known where a part of moving or executing is not
+        where="transfer_share > {share} and transfer_share * busy_s > {seconds}",
         columns=(
             *("transfer_share", "moving_s", "moved_bytes", "movements", "busy_s"),
             *("largest_source", "largest_target", "largest_bytes"),

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
-from .words import DRISHTI, NO_END, NO_POSIX, REPORTS, certainty, cost, job_name, named_first
+from .words import (
+    DRISHTI,
+    NO_END,
+    NO_POSIX,
+    REPORTS,
+    certainty,
+    cost,
+    job_name,
+    less_sure,
+    named_first,
+    of_time,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +48,11 @@ def _about_files(
     """
     # unknown shares come last
     ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True)
-    worst = ordered.row(0, named=True)
+    worst, *others = ordered.to_dicts()
     name = f"{worst['file']} of {job_name(worst)}"
-    others = [cost(value, most) for value in ordered[share][1:]]
+    costs = [cost(row[share], most) for row in others]
     sure = tuple(dict.fromkeys((*certainty(rows), *also)))
-    text = named_first(name, sentence(worst), others)
+    text = named_first(name, sentence(worst), costs, less_sure(worst, others))
     yield Finding(cost(worst[share], most), text, certainty=sure)
 
 
@@ -49,7 +60,7 @@ def _taken(row: dict[str, Any]) -> str:
     """`` (the file takes 12 % of its processes' time)``."""
     if row["time_share"] is None:
         return " (how much of its processes' time the file takes is not known)"
-    return f" (the file takes {share_in_words(row['time_share'])} of its processes' time)"
+    return f" (the file takes {of_time(row['time_share'])})"
 
 
 def _late(row: dict[str, Any]) -> str:

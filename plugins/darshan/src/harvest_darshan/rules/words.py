@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("ALL_PROCESSES", "DRISHTI", "HIGH", "MEDIUM", "NO_END", "NO_POSIX", "REPORTS"),
-    *("about_jobs", "certainty", "cost", "job_name", "named_first", "of", "severities", "taken"),
+    *("about_jobs", "certainty", "cost", "job_name", "less_sure", "named_first", "of"),
+    *("of_time", "severities", "taken"),
 ]
 
 REPORTS: Final = ("darshan.io",)
@@ -62,7 +63,13 @@ def taken(what: str, share: float | None) -> str:
     """``; reads take 12 % of its processes' time``."""
     if share is None:
         return "; how much of its processes' time that takes is not known"
-    return f"; {what} {share_in_words(share)} of its processes' time"
+    return f"; {what} {of_time(share)}"
+
+
+def of_time(share: float) -> str:
+    """``12 % of its processes' time``; more than all of it where threads wait at the same time."""
+    each = ", the time of each thread counted" if share > 1 else ""
+    return f"{share_in_words(share)} of its processes' time{each}"
 
 
 def certainty(rows: pl.DataFrame) -> tuple[str, ...]:
@@ -99,7 +106,10 @@ def about_jobs(
         return -_WORST_FIRST.index(cost(row[share], most)), row[measure] or 0
 
     worst, *others = sorted(rows.iter_rows(named=True), key=weight, reverse=True)
-    text = named_first(job_name(worst), sentence(worst), [cost(row[share], most) for row in others])
+    text = named_first(
+        *(job_name(worst), sentence(worst), [cost(row[share], most) for row in others]),
+        less_sure(worst, others),
+    )
     sure = tuple(dict.fromkeys((*certainty(rows), *also)))
     yield Finding(cost(worst[share], most), text, where or {}, sure)
 
@@ -109,11 +119,21 @@ def severities(found: Sequence[Severity]) -> str:
     return ", ".join(f"{found.count(s):,} {s}" for s in _WORST_FIRST if s in found)
 
 
-def named_first(name: str, what: str, others: Sequence[Severity]) -> str:
+def less_sure(worst: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """``; 36 of them by a coarse clock``: how many others are less certain than the one named."""
+    said = ""
+    for word, what in (("lower_bound", "a lower bound"), ("coarse_clock", "by a coarse clock")):
+        so = sum(word in (row["certainty"] or ()) for row in others)
+        if so and word not in (worst["certainty"] or ()):
+            said += f"; {so:,} of them {what}" if len(others) > 1 else f", {what}"
+    return said
+
+
+def named_first(name: str, what: str, others: Sequence[Severity], less_sure: str = "") -> str:
     """A sentence on one job or file, and how many others are like it, by severity."""
     text = f"{name[0].upper()}{name[1:]}: {what}."
     if len(others) == 1:
-        text += f" The same holds for 1 other ({others[0]})."
+        text += f" The same holds for 1 other ({others[0]}){less_sure}."
     elif others:
-        text += f" The same holds for {len(others):,} others: {severities(others)}."
+        text += f" The same holds for {len(others):,} others: {severities(others)}{less_sure}."
     return text

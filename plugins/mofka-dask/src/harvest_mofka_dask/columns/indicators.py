@@ -14,11 +14,12 @@ _ENDED: Final = "null where no execution was seen to end"
 _TRANSFERS: Final = "null without transfers"
 _SAMPLES: Final = "null where workers were not sampled, as captures do"
 _LOGS: Final = "null without a log of the scheduler or workers"
-_COUNTED: Final = "null without Darshan's logs of the run"
+_COUNTED: Final = "null without Darshan's logs of the run, or where counters of one were not read"
 _TASK_IO: Final = "null where dask.task_io ties nothing of the run to tasks"
 _KINDS: Final = "null where no task was executed or failed"
 _WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
 _OBSERVED: Final = "null where no worker was observed"
+_OWN: Final = f"{_OBSERVED}, or of one of them it is not recorded how many threads it has"
 _ALL_OBSERVED: Final = "null where not all workers were observed"
 _REGISTERED: Final = "null where no registration is recorded"
 _FEW: Final = f"{_ENDED}, or the threads of executions are not known"
@@ -32,12 +33,11 @@ _THREADS: Final = (
     ),
     Column(
         "threads",
-        doc="Threads of all workers, as recorded, else as many as were seen to run tasks; null "
-        "where neither is known of each.",
+        doc="Threads of all workers, as recorded; null where it is not recorded of each.",
     ),
     Column(
         "observed_threads",
-        doc=f"Threads of the observed workers, of which few_threads and thread_s are; {_OBSERVED}.",
+        doc=f"Threads of the observed workers, of which few_threads and thread_s are; {_OWN}.",
     ),
     seconds(
         "span_s",
@@ -62,7 +62,7 @@ _THREADS: Final = (
     seconds(
         "imbalance_s",
         doc="busiest_s - mean_worker_s: the most that the run could be shorter if the busiest "
-        "worker's work were spread; null where fewer than two workers were observed.",
+        "worker's work were spread; null where busiest_s is, or one worker alone was observed.",
     ),
     seconds("moving_s", doc=f"Time in movements of data, summed; {_TRANSFERS} with a duration."),
     share(
@@ -74,13 +74,13 @@ _THREADS: Final = (
     Column(
         "observed_workers",
         doc="Those of workers that were observed: it is known for how long they executed, by their "
-        "own record or the scheduler's, and how many threads they have; null where there are none.",
+        "own record or the scheduler's; null where there are none.",
     ),
     seconds("observed_busy_s", doc=f"Time of executions on observed workers, summed; {_OBSERVED}."),
     seconds(
         "thread_s",
         doc="Time of the threads of observed workers in span_s while these were there, summed; "
-        f"{_OBSERVED}.",
+        f"{_OWN}.",
     ),
     Column("few_threads", doc=f"A tenth of observed_threads, at least 1; {_FEW}."),
     seconds(
@@ -106,10 +106,10 @@ _THREADS: Final = (
 
 _WORKERS: Final = (
     name("busiest_worker", doc="Worker with the most time of executions per thread; null with it."),
-    seconds("busiest_s", doc=f"Its time of executions per thread; {_OBSERVED}."),
+    seconds("busiest_s", doc=f"Its time of executions per thread; {_OWN}."),
     seconds(
         "mean_worker_s",
-        doc=f"Mean of that over the observed workers, idle ones included; {_OBSERVED}.",
+        doc=f"Mean of that over the observed workers, idle ones included; {_OWN}.",
     ),
     Column(
         "idle_workers",
@@ -120,7 +120,8 @@ _WORKERS: Final = (
     name("silent_worker", doc="The first of them by address; null without any."),
     Column(
         "silent_executed",
-        doc="Executions on silent workers, by the scheduler's record; null where that is missing.",
+        doc="Executions on silent workers, by the scheduler's record; null where that is missing, "
+        "or has executions of which it does not name the worker.",
     ),
     Column(
         "lost_workers",

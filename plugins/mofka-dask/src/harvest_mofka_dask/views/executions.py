@@ -57,7 +57,7 @@ def executions(frames: Frames) -> pl.LazyFrame:
     began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
     spent = microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
     return (
-        _credits(frames["dask.task_transition"])
+        _credits(frames)
         .join(_windows(frames), on=NTH, how="full", coalesce=True)
         .join(_known_prefixes(frames["dask.task_transition"]), on=["run", "key"], how="left")
         .select(
@@ -106,10 +106,19 @@ def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
     return start.alias("start"), end.alias("end")
 
 
-def _credits(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """Executions as the scheduler credits them, numbered per worker and key."""
+def _credits(frames: Frames) -> pl.LazyFrame:
+    """Executions as the scheduler credits them, numbered per worker and key.
+
+    One of which it does not name the worker is left out where a worker recorded the task itself.
+    """
+    done, unnamed = completions(frames["dask.task_transition"]), pl.col("worker").is_null()
+    told = pl.concat(
+        frames[kind].filter(~unnamed).select("run", "key")
+        for kind in ("dask.worker_transition", "dask.execution")
+    )
+    strange = done.filter(unnamed).join(told, on=["run", "key"], how="anti")
     return (
-        completions(transitions)
+        pl.concat([done.filter(~unnamed), strange])
         .sort("time", "position")
         .with_columns(with_thread=pl.col("thread").is_not_null())
         .select(

@@ -8,8 +8,9 @@ import polars as pl
 
 from harvest.toolkit.deferred import deferred
 
-from ..frames import DASK_TYPES, Frames, count_if_known, known_sum, load
+from ..frames import DASK_TYPES, Frames, complete_sum, count_if_known, known_sum, load
 from ..io.processes import processes
+from ..io.windows import completions
 from ..runs import named_run
 from .executions import executions
 from .kinds import io_by_task, kinds_of
@@ -151,7 +152,7 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         _moved(frames),
         memory_use(frames).collect(),
         log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
-        _silent(workers, spans, recorded_runs(frames).collect()),
+        _silent(workers, frames, spans, recorded_runs(frames).collect()),
         _files(processes(dataset), io),
         _cut(frames),
     ]
@@ -186,16 +187,13 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
     """Workers that took part, with ``own``: how many threads each has, and ``observed``.
 
-    observed: whether it is known what it executed, for how long, and on how many threads.
+    observed: whether it is known what it executed, and for how long.
     """
     took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
-    # threads that were seen to run tasks, of one that ran none are unknown, not none
-    seen = pl.when(pl.col("executed") > 0).then(pl.col("threads").list.len().cast(pl.Int64))
-    return (
-        workers.filter(took_part)
-        .with_columns(own=pl.coalesce("nthreads", seen))
-        .with_columns(observed=pl.col("busy_s").is_not_null() & (pl.col("own") > 0))
-        .with_columns(pl.col("observed").fill_null(value=False))
+    return workers.filter(took_part).with_columns(
+        # threads that ran tasks are not all that it has
+        own=pl.when(pl.col("nthreads") > 0).then("nthreads"),
+        observed=pl.col("busy_s").is_not_null(),
     )
 
 
@@ -213,9 +211,9 @@ def _threads(workers: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
         workers.group_by("run")
         .agg(
             workers=pl.len().cast(pl.Int64),
-            threads=pl.when(pl.col("own").is_not_null().all()).then(pl.col("own").sum()),
+            threads=complete_sum(pl.col("own")),
             observed_workers=seen.sum().cast(pl.Int64),
-            observed_threads=pl.when(seen.any()).then(pl.col("own").filter(seen).sum()),
+            observed_threads=complete_sum(pl.col("own").filter(seen)),
             observed_busy_s=pl.when(seen.any()).then(pl.col("busy_s").filter(seen).sum()),
         )
         .join(strange, on="run", how="left")
@@ -234,20 +232,21 @@ def _time_of_threads(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame
         workers.filter("observed")
         .join(spans.select("run", "first_start", "last_end"), on="run")
         .group_by("run")
-        .agg(thread_s=(there * pl.col("own")).sum() / 1e6)
+        .agg(thread_s=complete_sum(there * pl.col("own")) / 1e6)
     )
 
 
 def _balance(workers: pl.DataFrame) -> pl.DataFrame:
+    known = pl.col("each").is_not_null().all()
     return (
         workers.filter("observed")
         .with_columns(each=pl.col("busy_s") / pl.col("own"))
         .sort("each", "worker", descending=[True, False])
         .group_by("run", maintain_order=True)
         .agg(
-            busiest_worker=pl.col("worker").first(),
-            busiest_s=pl.col("each").first(),
-            mean_worker_s=pl.col("each").mean(),
+            busiest_worker=pl.when(known).then(pl.col("worker").first()),
+            busiest_s=pl.when(known).then(pl.col("each").first()),
+            mean_worker_s=pl.when(known).then(pl.col("each").mean()),
             several=pl.len() > 1,
             idle_workers=(pl.col("executed") == 0).sum().cast(pl.Int64),
         )
@@ -346,7 +345,9 @@ def _moved(frames: Frames) -> pl.DataFrame:
     )
 
 
-def _silent(workers: pl.DataFrame, spans: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
+def _silent(
+    workers: pl.DataFrame, frames: Frames, spans: pl.DataFrame, recorded: pl.DataFrame
+) -> pl.DataFrame:
     """Workers that registered but reported nothing, and those whose record stops too early."""
     silent = pl.when(pl.col("registered").is_not_null()).then(
         pl.col("registered") & ~pl.col("reported")
@@ -354,18 +355,22 @@ def _silent(workers: pl.DataFrame, spans: pl.DataFrame, recorded: pl.DataFrame) 
     early = pl.col("last_report") < pl.col("last_end")
     lost = pl.when(pl.col("lost").is_not_null()).then(pl.col("lost") & early)
     name = pl.col("worker")
+    done = completions(frames["dask.task_transition"])
+    elsewhere = done.filter(name.is_null()).select("run", elsewhere=True).unique().collect()
     return (
         workers.join(spans.select("run", "last_end"), on="run", how="left")
         .join(recorded, on="run", how="left")
+        .join(elsewhere, on="run", how="left")
         .sort("worker")
         .group_by("run", maintain_order=True)
         .agg(
             registered_workers=count_if_known(pl.col("registered")),
             silent_workers=count_if_known(silent),
             silent_worker=name.filter(silent).first(),
-            silent_executed=pl.when(pl.col("by_scheduler").any()).then(
-                pl.col("executed").filter(silent).sum()
-            ),
+            # what the scheduler credits to no worker may have been executed there
+            silent_executed=pl.when(
+                pl.col("by_scheduler").any() & pl.col("elsewhere").is_null().all()
+            ).then(pl.col("executed").filter(silent).sum()),
             recorded_lost=count_if_known(lost),
             lost_worker=name.filter(lost).first(),
         )
@@ -389,7 +394,10 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
     of_processes = pl.DataFrame(schema=schema)
     if counted is not None:
         of_processes = counted.group_by("run").agg(
-            _sum_of(f"{what}_read_bytes", f"{what}_write_bytes").alias(f"{what}_bytes")
+            # of a log whose counters are not known, no part is untraced
+            complete_sum(pl.col(f"{what}_read_bytes") + pl.col(f"{what}_write_bytes")).alias(
+                f"{what}_bytes"
+            )
             for what in ("counted", "traced")
         )
     known = {"run": pl.String, "task_bytes": pl.Int64, "untraced_task_bytes": pl.Int64}
@@ -397,14 +405,13 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
     if io is not None:
         mine, counted_only = pl.col("key").is_not_null(), pl.col("how") == "counted"
         of_tasks = io.group_by("run").agg(
-            task_bytes=_sum_of(pl.col("bytes").filter(mine)),
-            untraced_task_bytes=_sum_of(pl.col("bytes").filter(mine & counted_only)),
+            task_bytes=_known_bytes(mine),
+            untraced_task_bytes=_known_bytes(mine & counted_only),
         )
     return of_processes.join(of_tasks, on="run", how="full", coalesce=True)
 
 
-def _sum_of(*columns: str | pl.Expr) -> pl.Expr:
-    """The sum of what is known in some columns; null where nothing is, or there is no row."""
-    each = [pl.col(name) if isinstance(name, str) else name for name in columns]
-    known = pl.any_horizontal(values.is_not_null().any() for values in each)
-    return pl.when(known).then(pl.sum_horizontal(values.sum() for values in each))
+def _known_bytes(which: pl.Expr) -> pl.Expr:
+    """The sum of bytes of some rows; null where of none they are known."""
+    found = pl.col("bytes").filter(which)
+    return pl.when(found.is_not_null().any()).then(found.sum())
