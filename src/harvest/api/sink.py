@@ -203,6 +203,10 @@ class Sink(abc.ABC):
         path = self.state / KEPT / file.sha256
         return path if "/" not in file.sha256 and self.root / file.path == path else None
 
+    def held_in(self, file: PartFile) -> Path:
+        """Where a committed file is: at its path, unless a commit has yet to put it there."""
+        return self.root / file.path
+
     def check(self) -> None:  # noqa: B027 - nothing to check is a fine answer
         """Raise UsageError when the location cannot be a dataset of this sink."""
 

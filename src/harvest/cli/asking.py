@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from harvest.dataset import Dataset
 from harvest.dataset import open as open_dataset
-from harvest.errors import DatasetError, UsageError
+from harvest.errors import DatasetChanged, DatasetError, UsageError
 from harvest.plugins.building import names_for
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.texts import shell_word
@@ -36,6 +36,8 @@ def answer(location: Path, ask: Callable[[Dataset], _Answer]) -> _Answer:
             return ask(opened)
         except UsageError:
             raise
+        except DatasetChanged:
+            continue
         except Exception:
             # whatever it is that a library says of a file that is gone
             if opened.is_current():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import attrs
 import polars as pl
@@ -13,15 +13,19 @@ from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.record import read_record
 from harvest.storage.files import link_on_the_way
-from harvest.storage.history import KEPT, damaged_copies, lacking, read_state, restorable
-from harvest.storage.manifest import GIVEN_UP
+from harvest.storage.history import KEPT, changed, damaged_copies, lacking, read_state, restorable
+from harvest.storage.lock import Holder, holder
+from harvest.storage.manifest import GIVEN_UP, Manifest
 from harvest.storage.parts import Parts
 from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Problem", "concerned", "inspect", "verify"]
+__all__ = ["Problem", "Verdict", "concerned", "inspect", "judge", "verify"]
+
+LOOKS: Final = 50
+"""How often it is looked again, at most, at what a writer may have left for a moment."""
 
 Place: TypeAlias = tuple[str, int | None]
 """Path and offset of a file or piece."""
@@ -34,6 +38,7 @@ class Problem:
     text: a sentence that names the file.
     files: those that are not as they were written; in_state: whether they are files of rejects.
     lasting: whether ``harvest verify --repair`` leaves it as it is.
+    passing: whether a commit that goes on looks like this until it has ended.
     state, record: the run whose kept state, or whose record, is lost by it; to be given up.
     """
 
@@ -41,6 +46,7 @@ class Problem:
     files: frozenset[Place] = frozenset()
     in_state: bool = False
     lasting: bool = False
+    passing: bool = False
     state: str | None = None
     record: str | None = None
 
@@ -50,22 +56,58 @@ class Problem:
         return self.state is not None or self.record is not None
 
 
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """What is wrong with a dataset, and who was writing into it meanwhile, if somebody was."""
+
+    problems: list[Problem]
+    writer: Holder | None = None
+
+
 def verify(dataset: Dataset) -> list[str]:
     """Sentences naming everything that is missing, damaged, of another shape or too much.
 
     Reads all files once for their checksums, and once more to count their rows.
     """
-    return [problem.text for problem in inspect(dataset)]
+    return [problem.text for problem in judge(dataset).problems]
+
+
+def judge(dataset: Dataset) -> Verdict:
+    """What is wrong with a dataset, apart from what a writer that is at work has yet to finish.
+
+    Raises DatasetChanged where another state was put in force meanwhile.
+    """
+    before: list[Problem] = []
+    for _ in range(LOOKS):
+        found = inspect(dataset)
+        writer = holder(dataset.sink.state)
+        if writer is not None:
+            return Verdict(problems=[each for each in found if not each.passing], writer=writer)
+        # a writer that ended since has finished what it left for a moment
+        if found == before or not any(each.passing for each in found):
+            break
+        before = found
+    return Verdict(problems=found)
 
 
 def inspect(dataset: Dataset) -> list[Problem]:
-    """What is wrong with a dataset; empty when all is well."""
+    """What is wrong with a dataset; empty when all is well.
+
+    Raises DatasetChanged where another state was put in force before all was looked at.
+    """
     parts = dataset.manifest.parts
     problems = list(_byte_problems(dataset))
     problems += _row_problems(dataset, parts.changed({}, concerned(parts, problems)))
     problems += _stray_files(dataset)
     problems += _state_problems(dataset)
+    if problems and _says(Manifest.load(dataset.sink.state)) != _says(dataset.manifest):
+        raise changed(dataset.sink)
     return problems
+
+
+def _says(manifest: Manifest | None) -> object:
+    """What of a manifest decides whether files are missing."""
+    return manifest and (manifest.token, manifest.kept, manifest.records)
 
 
 def concerned(parts: Parts, problems: Iterable[Problem]) -> list[str]:
@@ -87,12 +129,18 @@ def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
     parts, sink = dataset.manifest.parts, dataset.sink
     # a file may hold rows of several parts and several record types
     files = {(file.path, file.offset, file.sha256): file for file in parts.files()}
+    elsewhere: dict[Path, Path] = {}
     for base, held in ((sink.root, files.values()), (sink.state, parts.rejects())):
         for file in held:
             problem = _check_bytes(base, file.path, file)
-            if problem:
+            if problem and base == sink.root and sink.held_in(file) != base / file.path:
+                elsewhere[base / file.path] = sink.held_in(file)
+            elif problem:
                 place = (file.path, file.offset)
                 yield Problem(problem, frozenset({place}), in_state=base == sink.state)
+    for path, now in elsewhere.items():
+        text = f"{path}: the last commit is not finished, its rows are in {now}"
+        yield Problem(text, passing=True)
 
 
 def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
@@ -175,7 +223,8 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
             if path not in named:
                 yield Problem(
                     f"{path}: does not belong to the dataset: left by a run that was cut short, or "
-                    "put there by somebody"
+                    "put there by somebody",
+                    passing=True,
                 )
 
 
@@ -191,7 +240,8 @@ def _state_problems(dataset: Dataset) -> Iterator[Problem]:
             yield Problem(f"{error.where}: {error.message}", lasting=True, record=run)
     for path in damaged_copies(state, manifest):
         what = "damaged" if path.exists() else "missing"
-        yield Problem(f"{path}: {what}; it is a copy, from which the manifest is restored")
+        text = f"{path}: {what}; it is a copy, from which the manifest is restored"
+        yield Problem(text, passing=True)
     for run in manifest.kept:
         try:
             kept = lacking(read_state(state, run).check(), manifest)

@@ -32,7 +32,7 @@ import orjson
 from harvest import fault, interrupt
 from harvest.errors import DatasetError
 
-__all__ = ["STALE_S", "Holder", "Lock", "locked"]
+__all__ = ["STALE_S", "Holder", "Lock", "holder", "locked"]
 
 BEAT_S = 10.0
 STALE_S = 60.0
@@ -66,6 +66,20 @@ def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
             yield lock
     finally:
         lock.release()
+
+
+def holder(state: Path) -> Holder | None:
+    """Who holds the lock, so far as a reader can know it; None where nobody does.
+
+    Asks the kernel for nothing: for that moment a writer would find the lock taken.
+    """
+    _, lease = _newest(state)
+    for path in filter(None, (state / "lock", lease)):
+        with contextlib.suppress(FileNotFoundError):
+            known = Holder.parse(path.read_bytes())
+            if known is not None and known.lives(path):
+                return known
+    return None
 
 
 def _acquire(state: Path) -> Lock:
@@ -278,15 +292,24 @@ class Holder:
 
     def known_dead(self) -> bool:
         """Whether this machine knows that it has ended."""
-        if not (self.same_kernel() and self.space and self.space == _space()):
-            return False
-        return _start_of(self.pid) != self.started
+        return self._is_seen() and _start_of(self.pid) != self.started
+
+    def lives(self, path: Path) -> bool:
+        """Whether it has not ended; of a process elsewhere, by the last touch of its lock file."""
+        return not self.known_dead() if self._is_seen() else _age_s(path) < STALE_S
+
+    def _is_seen(self) -> bool:
+        """Whether this process sees it if it lives."""
+        return self.same_kernel() and bool(self.space) and self.space == _space()
 
 
 def _age_s(path: Path) -> float:
     """Seconds since a file was last touched, by its file system's clock."""
     probe = path.with_name(f".clock.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}")
-    probe.touch()
+    try:
+        probe.touch()
+    except OSError:  # who may not write here has its own clock
+        return time.time() - path.stat().st_mtime
     try:
         return probe.stat().st_mtime - path.stat().st_mtime
     finally:

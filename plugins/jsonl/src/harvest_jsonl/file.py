@@ -128,6 +128,13 @@ class JsonlFile(Sink):
     def _next(self, token: str) -> Path:
         return self.state / f"next-{token}"
 
+    def held_in(self, file: PartFile) -> Path:
+        """The file that holds a piece."""
+        try:
+            return self._holding([file])
+        except DatasetError:  # it is damaged
+            return self.path
+
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type, lazily."""
         mine = [file for file in files if file.record_type in (record_type.name, "events")]

@@ -59,6 +59,10 @@ class JsonlSink(Sink):
         """``DIR/_harvest`` or ``FILE._harvest``."""
         return self._form.state
 
+    def held_in(self, file: PartFile) -> Path:
+        """Where a file is, or the one that holds a piece."""
+        return self._form.held_in(file)
+
     def check(self) -> None:
         """Raise UsageError when the location cannot be written, or not with these settings."""
         name = PurePath(self.location).name

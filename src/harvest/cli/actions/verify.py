@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harvest.cli.asking import answer
 from harvest.cli.settings import plugin_settings, refuse_without
 from harvest.cli.tables import print_json, print_lines
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import Repair, problem_of_manifest, repair
-from harvest.dataset.verify import Problem, inspect
+from harvest.dataset.verify import Problem, Verdict, judge
 from harvest.errors import ConfigError
 from harvest.pipeline.recipe import DELETED
 from harvest.toolkit.amounts import count_in_words
@@ -25,11 +26,15 @@ def check(dataset: Path, options: Mapping[str, Any], *, json: bool) -> int:
     """
     refuse_without("--repair", options)
     problem = problem_of_manifest(dataset)
-    problems = [Problem(problem)] if problem else inspect(open_dataset(dataset))
+    found = Verdict(problems=[Problem(problem)]) if problem else answer(dataset, judge)
+    problems = found.problems
     texts = [problem.text for problem in problems]
+    writer = None if found.writer is None else str(found.writer)
     if json:
-        print_json({"dataset": str(dataset), "problems": texts})
+        print_json({"dataset": str(dataset), "problems": texts, "writer": writer})
         return 1 if problems else 0
+    if writer is not None:
+        print(f"a run is writing into it: {writer}; what it has yet to finish is left out")
     print_lines(texts)
     if problems:
         print(f"{count_in_words(len(problems), 'problem')}; harvest verify {_remedy(problems)}")

@@ -53,7 +53,8 @@ def verify(
 
     --repair restores the manifest and copies, and reads damaged parts again from their inputs. A
     kept state, or the record of a run, has no copy: what is lost of these stays a problem until
-    --give-up lets it go. Ends with 1 when there is a problem, or one is left after --repair.
+    --give-up lets it go. A run that is at work is named; what its commit has yet to finish is no
+    problem. Ends with 1 when there is a problem, or one is left after --repair.
     """
     from harvest.cli.actions.verify import check, mend  # late: help needs none of it
 

@@ -1,0 +1,186 @@
+"""``verify`` beside writers: it alarms nobody without cause, and misses nothing that has one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import crash
+import pytest
+from datasets import FORMS, Small, dump
+from strength import some
+from typer.testing import CliRunner
+
+import harvest
+from harvest.cli.app import app
+from harvest.dataset import verify as verifying
+from harvest.pipeline.rollback import keep_runs
+
+pytestmark = pytest.mark.each_once
+
+
+@pytest.fixture(params=sorted(FORMS))
+def small(tmp_path: Path, request: Any) -> Small:
+    """Two states with rejects, of which the first is kept; then an input has changed again."""
+    small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1), c=dump(4))
+    small.harvest(keep_runs=1)
+    small.write(a=dump(1, 2, 5)).harvest()
+    return small.write(a=dump(1, 2, 6, 7), b=dump(8, damaged=2))
+
+
+def verify(small: Small) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["verify", str(small.location)], standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.return_value, done.stdout
+
+
+def run_until(small: Small, point: str) -> Any:
+    """A run that a fault point has suspended."""
+    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
+    process = crash.start([*words, "--workers", "1"], HARVEST_FAULT=f"{point}:1:stop")
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        return process
+    pytest.skip(f"a run into this form does not pass {point}")
+
+
+STEPS = some(
+    [
+        "partition.begun",
+        "directory.published",
+        "file.spliced",
+        "commit.published",
+        "commit.rejects",
+        "kept.file",
+        "commit.kept",
+        "commit.recorded",
+        "manifest.after_rename",
+        "history.segment",
+        "commit.remembered",
+        "directory.remove",
+        "file.after_rename",
+        "commit.finished",
+        "history.forget",
+        "kept.forget",
+    ],
+    3,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STEPS)
+def test_a_run_that_is_at_work_is_named_and_no_problem(small: Small, step: str) -> None:
+    # given a run that is suspended at some step
+    process = run_until(small, step)
+    try:
+        code, said = verify(small)
+        # then the run is named, and what it has not finished is no alarm
+        assert code == 0, said
+        first, last = said.splitlines()
+        assert first.startswith(f"a run is writing into it: process {process.pid} on ")
+        assert last.startswith("all well: ")
+    finally:
+        os.killpg(process.pid, signal.SIGCONT)
+    # and once it has ended, there is nothing to be left out
+    os.waitpid(process.pid, 0)
+    code, said = verify(small)
+    assert (code, said.startswith("all well: ")) == (0, True), said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["partition.begun", "commit.published"])
+def test_damage_is_found_beside_a_run(small: Small, step: str) -> None:
+    # given that a byte of the state in force changes while a run is at work
+    (damaged, *_) = small.files()
+    process = run_until(small, step)
+    try:
+        data = bytearray(damaged.read_bytes())
+        data[len(data) // 2] ^= 1
+        damaged.write_bytes(data)
+
+        code, said = verify(small)
+
+        assert code == 1
+        assert str(damaged) in said
+        assert f"a run is writing into it: process {process.pid} on " in said
+    finally:
+        crash.kill_group(process)
+        process.wait()
+
+
+@pytest.mark.slow
+def test_what_a_killed_run_left_is_a_problem(small: Small) -> None:
+    process = run_until(small, "manifest.after_rename")
+    crash.kill_group(process)
+    os.waitpid(process.pid, 0)
+
+    code, said = verify(small)
+
+    assert code == 1, said
+    assert "a run is writing" not in said
+    # and a repair finishes it
+    words = ["verify", str(small.location), "--repair"]
+    CliRunner().invoke(app, words, standalone_mode=False, catch_exceptions=False)
+    assert verify(small)[0] == 0
+    assert small.jobs() == [1, 2, 6, 7, 8, 4]
+
+
+def while_it_looks(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have somebody else act once the dataset is open and nothing is looked at."""
+    ordinary = verifying._byte_problems
+
+    def late(dataset: Any) -> Any:
+        monkeypatch.setattr(verifying, "_byte_problems", ordinary)
+        act()
+        return ordinary(dataset)
+
+    monkeypatch.setattr(verifying, "_byte_problems", late)
+
+
+CHANGES: dict[str, Callable[[Small], object]] = {
+    "a run": lambda small: small.harvest(keep_runs=0),
+    "less is kept": lambda small: keep_runs(small.open().sink, 0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_looks_again_once_another_state_is_in_force(
+    small: Small, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    while_it_looks(monkeypatch, lambda: CHANGES[change](small))
+
+    code, said = verify(small)
+
+    assert (code, said.startswith("all well: ")) == (0, True), said
+
+
+def test_in_python_a_dataset_that_has_changed_is_to_be_opened_again(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = small.open()
+    while_it_looks(monkeypatch, lambda: small.harvest(keep_runs=0))
+
+    with pytest.raises(harvest.DatasetChanged):
+        opened.verify()
+
+    assert small.open().verify() == []
+
+
+def test_a_writer_that_ends_while_it_looks_leaves_no_alarm(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a file beside those in force that is gone as soon as it was seen, and nobody's lock
+    for path in small.files():
+        (beside := path.with_stem("beside")).write_bytes(b"")
+    ordinary = verifying._state_problems
+
+    def late(dataset: Any) -> Any:
+        beside.unlink(missing_ok=True)
+        return ordinary(dataset)
+
+    monkeypatch.setattr(verifying, "_state_problems", late)
+
+    assert verify(small)[0] == 0
