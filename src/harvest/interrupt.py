@@ -35,7 +35,9 @@ __all__ = [
     "finish",
     "forget",
     "install",
+    "is_program",
     "kept_here",
+    "may_be_meant",
     "orderly",
     "requested",
     "sleep",
@@ -75,6 +77,19 @@ def install() -> None:
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _remember)
+
+
+def is_program() -> bool:
+    """Whether this process is the program, which takes both signals."""
+    return _installed
+
+
+def may_be_meant() -> bool:
+    """Whether a KeyboardInterrupt that is raised here can come from a person's Ctrl-C."""
+    if _installed:
+        return _requested
+    here = threading.current_thread() is threading.main_thread()
+    return here and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def finish() -> None:

@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from harvest.errors import HarvestError, PluginError, UsageError, raised_in
+from harvest.plugin_code import contained
 
 __all__ = ["LoadedFile", "content_version", "file_of", "load_file", "loaded_file", "reduced"]
 
@@ -97,9 +98,10 @@ def _execute(name: str, path: Path, data: bytes, loaded: LoadedFile) -> None:
     setattr(module, _ATTRIBUTE, loaded)
     sys.modules[name] = module  # what is declared in it asks for its module
     try:
-        loader.exec_module(module)
+        with contained():
+            loader.exec_module(module)
     # whatever a user's file raises, an exit included, is to be shown with its line
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         del sys.modules[name]
         raise _failure(path, error) from error
 

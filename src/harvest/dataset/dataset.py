@@ -21,6 +21,7 @@ from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.drift import recorded_types
+from harvest.plugin_code import contained
 from harvest.plugins.building import build, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.report import Report
@@ -162,7 +163,8 @@ class Dataset:
     def _of_its_state(self) -> Iterator[None]:
         """Raise DatasetChanged where reading fails since a commit took files of its state away."""
         try:
-            yield
+            with contained():
+                yield
         except UsageError:
             raise
         except Exception as error:

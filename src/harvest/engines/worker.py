@@ -33,6 +33,7 @@ def main(descriptor: int) -> None:
 
     descriptor: of the connection.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is not this process's to notice
     connection = Connection(descriptor)
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, messages), daemon=True).start()

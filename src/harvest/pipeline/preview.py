@@ -16,6 +16,7 @@ from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
 from harvest.errors import SourceError
 from harvest.model import RecordType, record_type
+from harvest.plugin_code import contained
 from harvest.storage.target import storage_errors
 from harvest.toolkit.amounts import bytes_in_words
 from harvest.toolkit.steps import step
@@ -76,6 +77,7 @@ def _step(pipe: str, size_bytes: int) -> None:
     step(f"{bytes_in_words(size_bytes)} from {printable_line(pipe)}")
 
 
+@contained()
 def first_rows(source: Source, count: int, pipe: Pipe | None = None) -> Preview:
     """Up to ``count`` rows of every record type; stops reading once it has them all.
 

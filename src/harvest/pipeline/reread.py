@@ -13,6 +13,7 @@ import attrs
 
 from harvest.api.source import Partition
 from harvest.errors import DatasetError, SourceError
+from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
 from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
@@ -140,7 +141,8 @@ def _list_inputs(
         inputs.recipe = recipe.merged(settings=inputs.recipe.settings)
         for use in prepare_sources(recipe, plugins):
             try:
-                found = [(use, partition) for partition in use.source.plan()]
+                with contained():
+                    found = [(use, partition) for partition in use.source.plan()]
             except SourceError as error:
                 inputs.reasons[use.source.name] = str(error)
                 continue

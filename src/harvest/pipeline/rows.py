@@ -21,6 +21,7 @@ from harvest.api.source import Partition, Source
 from harvest.errors import HarvestError, PluginError, SourceError, out_of_files, raised_in
 from harvest.model import BatchError, Record, RecordType, RecordTypeError, record_type
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
+from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable, printable_line
 
 from .spooling import read
@@ -40,7 +41,8 @@ def source_errors(source: Source, partition: Partition) -> Iterator[None]:
     The latter names the line of the plugin's code, and what was read last.
     """
     try:
-        yield
+        with contained():
+            yield
     except (OSError, SourceError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         if isinstance(cause, OSError) and (out_of_files(cause) or cause.errno in _OUT_OF_SPACE):
@@ -64,7 +66,8 @@ def source_errors(source: Source, partition: Partition) -> Iterator[None]:
 def sink_errors(sinks: Iterable[Sink]) -> Iterator[None]:
     """What the code of sinks raises, as an error of the plugin that names the line."""
     try:
-        yield
+        with contained():
+            yield
     except (HarvestError, OSError, MemoryError):
         raise
     except Exception as error:
@@ -97,8 +100,13 @@ def read_tables(
     source: Source, partition: Partition, ctx: ReadContext
 ) -> Iterator[tuple[RecordType, pa.Table]]:
     """As ``typed_tables``, with what the source raises as ``source_errors`` says it."""
-    with source_errors(source, partition):
-        yield from typed_tables(source, partition, ctx)
+    tables = typed_tables(source, partition, ctx)
+    while True:
+        with source_errors(source, partition):
+            item = next(tables, None)
+        if item is None:
+            return
+        yield item
 
 
 def typed_tables(
@@ -124,7 +132,7 @@ def typed_tables(
             where=printable(partition.origin),
             remedy="report this to the plugin's author",
         ) from error
-    except Exception as error:
+    except BaseException as error:
         error.add_note(gatherer.place())
         raise
 

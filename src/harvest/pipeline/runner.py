@@ -12,6 +12,7 @@ from harvest import interrupt
 from harvest.api.engine import Engine
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
+from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.part import Part
@@ -33,6 +34,7 @@ from .spooling import SPOOL, replaced_through, spooled, with_pipes
 __all__ = ["carry_out", "execute"]
 
 
+@contained()
 def execute(
     recipe: Recipe,
     plugins: PluginManager,
@@ -141,6 +143,7 @@ def _describe(prepared: PreparedRun) -> RunResult:
     )
 
 
+@contained()
 def carry_out(prepared: PreparedRun, targets: Sequence[Target] = ()) -> RunResult:
     """Read, stage and commit; raises as :func:`execute`.
 

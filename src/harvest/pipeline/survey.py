@@ -10,6 +10,7 @@ from typing import Final
 import attrs
 
 from harvest.errors import HarvestError, SourceError
+from harvest.plugin_code import contained
 from harvest.plugins.detect import Candidate, best, files_read
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.files import report_unreadable, walk_files
@@ -114,6 +115,7 @@ class _Tree:
                 claim.lesser[path] = candidate
 
 
+@contained()
 def survey(root: Path, plugins: PluginManager) -> Survey:
     """Look at every file of a tree, or at one file.
 

@@ -10,6 +10,7 @@ import attrs
 from harvest.api.settings import structure
 from harvest.api.source import Source
 from harvest.errors import PluginError
+from harvest.plugin_code import contained
 
 from .registry import PluginManager
 
@@ -25,6 +26,7 @@ class Candidate:
     reason: str
 
 
+@contained()
 def best(path: Path, plugins: PluginManager) -> list[Candidate]:
     """All sources that recognise ``path`` itself, surest first.
 

@@ -17,6 +17,7 @@ from harvest.api.source import Source
 from harvest.api.spec import Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
 from harvest.api.view import View
 from harvest.errors import PluginError
+from harvest.plugin_code import contained
 
 from .claims import DISABLE_VARIABLE, Plugin
 
@@ -72,7 +73,8 @@ class Objects:
 def import_point(point: EntryPoint, distribution: str) -> Any:
     """What to register for an entry point; raises PluginError."""
     try:
-        loaded = point.load()
+        with contained():
+            loaded = point.load()
     # whatever a stranger's module raises at import must not take the program down
     except Exception as error:
         raise PluginError(

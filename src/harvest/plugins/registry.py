@@ -37,6 +37,7 @@ from harvest.api.spec import (
 from harvest.api.view import View
 from harvest.errors import PluginError
 from harvest.model import RecordType, record_type
+from harvest.plugin_code import contained
 
 from .claims import (
     DISABLE_VARIABLE,
@@ -114,9 +115,10 @@ class PluginManager(Lookup):
     def _call_hooks(self, plugin: Plugin, hooks: Any) -> None:
         name = plugin.name
         try:
-            self._pluggy.register(hooks, name=name)
-            self._pluggy.check_pending()
-            self._take_declarations(plugin, hooks)
+            with contained():
+                self._pluggy.register(hooks, name=name)
+                self._pluggy.check_pending()
+                self._take_declarations(plugin, hooks)
         except Exception as error:  # a hook is a stranger's code
             if self._pluggy.has_plugin(name):
                 self._pluggy.unregister(name=name)
@@ -321,7 +323,8 @@ def resolve(target: Any) -> Any:
     if not isinstance(target, str):
         return target
     module, _, attribute = target.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    with contained():
+        return getattr(importlib.import_module(module), attribute)
 
 
 def _check_api(plugin: Any, distribution: str) -> None:

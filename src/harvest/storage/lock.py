@@ -41,6 +41,19 @@ _POLL_S = 0.5
 _FREE = b"free"
 
 
+_open: set[int] = set()
+"""Descriptors by which this process holds locks."""
+
+
+def _let_go() -> None:
+    """The kernel's lock lives as long as any process that has its descriptor."""
+    while _open:
+        os.close(_open.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 class Busy(DatasetError):
     """Somebody else holds the lock."""
 
@@ -111,6 +124,7 @@ def _kernel_lock(state: Path, path: Path, descriptor: int) -> Lock:
     record = Holder.me().record()
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, record, 0)
+    _open.add(descriptor)
 
     def held() -> bool:
         return os.pread(descriptor, 4096, 0) == record
@@ -118,6 +132,7 @@ def _kernel_lock(state: Path, path: Path, descriptor: int) -> Lock:
     def release() -> None:
         if held():
             os.ftruncate(descriptor, 0)
+        _open.remove(descriptor)
         os.close(descriptor)
 
     return Lock(state, path, held, release)

@@ -19,6 +19,7 @@ import attrs
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import PluginError, UsageError
+from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
 
 from .declarations import check_plugin, owned
@@ -103,7 +104,8 @@ def _outcome(test: Any, given: dict[str, str], *, directory: bool) -> tuple[str,
         if directory:
             given = {**given, "tmp_path": Path(made)}  # type: ignore[dict-item]
         try:
-            test(**given)
+            with contained():
+                test(**given)
         except unittest.SkipTest as reason:
             return "skipped", str(reason)
         except BrokenPromise as error:

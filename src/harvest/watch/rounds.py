@@ -26,6 +26,7 @@ from harvest.pipeline.selection import (
     partitions_of,
     selection_of,
 )
+from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
 from harvest.storage.part import Part, part_key
 from harvest.toolkit.texts import printable, printable_line
@@ -53,6 +54,7 @@ class Round:
     own: Sequence[str]
 
 
+@contained()
 def make_round(
     recipe: Recipe,
     plugins: PluginManager,

@@ -19,6 +19,7 @@ from harvest.api.context import Reject
 from harvest.api.source import Partition, Source
 from harvest.errors import PluginError, SourceError
 from harvest.pipeline.collect import Collected, collect_partition
+from harvest.plugin_code import contained
 from harvest.testing.promise import BrokenPromise, require
 from harvest.toolkit.texts import printable
 
@@ -64,8 +65,9 @@ class Piece:
 def planned(source: Source) -> list[Partition]:
     """The partitions of a location; raises SourceError where there is nothing to read."""
     try:
-        plan = list(source.plan())
-        partitions = [source.prepare(partition) for partition in plan]
+        with contained():
+            plan = list(source.plan())
+            partitions = [source.prepare(partition) for partition in plan]
     except SourceError:
         raise
     # a source under test may raise anything
@@ -83,7 +85,8 @@ def planned(source: Source) -> list[Partition]:
 def read_piece(source: Source, partition: Partition) -> Piece:
     """One partition, read as the core does; SourceError and OSError refuse it as a whole."""
     try:
-        return Piece(partition, collect_partition(source, partition))
+        with contained():
+            return Piece(partition, collect_partition(source, partition))
     except SourceError as error:
         require(error.message.strip(), "a SourceError without a message", "say what was found")
         return Piece(partition, None, error.message)
