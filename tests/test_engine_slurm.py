@@ -17,6 +17,7 @@ from harvest_paced import MUCH
 from hypothesis import given
 from hypothesis import strategies as st
 
+import harvest
 from harvest.api.engine import Work
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
@@ -395,6 +396,24 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     # and nothing of the batch is left
     assert batches(out / "p") == []
     assert queue(on_slurm) == {}
+
+
+@pytest.mark.slow
+def test_jobs_read_what_came_through_a_pipe(on_slurm, tmp_path):
+    pipe, out = tmp_path / "pipe", tmp_path / "out"
+    os.mkfifo(pipe)
+    arguments = ("run", "-s", f"paced:{pipe}", "-k", f"jsonl:{out}", "--engine", "slurm", *QUICK)
+    running = on_slurm.start(*arguments)
+    pipe.write_text("one\nbad\n")
+    on_slurm.end(running, code=3)
+    (row,) = map(json.loads, rows_files(out).values())
+    assert (row["text"], row["origin"]) == ("one", str(pipe))
+    assert [reject["origin"] for reject in harvest.open(out).rejects()] == [str(pipe)]
+
+    # a job that commits when the pipe is no more is refused
+    running = on_slurm.start(*arguments, "-o", "slurm.wait=false")
+    pipe.write_text("two\n")
+    assert "a job that commits later cannot read a pipe" in on_slurm.end(running, code=2)
 
 
 @pytest.mark.slow

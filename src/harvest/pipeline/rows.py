@@ -24,7 +24,7 @@ from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable, printable_line
 
-from .spooling import read
+from .spooling import named, read
 
 __all__ = ["read_tables", "sink_errors", "source_errors", "typed_tables"]
 
@@ -116,6 +116,13 @@ def typed_tables(
 
     Raises PluginError when the source yields something that its record types do not allow.
     """
+    for kind, table in _tables(source, partition, ctx):
+        yield kind, named(partition, table)
+
+
+def _tables(
+    source: Source, partition: Partition, ctx: ReadContext
+) -> Iterator[tuple[RecordType, pa.Table]]:
     gatherer = _Gatherer(source, partition)
     try:
         for item in read(source, partition, ctx):

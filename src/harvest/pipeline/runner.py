@@ -209,7 +209,8 @@ class _Execution:
         self._read()
         parts = self._one_per_partition()
         self._refuse(parts)
-        choices = replaced_through(self.plan, self.manifests)
+        piped = any(use.pipe is not None for use in self.prepared.uses)
+        choices = replaced_through(self.plan, self.manifests) if piped else ()
         for number in range(len(self.sinks)):
             interrupt.check()
             self._commit(number, parts)

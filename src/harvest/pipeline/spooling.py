@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import pyarrow as pa
@@ -26,7 +26,7 @@ from harvest import interrupt
 from harvest.api.context import Note, ReadContext, Reject
 from harvest.api.source import Partition, Rows, Source
 from harvest.errors import HarvestError, SourceError, UsageError
-from harvest.model import Record
+from harvest.model.types import ORIGIN
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable, printable_line
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPOOL",
+    "named",
     "partitions_through",
     "prepare",
     "read",
@@ -199,7 +200,7 @@ def replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
     read = [planned for planned in plan.partitions if planned.partition.spooled]
     names = {printable(planned.partition.origin) for planned in read}
     rows = Counter[str]()
-    for number, manifest in enumerate(manifests if read else ()):
+    for number, manifest in enumerate(manifests):
         held = Counter[str]()
         for part in manifest.parts.pick({p.key for p in read} | plan.replaced[number]).values():
             if part.origin in names:
@@ -223,22 +224,24 @@ def prepare(source: Source, partition: Partition) -> Partition:
 
 
 def read(source: Source, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
-    """As ``Source.read``."""
+    """As ``Source.read``; the origins of the rows are left to ``named``."""
     if partition.spooled is None:
         return source.read(partition, ctx)
     names = _Names(*partition.spooled)
-    return _renamed(source, names.planned(partition), ctx, names)
+    return _read(source, names.planned(partition), ctx, names)
 
 
-def _renamed(
-    source: Source, partition: Partition, ctx: ReadContext, names: _Names
-) -> Iterator[Rows]:
+def named(partition: Partition, table: pa.Table) -> pa.Table:
+    """Rows of a partition, of which those that have a file's path as origin get the pipe's name."""
+    return table if partition.spooled is None else _Names(*partition.spooled).in_rows(table)
+
+
+def _read(source: Source, partition: Partition, ctx: ReadContext, names: _Names) -> Iterator[Rows]:
     take = ctx.on_reject or ctx.rejects.append
     ctx.on_reject = lambda reject: take(names.in_reject(reject))
     try:
         with names.in_errors():
-            for item in source.read(partition, ctx):
-                yield names.in_rows(item)
+            yield from source.read(partition, ctx)
     finally:
         ctx.notes[:] = [Note(names.of(n.origin), names.of(n.text)) for n in ctx.notes]
 
@@ -277,25 +280,12 @@ class _Names:
     def in_reject(self, reject: Reject) -> Reject:
         return attrs.evolve(reject, origin=self.of(reject.origin), reason=self.of(reject.reason))
 
-    def in_rows(self, item: Rows) -> Rows:
-        if isinstance(item, Record):
-            item.origin = item.origin and self.of(item.origin)
-            return item
-        match item:
-            case (cls, data) if hasattr(data, "__arrow_c_stream__"):
-                table: Any = pa.table(data)
-            case _:
-                return item  # it is refused by who gets it
+    def in_rows(self, table: pa.Table) -> pa.Table:
         at = table.schema.get_field_index("origin")
-        if at < 0:
-            return cls, table
-        column = table.column(at)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if not pa.types.is_null(column.type):
-            column = column.cast(pa.large_string())
-            for form in (str, printable):
-                column = pc.replace_substring(
-                    column, pattern=form(self.file), replacement=form(self.pipe)
-                )
-        return cls, table.set_column(at, "origin", column)
+        column = table.column(at).cast(pa.string())
+        for form in (str, printable):
+            column = pc.replace_substring(
+                column, pattern=form(self.file), replacement=form(self.pipe)
+            )
+        encoded = column.dictionary_encode().cast(ORIGIN)
+        return table.set_column(at, table.schema.field(at), encoded)
