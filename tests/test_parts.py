@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from collections import Counter
 from typing import Any
 
@@ -248,3 +250,24 @@ def simple(number: int) -> Part:
         fingerprint="f", plugin="p 1", config="c", files=(), rows={}, read=0, filtered={},
         folded={}, rejected=0, rejects=None, notes=(), run="r",
     )  # fmt: skip
+
+
+def test_a_dataset_without_parts_is_asked_as_any_other():
+    # in a process of its own: a fault of Arrow (below 26.0.1) would end this one
+    asked = """
+import pyarrow as pa
+from harvest.storage.parts import Parts
+from harvest.storage.segment import Segment
+
+keys = pa.array([b"12345678"], pa.binary(8))
+empty = Segment.of([], [])
+for parts in (Parts(), Parts([empty]), Parts([empty, empty])):
+    assert parts.rows_outside(keys).to_pylist() == []
+    assert list(parts.with_rejects()) == list(parts.with_notes()) == []
+    assert parts.pick(["3132333435363738"]) == parts.pick_files(["3132333435363738"]) == {}
+    assert parts.with_rejects_in(["rejects/a.parquet"]) == []
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -38,6 +38,7 @@ from .tables import (
     compact,
     is_one_of,
     parents,
+    rows_where,
     runs_outside,
     runs_within,
     stretches,
@@ -209,7 +210,7 @@ class Parts(Mapping[str, Part]):
     def _rows_picked(self, keys: Iterable[str]) -> list[int]:
         wanted = pa.array([key_bytes(key) for key in keys], pa.binary(8))
         held = self.table(KEYS).column("key")
-        return self._sorted(pc.indices_nonzero(pc.is_in(held, value_set=wanted)).to_pylist())
+        return self._sorted(rows_where(pc.is_in(held, value_set=wanted)).to_pylist())
 
     def at(self, rows: Sequence[int]) -> Iterator[Part]:
         """The parts of rows of ``table``."""
@@ -229,7 +230,7 @@ class Parts(Mapping[str, Part]):
     def rows_outside(self, keys: pa.Array) -> pa.Array:
         """The rows of ``table`` whose keys are none of these."""
         held = self.table(KEYS).column("key")
-        return pc.indices_nonzero(pc.invert(pc.is_in(held, value_set=keys)))
+        return rows_where(pc.invert(pc.is_in(held, value_set=keys)))
 
     def origins_at(self, rows: pa.Array) -> list[tuple[str, str]]:
         """Source and origin of rows of ``table``."""
@@ -256,13 +257,13 @@ class Parts(Mapping[str, Part]):
 
     def with_rejects(self) -> Iterator[Part]:
         """The parts that have rejects, in the dataset's order."""
-        rows = pc.indices_nonzero(pc.is_valid(self.table(FILES).column("rejects")))
+        rows = rows_where(pc.is_valid(self.table(FILES).column("rejects")))
         return self.at(self._sorted(rows.to_pylist()))
 
     def with_notes(self) -> Iterator[Part]:
         """The parts that have notes, in the dataset's order."""
         lengths = pc.list_value_length(self.table(ACCOUNT).column("notes"))
-        return self.at(self._sorted(pc.indices_nonzero(pc.greater(lengths, 0)).to_pylist()))
+        return self.at(self._sorted(rows_where(pc.greater(lengths, 0)).to_pylist()))
 
     # --- files ---
 
@@ -307,7 +308,7 @@ class Parts(Mapping[str, Part]):
     def with_rejects_in(self, paths: Collection[str]) -> list[str]:
         """Keys of the parts whose rejects are in these files, in the dataset's order."""
         texts = self.table(FILES).column("rejects")
-        found = pc.indices_nonzero(pc.is_valid(texts))
+        found = rows_where(pc.is_valid(texts))
         pairs = zip(found.to_pylist(), texts.take(found).to_pylist(), strict=True)
         return self._keys_at([row for row, text in pairs if file_of(text).path in paths])
 

@@ -20,6 +20,7 @@ __all__ = [
     "compact",
     "is_one_of",
     "parents",
+    "rows_where",
     "runs_beside",
     "runs_outside",
     "runs_within",
@@ -53,7 +54,7 @@ def runs_outside(keys: pa.ChunkedArray, later: Sequence[pa.Array]) -> list[Run]:
     dead: list[int] = []
     if later and end:
         others = pa.chunked_array(later, pa.binary(8))
-        dead = pc.indices_nonzero(pc.is_in(keys, value_set=others)).to_pylist()
+        dead = rows_where(pc.is_in(keys, value_set=others)).to_pylist()
     begin = [0, *(row + 1 for row in dead)]
     return [(a, b) for a, b in zip(begin, [*dead, end], strict=True) if a < b]
 
@@ -100,6 +101,15 @@ def take_rows(table: pa.Table, rows: Sequence[int]) -> pa.Table:
 def as_rows(rows: Sequence[int]) -> pa.Array:
     """Numbers of rows, as ``take`` has them; there may be none."""
     return pa.array(rows, pa.int64())
+
+
+def rows_where(holds: pa.ChunkedArray) -> pa.Array:
+    """The rows of which something holds; there may be none.
+
+    ``indices_nonzero`` of no chunk, which is what a column of none but empty chunks becomes, ends
+    the process in every Arrow before 26.0.1; that of an empty array does not.
+    """
+    return pc.indices_nonzero(holds.combine_chunks())
 
 
 def parents(lists: pa.ListArray) -> pa.Array:
