@@ -27,10 +27,14 @@ pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.glob("*.py")))
 
 from strength import NIGHT, chosen_by_day, examples  # noqa: E402 - of the folder above
 
-# no test judges by the clock: beside others, on a busy machine, it says nothing
+# by day the same cases on every run, at night new ones; no test judges by the clock: beside others,
+# on a busy machine, it says nothing
 settings.register_profile(
     "harvest",
     max_examples=examples(100),
+    derandomize=not NIGHT,
+    database=None,
+    print_blob=NIGHT,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -9,7 +9,6 @@ one of them by day, at all at night.
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import time
@@ -20,12 +19,11 @@ import crash
 import pytest
 import small_inputs
 from crash import Place
-from strength import pairs, times
+from strength import SEED, pairs, times
 
 pytestmark = pytest.mark.slow
 
 KILLS = times("HARVEST_KILLS", day=4, night=200)
-SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
 LIVES = 4
 """Kills of one dataset before a run is let through."""
 

@@ -25,13 +25,12 @@ from pathlib import Path
 import attrs
 import pytest
 import worker_functions
-from strength import times
+from strength import SEED, times
 
 import harvest
 from harvest import interrupt
 
 INTERRUPTS = times("HARVEST_INTERRUPTS", day=2, night=200)
-SEED = int(os.environ.get("HARVEST_SEED", str(random.randrange(10**6))))
 EACH = 4
 """Instants that one test tries on one dataset."""
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -204,7 +205,7 @@ def test_where_there_are_no_locks_a_file_is_replaced_all_the_same(
 
 def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
     path = tmp_path / "data"
-    data = os.urandom(3 * 1024 * 1024 + 17)
+    data = Random(1).randbytes(3 * 1024 * 1024 + 17)
     path.write_bytes(data)
     said = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True)
     assert checksum(path) == said.stdout.split()[0]
@@ -214,7 +215,7 @@ def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("start", "size"), [(0, 0), (5, 2_000_000), (2_999_990, 10), (9, 10**9)])
 def test_a_range_is_copied_and_has_the_checksum_of_its_bytes(tmp_path: Path, start, size) -> None:
     path = tmp_path / "data"
-    data = os.urandom(3_000_000)
+    data = Random(1).randbytes(3_000_000)
     path.write_bytes(data)
     copy = io.BytesIO()
     expected = hashlib.sha256(data[start : start + size]).hexdigest()

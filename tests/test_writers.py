@@ -7,7 +7,6 @@ of no account.
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 from datasets import FORMS, Small, dump
-from strength import some, times
+from strength import SEED, some, times
 
 from harvest.dataset.repair import repair, replay
 from harvest.errors import DatasetError
@@ -199,12 +198,11 @@ def test_four_writers_at_once_leave_what_each_meant(form: str, tmp_path: Path) -
     small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3, damaged=1))
     small.harvest(keep_runs=10 * ROUNDS)
     small.write(a=dump(1), b=dump(4, damaged=1)).harvest()
-    seed = random.randrange(10**6)
     words = [sys.executable, "-c", WRITER, str(tmp_path), form]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     writers = [
         subprocess.Popen(
-            [*words, what, str(seed), str(ROUNDS)],
+            [*words, what, str(SEED), str(ROUNDS)],
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
@@ -212,7 +210,7 @@ def test_four_writers_at_once_leave_what_each_meant(form: str, tmp_path: Path) -
         for what in ("run", "rollback", "repair", "replay")
     ]
     said = [writer.communicate(timeout=600)[1] for writer in writers]
-    assert [writer.returncode for writer in writers] == [0, 0, 0, 0], (seed, said)
+    assert [writer.returncode for writer in writers] == [0, 0, 0, 0], (SEED, said)
 
     # then all is well, nothing was mended, and each state is there, whole
     assert small.open().verify() == []
@@ -223,7 +221,7 @@ def test_four_writers_at_once_leave_what_each_meant(form: str, tmp_path: Path) -
     # and a rollback left just the state that it went back to
     for run in runs:
         if run["action"] == "rollback":
-            assert _rows(states[run["run"]]) == _rows(states[run["to"]]), seed
+            assert _rows(states[run["run"]]) == _rows(states[run["to"]]), SEED
 
 
 def _rows(manifest: Any) -> list[tuple[str, list[str]]]:

@@ -3,13 +3,15 @@
 ``HARVEST_NIGHT=1``, which the nightly jobs set, is one switch for all that is random or walks
 through many cases of one kind: kills and interruptions at random instants, fuzzing, examples of
 hypothesis, and exhaustive walks of which a fixed sample covers each kind by day.  A variable of
-its own (``HARVEST_KILLS=200``) sets one number alone.
+its own (``HARVEST_KILLS=200``) sets one number alone.  By day what is random is drawn alike on
+every run, at night anew.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import random
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
@@ -17,7 +19,7 @@ from typing import TypeAlias, TypeVar
 
 import pytest
 
-__all__ = ["NIGHT", "chosen_by_day", "examples", "pairs", "some", "times"]
+__all__ = ["NIGHT", "SEED", "chosen_by_day", "examples", "pairs", "some", "times"]
 
 Case: TypeAlias = "frozenset[tuple[str, Hashable]]"
 """Each parameter of a test with the identity of its value."""
@@ -26,6 +28,9 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 NIGHT = os.environ.get("HARVEST_NIGHT", "") not in ("", "0")
+
+SEED = int(os.environ.get("HARVEST_SEED") or (random.randrange(10**6) if NIGHT else 32))
+"""Of what tests draw by themselves, who print it; ``HARVEST_SEED`` sets another."""
 
 
 def times(variable: str, *, day: int, night: int) -> int:

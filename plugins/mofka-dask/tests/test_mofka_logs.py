@@ -181,10 +181,14 @@ def test_an_unknown_zone_is_refused_at_once():
         Config(timezone="Mars/Olympus")
 
 
-def test_a_line_that_is_no_text_is_rejected(tmp_path):
-    found = harvest(tmp_path, line("one").encode() + b"\xff\xfe\n" + line("two").encode())
-    assert [r.position for r in found.rejects] == [2]
-    assert len(found.rows("dask.log_event")) == 2
+def test_bytes_that_are_not_utf8_are_shown(tmp_path):
+    # programs print any bytes into the logs of their workers
+    log = line("caf\N{LATIN SMALL LETTER E WITH ACUTE}") + line("two")
+    found = harvest(tmp_path, log.encode("latin-1") + b"\xff\xfe\n")
+    assert not found.rejects
+    one, two = (row["message"] for row in found.rows("dask.log_event"))
+    assert one.endswith("caf\\xe9")
+    assert two.endswith("two\n\\xff\\xfe")
 
 
 def test_an_unfinished_last_line_is_kept_and_noted(tmp_path):

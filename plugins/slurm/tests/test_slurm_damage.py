@@ -15,6 +15,7 @@ from strength import examples
 
 from harvest.testing import Collected, collect
 from harvest.toolkit.spans import PAD
+from harvest.toolkit.texts import not_utf8
 from harvest_slurm import scalars, text
 from harvest_slurm.ids import PATTERN
 from harvest_slurm.source import SlurmSource
@@ -60,9 +61,11 @@ def plain(line: bytes) -> dict[str, Any] | None:
     fields = line.split(b"|")
     if len(fields) != len(COLUMNS):
         return None
-    try:
-        values = dict(zip(COLUMNS, (field.decode() for field in fields), strict=True))
-    except UnicodeDecodeError:
+    # users give names in any bytes, which are shown; elsewhere they are wrong as other letters are
+    texts = [field.decode("utf-8", "backslashreplace") for field in fields]
+    values = dict(zip(COLUMNS, texts, strict=True))
+    odd = {kind for kind, field in zip(COLUMNS.values(), fields, strict=True) if not_utf8(field)}
+    if odd & {"usage", "tres"}:  # a resource is a word of Slurm's
         return None
     if not re.match(PATTERN, values["JobID"]):
         return None
@@ -120,6 +123,8 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
 @example([(ROWS[0].replace("3244K", "1234567890123456789"), [])], False)
 @example([(ROWS[0].replace("|1|", "|12345678901234567890123|"), [])], False)
 @example([(ROWS[1], [(6, ord("|"))]), (ROWS[1], [])], False)
+@example([(ROWS[1], [(ROWS[1].index("1000"), 0xC3)])], False)
+@example([(ROWS[2], [(ROWS[2].index("cpu"), 0xC3)])], False)
 def test_damaged_lines_are_read_as_one_by_one(
     made: list[tuple[str, list[tuple[int, int]]]], ends_in_newline: bool
 ) -> None:

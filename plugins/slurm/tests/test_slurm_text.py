@@ -185,6 +185,17 @@ def test_fixed_widths(tmp_path: Path) -> None:
     ]
 
 
+def test_bytes_in_fixed_widths_are_shown(tmp_path: Path) -> None:
+    # sacct cuts columns by bytes, through a character if need be
+    header = b"JobID           JobName      State     Elapsed \n"
+    dashes = b"------------ ---------- ---------- ----------- \n"
+    rest = b"    FAILED    00:00:05 \n"
+    rows = b"1            " + b"      caf\xe9 " + rest + b"2            " + b"123456789\xc3 " + rest
+    found = harvest(tmp_path, header + dashes + rows)
+    assert names(found) == ["caf\\xe9", "123456789\\xc3"]
+    assert not found.rejects
+
+
 @pytest.mark.parametrize("tasks", ["1,3,5...", "1-3,...%2", "...", "1,3,5.."])
 @pytest.mark.parametrize("step", ["", ".batch", ".0"])
 def test_shortened_arrays(tmp_path: Path, tasks: str, step: str) -> None:

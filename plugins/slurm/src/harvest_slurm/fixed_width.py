@@ -147,10 +147,9 @@ class _Fixed:
             piece = pc.binary_slice(whole, start, start + width)
             try:
                 text = piece.cast(pa.string())
-            except pa.ArrowInvalid:  # a character is cut in the middle
-                text = pa.array(
-                    [value.decode("utf-8", "replace") for value in piece.to_pylist()], pa.string()
-                )
+            except pa.ArrowInvalid:  # a character cut in the middle, or other bytes
+                found = piece.to_pylist()
+                text = pa.array([v.decode("utf-8", "backslashreplace") for v in found], pa.string())
             columns.append(pc.utf8_trim_whitespace(text))
             start += width + 1
         names = list(self.layout.columns)

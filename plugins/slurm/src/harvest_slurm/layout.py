@@ -128,7 +128,8 @@ def _fixed(lines: Sequence[bytes], crlf: bool) -> Layout | None:
             widths = tuple(len(run) for run in line.split())
             names, start = [], 0
             for width in widths:
-                names.append(lines[number - 1][start : start + width].decode("utf-8", "replace"))
+                name = lines[number - 1][start : start + width]
+                names.append(name.decode("utf-8", "backslashreplace"))
                 start += width + 1
             if sum(is_field(name) for name in names) * 2 < len(names):
                 return None
@@ -148,7 +149,7 @@ def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout
     line = lines[0]
     if len(line) > LONGEST_HEADER:
         return None
-    header = line.decode("utf-8", "replace")
+    header = line.decode("utf-8", "backslashreplace")
     if not any(field in header.replace(" ", "").replace("_", "").lower() for field in JOB_FIELDS):
         return None  # before it is divided at every character that may be a delimiter
     splits = [

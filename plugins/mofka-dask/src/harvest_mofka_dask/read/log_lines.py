@@ -9,6 +9,7 @@ import polars as pl
 
 from harvest import Partition, ReadContext
 from harvest.toolkit.lines import BLOCK_BYTES, LongLine, blocks, decode
+from harvest.toolkit.texts import not_utf8
 
 __all__ = ["EVENT_BYTES", "EVENT_LINES", "log_events"]
 
@@ -26,8 +27,8 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
 
     Columns: ``position`` of the first line, ``line`` (its text), ``rest`` (the other lines, each
     after a newline; without trailing blanks).  Every line is counted as read, those in ``rest``
-    as folded, and blank ones before the first event as filtered; lines that are not UTF-8 are
-    rejected.
+    as folded, and blank ones before the first event as filtered.  Programs print any bytes: those
+    that are not UTF-8 are shown as ``\\xNN``.
     """
     held = pl.DataFrame(schema={"position": pl.Int64, "line": pl.String})
     for lines in _lines(partition, ctx):
@@ -44,25 +45,26 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
 
 
 def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
-    """The lines of a log as texts, with their numbers; those that cannot be read are rejected."""
+    """The lines of a log as texts, with their numbers; those that are too long are rejected."""
     number, block = 1, None
     with partition.path.open("rb") as stream:
         for block in blocks(stream, line_limit=BLOCK_BYTES):
             if isinstance(block, LongLine):
                 ctx.advance(block.size_bytes)
-                rejects, count = [(number, block.raw, block.reason)], 1
+                ctx.reject(block.raw, block.reason, position=number, record_type="dask.log_event")
+                count = 1
             else:
                 ctx.advance(len(block))
+                if not_utf8(block):
+                    block = block.decode("utf-8", "backslashreplace").encode()
                 lines = decode(block, number)
-                rejects, count = lines.invalid, lines.count
+                count = lines.count
                 # polars' own split would set aside sixteen bytes for each byte of the text
                 texts = pl.Series(lines.texts, dtype=pl.String).str.strip_chars_end("\r")
                 yield pl.DataFrame({"position": pl.Series(lines.numbers, dtype=pl.Int64),
                                     "line": texts})  # fmt: skip
             ctx.read(count)
             number += count
-            for position, raw, reason in rejects:
-                ctx.reject(raw, reason, position=position, record_type="dask.log_event")
     if number == 1:
         ctx.note(f"{partition.path.name} is empty")
     elif isinstance(block, bytes) and not block.endswith(b"\n"):
