@@ -167,14 +167,16 @@ def _fit_lists(array: pa.Array, shape: Shape) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    null = array.is_null()
+    if array.null_count:  # not by a mask, which Arrow below 22 refuses beside computed offsets
+        null = pa.concat_arrays([array.is_null(), pa.array([False])])
+        offsets = pc.if_else(null, None, offsets)
     if not pa.types.is_map(kind):
         items = fit(array.flatten(), shape.inner["item"])
-        return pa.ListArray.from_arrays(offsets, items, mask=null)
+        return pa.ListArray.from_arrays(offsets, items)
     pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
     entries = fit(array.flatten(), Shape(pair, inner=shape.inner))
     keys, items = entries.flatten()
-    return pa.MapArray.from_arrays(offsets, keys, items, mask=null)
+    return pa.MapArray.from_arrays(offsets, keys, items)
 
 
 # --- Python's values ------------------------------------------------------------------------------
