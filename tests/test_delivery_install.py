@@ -16,7 +16,10 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+import yaml
 from delivery import ROOT, script, wheel
+
+from harvest.plugins.scaffold import scaffold
 
 pytest.importorskip("pypiserver")
 index = script("index").index
@@ -184,6 +187,44 @@ def test_the_address_is_that_of_a_project_s_registry(user):
     assert user(text, "").stdout == "/".join(
         ("G", "api", "v4", "projects", "7", "packages", "pypi", "simple\n")
     )
+
+
+@pytest.fixture
+def pipeline(tmp_path):
+    """What the pipeline of a new plugin does before anything is installed, as shell."""
+    scaffold("made-up", ["source"], tmp_path)
+    document = yaml.safe_load((tmp_path / "harvest-made-up" / ".gitlab-ci.yml").read_text())
+    before = document["default"]["before_script"]
+    return "\n".join(before[: before.index("python3 -m venv .venv")]) + "\n"
+
+
+def test_the_pipeline_of_a_new_plugin_takes_harvest_from_its_registry(
+    user, registry, environment, pipeline
+):
+    address, forwards = registry
+
+    done = user(f"{pipeline}pip install 'hpc-harvest[all]'", address)
+
+    if forwards:
+        assert done.returncode == 0, done.stderr
+        assert installed(environment) == ALL
+    else:
+        assert "No matching distribution found for ordinary" in done.stderr
+        assert installed(environment) == {}
+
+
+def test_the_pipeline_of_a_new_plugin_stops_at_a_registry_without_harvest(
+    user, public, tmp_path, pipeline
+):
+    (tmp_path / "nothing").mkdir()
+
+    with index(tmp_path / "nothing", forward=public) as address:
+        done = user(f"{pipeline}echo goes on", f"{address}/simple")
+    unset = user(f"unset HARVEST_INDEX_URL\n{pipeline}echo goes on", "")
+
+    assert done.returncode != 0
+    assert "goes on" not in done.stdout + unset.stdout
+    assert "HARVEST_INDEX_URL: set it, see above" in unset.stderr
 
 
 # these tests can fail: what people do without thinking takes the stranger's

@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from clean_environment import build_wheels, declared_by, make_environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
@@ -26,6 +27,7 @@ from harvest.plugins.scaffold import KINDS, add_kinds, scaffold, version_bounds
 from harvest.testing.check import check_promises
 from harvest.testing.declarations import check_plugin
 
+ROOT = Path(__file__).resolve().parents[1]
 COMBINATIONS = [
     (kinds, columnar)
     for count in range(1, len(KINDS) + 1)
@@ -71,6 +73,71 @@ def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(
     assert check_plugin(plugins, name) == []
     sample = root / "tests" / "data"
     assert [f for f in check_promises(plugins, name, sample=sample) if f.result == "broken"] == []
+
+
+LINES = '''"""A source of lines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import harvest
+import pyarrow as pa
+from harvest import Partition, ReadContext
+
+
+@harvest.record("lines_only.line", layer="workflow", level="client")
+class Line(harvest.Record):
+    """A line."""
+
+    text: str = harvest.field(role="subject", doc="What it says.")
+
+
+class LinesOnlySource(harvest.LineSource):
+    """Lines of text."""
+
+    name = "lines-only"
+    record_types = (Line,)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Line], Any]]:
+        """Every line."""
+        for lines in self.lines(partition, ctx):
+            yield Line, pa.table({"text": lines.column(), "position": lines.numbers})
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", ["as begun", "without the toolkit"])
+def test_a_source_of_lines_is_checked_with_what_its_project_declares_alone(declared, tmp_path):
+    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+    # given a project of a source of lines, and an environment with what its wheel declares
+    scaffold("lines-only", ["source"], tmp_path)
+    root, wheels = tmp_path / "harvest-lines-only", tmp_path / "wheels"
+    (root / "src/harvest_lines_only/source.py").write_text(LINES)
+    if declared != "as begun":
+        project = root / "pyproject.toml"
+        project.write_text(project.read_text().replace("hpc-harvest[toolkit]", "hpc-harvest"))
+    wheels.mkdir()
+    build_wheels([ROOT, root], wheels)
+    (wheel,) = wheels.glob("harvest_lines_only-*.whl")
+    needed = [str(need) for need in requirements_of(wheel) if need.marker is None]
+    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), declared_by(needed))
+
+    # when it is checked as its pipeline does
+    sample = root / "tests" / "data"
+    checked = subprocess.run(
+        [python, "-m", "harvest", "plugins", "check", "lines-only", "--sample", sample],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )  # fmt: skip
+
+    # then all is well, or what is missing is named
+    if declared == "as begun":
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert ", 0 broken, " in checked.stdout
+    else:
+        assert checked.returncode == 1
+        assert "harvest.LineSource needs numpy" in checked.stdout
+        assert "let it depend on hpc-harvest[toolkit]" in " ".join(checked.stdout.split())
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +207,19 @@ def test_a_new_project_is_built_with_all_that_a_package_page_shows(tmp_path):
     assert "harvest-plugin" in read["Keywords"].split(",")
     assert "Typing :: Typed" in read.get_all("Classifier")
     assert read.get_all("Project-URL") == ["Homepage, https://git.example.org/made-up"]
-    (harvest, *others) = map(Requirement, read.get_all("Requires-Dist"))
-    assert harvest.name == "hpc-harvest"
+    (harvest, *others) = requirements_of(wheel)
+    assert (harvest.name, harvest.extras) == ("hpc-harvest", {"toolkit"})
     assert Version(version("hpc-harvest")) in harvest.specifier
     assert {"build", "pytest", "twine"} <= {requirement.name for requirement in others}
     assert all(requirement.specifier for requirement in others)
+
+
+def requirements_of(wheel: Path) -> list[Requirement]:
+    """What a wheel declares that it needs."""
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        read = HeaderParser().parsestr(archive.read(name).decode())
+    return list(map(Requirement, read.get_all("Requires-Dist")))
 
 
 @pytest.mark.parametrize(

@@ -57,20 +57,26 @@ def installed_here() -> Iterator[Path]:
 
 
 def declared_by(names: Iterable[str]) -> set[Path]:
-    """The files and folders here of the distributions that these need, and those need in turn."""
-    waiting, known = list(names), set()
+    """The files and folders here of the distributions that these need, and those need in turn.
+
+    names: requirements, such as ``hpc-harvest[toolkit]>=0.1``.
+    """
+    waiting, known = list(map(Requirement, names)), set()
     found: set[Path] = set()
     while waiting:
-        name = canonicalize_name(waiting.pop())
-        if name in known:
+        wanted = waiting.pop()
+        name, extras = canonicalize_name(wanted.name), frozenset(wanted.extras)
+        if (name, extras) in known:
             continue
-        known.add(name)
+        known.add((name, extras))
         installed = distribution(name)
         if not OURS.match(name):
             tops = {Path(file.parts[0]) for file in installed.files or () if file.parts[0] != ".."}
             found |= {Path(str(installed.locate_file(top))) for top in tops}
-        needed = map(Requirement, installed.requires or ())
-        waiting += [r.name for r in needed if r.marker is None or r.marker.evaluate({"extra": ""})]
+        for needed in map(Requirement, installed.requires or ()):
+            chosen = extras or {""}
+            if needed.marker is None or any(needed.marker.evaluate({"extra": e}) for e in chosen):
+                waiting.append(needed)
     return {path for path in found if path.name != "__pycache__"}
 
 

@@ -10,6 +10,9 @@ A subclass says what the lines mean::
                 texts = lines.column()
                 yield LogLine, pa.table({"text": texts, "position": lines.numbers})
 
+It needs numpy, and zstandard for files compressed by zstd: a plugin depends on
+``hpc-harvest[toolkit]``, which brings both.
+
 Files may be plain or compressed by gzip or zstd.  A large plain one is read in several partitions,
 whose lines have the numbers of the file.
 """
