@@ -146,6 +146,33 @@ def test_pip_installs_the_files_it_downloaded_from_any_registry(user, registry, 
     assert installed(environment) == ALL
 
 
+def test_pip_takes_a_plugin_of_another_registry_and_harvest_from_their_own(
+    user, registry, environment, folders, tmp_path
+):
+    # given a plugin in a registry of its own, and a stranger's of its name, a higher one
+    own = tmp_path / "own"
+    own.mkdir()
+    wheel(own, "harvest-freezer", "0.1.0", requires=["hpc-harvest", "ordinary"])
+    wheel(folders[1], "harvest-freezer", STRANGERS)
+
+    with index(own, forward=registry[0]) as address:
+        text = f"export PLUGIN_INDEX_URL={address}/simple\n"
+        done = user(text + block(PAGE, "# harvest from its registry"), registry[0])
+
+    assert done.returncode == 0, done.stderr
+    assert installed(environment) == {
+        "hpc-harvest": OURS, "hpc-harvest-parquet": OURS, "harvest-freezer": "0.1.0",
+        "ordinary": "3.1",
+    }  # fmt: skip
+
+
+def test_the_address_of_a_group_s_index_is_that_of_gitlab(user):
+    text = f"GITLAB_URL=G HARVEST_GROUP=7\n{block(PAGE, 'HARVEST_INDEX_URL=')}"
+    assert user(f'{text}echo "$HARVEST_INDEX_URL"', "").stdout == "/".join(
+        ("G", "api", "v4", "groups", "7", "-", "packages", "pypi", "simple\n")
+    )
+
+
 def test_a_project_of_uv_takes_everything_of_ours_from_the_registry(user, registry, tmp_path):
     uv()
     (tmp_path / "project").mkdir()

@@ -130,7 +130,7 @@ def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_
     said("git", "remote", "add", "origin", project, cwd=project)
     pipeline = PROOF.Pipeline(runner, project)
     pipeline.variables |= {
-        "PIP_INDEX_URL": with_password(index),
+        "HARVEST_INDEX_URL": with_password(index),
         "TWINE_REPOSITORY_URL": index,
         "CI_JOB_TOKEN": LOOPBACK.PASSWORD,
     }
