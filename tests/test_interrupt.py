@@ -25,6 +25,7 @@ from pathlib import Path
 import attrs
 import pytest
 import worker_functions
+from crash import MARK, left_of
 from strength import SEED, times
 
 import harvest
@@ -34,7 +35,6 @@ INTERRUPTS = times("HARVEST_INTERRUPTS", day=2, night=200)
 EACH = 4
 """Instants that one test tries on one dataset."""
 
-MARK = "HARVEST_TEST_MARK"
 LINE = "harvest: interrupted; what was committed before is unharmed, run again to go on\n"
 AT_START = "harvest: interrupted; nothing was begun\n"
 SUPPORT = str(Path(worker_functions.__file__).parent)
@@ -111,19 +111,6 @@ def _handles_termination(pid: int) -> bool:
         if line.startswith("SigCgt:"):
             return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
     return True  # it has ended already
-
-
-def left_of(mark: str) -> list[int]:
-    """Processes with this mark in their environment."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if (
-                entry.name.isdigit()
-                and f"{MARK}={mark}\0".encode() in Path(entry / "environ").read_bytes()
-            ):
-                found.append(int(entry.name))
-    return found
 
 
 @pytest.mark.slow

@@ -43,7 +43,10 @@ def contained(*, command: bool = False) -> Iterator[None]:
             raise
         if isinstance(error, KeyboardInterrupt) and interrupt.may_be_meant():
             raise
-        raise PluginExit(repr(error)).with_traceback(error.__traceback__) from error
+        ended = PluginExit(repr(error)).with_traceback(error.__traceback__)
+        for note in getattr(error, "__notes__", ()):
+            ended.add_note(note)
+        raise ended from error
     _end_if_forked(process)
 
 

@@ -26,6 +26,8 @@ from harvest.storage.part import plain
 from harvest.storage.staging import staged_parts
 
 ROOT = Path(__file__).resolve().parents[2]
+MARK = "HARVEST_TEST_MARK"
+"""Environment variable that processes and their children are known by."""
 SINKS = ("parquet:P", "jsonl:J", "jsonl:F.jsonl")
 
 
@@ -138,6 +140,19 @@ def wait_until_gone(process: subprocess.Popen[str]) -> None:
         while True:
             os.killpg(process.pid, 0)
             time.sleep(0.05)
+
+
+def left_of(mark: str) -> list[int]:
+    """Processes with this mark in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if (
+                entry.name.isdigit()
+                and f"{MARK}={mark}\0".encode() in Path(entry / "environ").read_bytes()
+            ):
+                found.append(int(entry.name))
+    return found
 
 
 def wait_for_lock(process: subprocess.Popen[str], state: Path) -> None:
