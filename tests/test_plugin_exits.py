@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -24,7 +23,7 @@ import harvest
 from harvest.plugin_code import PluginExit, contained
 from harvest.plugins.registry import manager
 
-PLUGIN = '''"""A plugin in a file that does what the environment names where the environment says."""
+PLUGIN = '''"""A plugin in a file that does what the environment names, and where."""
 import os
 import sys
 import time
