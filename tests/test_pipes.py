@@ -293,6 +293,7 @@ class Lines(Source):
         yield Line, pa.table({"text": texts, "origin": pa.array([path]).dictionary_encode()})
         yield Line, pl.DataFrame({"text": [third], "origin": [path]})
         yield Line, pa.table({"text": pa.array([fourth])})
+        yield Line, pa.table({"text": pa.array([path])})
         ctx.reject(b"x", f"{path} is odd", origin=path, position=5)
         ctx.note(f"look at {path}", origin=path)
 
@@ -303,7 +304,7 @@ def test_all_that_a_source_says_names_the_pipe(tmp_path: Path) -> None:
         result = harvest.run(Lines(pipe), f"parquet:{out}", workers=1)
     dataset = harvest.open(out)
     found = dataset["pipes.line"].collect().sort("text")
-    assert found.select("text", "origin").rows() == [(letter, pipe) for letter in "abcd"]
+    assert found.select("text", "origin").rows() == [(text, pipe) for text in (pipe, *"abcd")]
     (reject,) = dataset.rejects()
     assert (reject["origin"], reject["reason"]) == (pipe, f"{pipe} is odd")
     assert result.notes == [f"{pipe}: look at {pipe}"]

@@ -224,7 +224,7 @@ def prepare(source: Source, partition: Partition) -> Partition:
 
 
 def read(source: Source, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
-    """As ``Source.read``; the origins of the rows are left to ``named``."""
+    """As ``Source.read``; what the rows themselves say is left to ``named``."""
     if partition.spooled is None:
         return source.read(partition, ctx)
     names = _Names(*partition.spooled)
@@ -232,7 +232,7 @@ def read(source: Source, partition: Partition, ctx: ReadContext) -> Iterable[Row
 
 
 def named(partition: Partition, table: pa.Table) -> pa.Table:
-    """Rows of a partition, of which those that have a file's path as origin get the pipe's name."""
+    """Rows of a partition, with the pipe's name in place of the file's path."""
     return table if partition.spooled is None else _Names(*partition.spooled).in_rows(table)
 
 
@@ -281,11 +281,14 @@ class _Names:
         return attrs.evolve(reject, origin=self.of(reject.origin), reason=self.of(reject.reason))
 
     def in_rows(self, table: pa.Table) -> pa.Table:
-        at = table.schema.get_field_index("origin")
-        column = table.column(at).cast(pa.string())
-        for form in (str, printable):
-            column = pc.replace_substring(
-                column, pattern=form(self.file), replacement=form(self.pipe)
-            )
-        encoded = column.dictionary_encode().cast(ORIGIN)
-        return table.set_column(at, table.schema.field(at), encoded)
+        for at, field in enumerate(table.schema):
+            if field.type not in (ORIGIN, pa.string()):
+                continue
+            column = table.column(at).cast(pa.string())
+            if not pc.any(pc.match_substring(column, printable(self.file))).as_py():
+                continue
+            column = pc.replace_substring(column, printable(self.file), printable(self.pipe))
+            if field.type == ORIGIN:
+                column = column.dictionary_encode().cast(ORIGIN)
+            table = table.set_column(at, field, column)
+        return table
