@@ -145,3 +145,22 @@ def objects(rows):
         if r["kind"] != "directory":
             found[r["inode"], r["generation"]].append(r)
     return found
+
+
+def sizes_of(was, now):
+    """Old and new size of an object, 0 where it is not there; None where a scan lacks one.
+
+    was, now: its rows in two scans.
+    """
+    sizes = [r[0]["size"] if r else 0 for r in (was, now)]
+    return None if None in sizes else sizes
+
+
+def in_doubt(r):
+    """Whether a row lacks what shows that an object changed."""
+    return None in (r["size"], r["modify_time"], r["access_time"])
+
+
+def is_or_unknown(found, wanted, doubtful):
+    """Whether a sum is the counted one, or null in place of 0 where something is not known."""
+    return found == wanted or (found is None and not wanted and doubtful)

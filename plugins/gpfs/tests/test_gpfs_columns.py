@@ -136,6 +136,10 @@ def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files)
         assert found["small_known_inodes"] == (len(measured) or None)
         assert found["future_inodes"] == sum(file["days"] < -1 for file in others)
         assert (found["small_share"] is None) == (not measured or found["small_inodes"] is None)
+        held = [one["data_bytes"] for one in owners]
+        whole = sum(size or 0 for size in held)
+        # an owner of none, and one of whose sizes nothing is known, do not make 0
+        assert found["all_data_bytes"] == (whole if whole or None not in held else None)
     assert sum(found["share"] or 0 for found in owners) == pytest.approx(min(sum(sizes), 1))
 
     for found in small:

@@ -106,8 +106,10 @@ def test_suspects_equal_those_counted_one_by_one(listed):
         if size_of[inode]:
             inodes[name, size_of[inode]].add(inode)
     wanted = {key: len(found) for key, found in inodes.items() if len(found) > 1}
+    if all(size is None for size in size_of.values()):
+        wanted = {(None, None): None}  # whether any occurs twice is not known
     assert {(r["name"], r["size_bytes"]): r["copies"] for r in copies} == wanted
-    total = sum(size * (count - 1) for (_, size), count in wanted.items())
-    assert {r["all_extra_bytes"] for r in copies} <= {total}
+    total = sum(size * (count - 1) for (_, size), count in wanted.items() if size is not None)
+    assert {r["all_extra_bytes"] for r in copies} <= {None if (None, None) in wanted else total}
     several = {path: count for path, count in entries.items() if count > 1}
     assert {r["directory"]: r["entries"] for r in crowded} == several

@@ -79,9 +79,11 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
         if kind.is_numeric() and not name.startswith(("median_", "mean_", "max_"))
         and not name.endswith("_eff")
     ]  # fmt: skip
-    value = pl.all().exclude("place")
+    value, summed = pl.all().exclude("place"), pl.col(sums)
     row = others.select(
-        pl.when(pl.col(sums).count() > 0).then(pl.col(sums).sum()), pl.col("max_wait_s").max()
+        # 0 and what is not known are not 0
+        pl.when((summed.null_count() == 0) | (summed.sum() != 0)).then(summed.sum()),
+        pl.col("max_wait_s").max(),
     ).with_columns(
         pl.lit(f"({others.height:,} others)").alias(names[0]),
         (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),

@@ -125,7 +125,7 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.Da
         uid.alias("user"),
         unknown.alias("unknown"),
         known_sum(pl.col("size_bytes")).alias("all_bytes"),
-        *(known_sum(pl.col(name)).alias(f"all_{name}") for name in _ALL),
+        *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
     )
     return table.with_columns(
         GROUPINGS["user"].label(setting).alias("user"),
@@ -133,6 +133,11 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.Da
         _share("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
         _share("small_inodes", "small_known_inodes").alias("small_share"),
     ).sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+
+
+def _of_all(values: pl.Expr) -> pl.Expr:
+    """The sum; null where some have what is not known, and the others have none."""
+    return pl.when((values.null_count() == 0) | (values.sum() > 0)).then(values.sum())
 
 
 def _share(part: str, whole: str) -> pl.Expr:

@@ -172,7 +172,7 @@ FILE_TRANSFER: Final = (
     _seconds(
         "save_correction_s",
         "What is subtracted for saving, by the study: 2 x (real - blank); 0 without or with "
-        "save_correction=off.",
+        "save_correction=off; null where the size is not known.",
     ),
     Column("name"),
     Column("user"),

@@ -154,13 +154,11 @@ def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
 
 
 def _by_size(values: dict[str, float]) -> pl.Expr:
-    if not values:
-        return pl.lit(0.0).alias("save_correction_s")
-    return (
-        pl.col("size")
-        .replace_strict(values, default=0.0, return_dtype=pl.Float64)
-        .alias("save_correction_s")
-    )
+    """The correction of a size, 0 where the study gives none; null where the size is not known."""
+    found = pl.lit(0.0)
+    if values:
+        found = pl.col("size").replace_strict(values, default=0.0, return_dtype=pl.Float64)
+    return pl.when(pl.col("size").is_not_null()).then(found).alias("save_correction_s")
 
 
 def _exclusion(study: Study, limit: float | None) -> pl.Expr:

@@ -209,7 +209,8 @@ OWNERS: Final = (
         attrs.evolve(
             column,
             name=f"all_{column.name}",
-            doc=f"{column.name} of all owners together, the same in each row; null without any.",
+            doc=f"{column.name} of all owners together, the same in each row; null without any, "
+            "and where it is not known of some and 0 of the others.",
         )
         for column in (
             Column("data_inodes"),
