@@ -7,7 +7,7 @@ concludes more than it did, or that there is nothing to conclude.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,17 +41,25 @@ def without_each_column(
 
 
 def faults_of_unknown(
-    known: Dataset, less: Dataset, view: str, key: Sequence[str], **settings: Any
+    known: Dataset,
+    less: Dataset,
+    view: str,
+    key: Sequence[str],
+    *,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
+    **settings: Any,
 ) -> list[str]:
     """Sentences on what a view, and the rules that look at it, say too much.
 
     known: a dataset; less: the same of which less is known.
     key: columns of the view that identify a row.
+    thresholds: of its rules, by rule and name, where a small dataset would not reach the declared
+        ones.  settings: of the view, for its rules, too.
     A view or rule that refuses with words says nothing too much.
     """
     return [
         *_faults_of_view(known, less, view, key, settings),
-        *_faults_of_rules(known, less, view),
+        *_faults_of_rules(known, less, view, thresholds or {}, settings),
     ]
 
 
@@ -77,9 +85,18 @@ def _faults_of_view(
                 yield f"{view}.{name} is {zero[name][0]!r} and becomes 0 ({where})"
 
 
-def _faults_of_rules(known: Dataset, less: Dataset, view: str) -> Iterator[str]:
+def _faults_of_rules(
+    known: Dataset,
+    less: Dataset,
+    view: str,
+    thresholds: Mapping[str, Mapping[str, Any]],
+    settings: dict[str, Any],
+) -> Iterator[str]:
     rules = [rule for rule in known.plugins.rules.values() if rule.view == view]
-    before, after = (evaluate(dataset, known.plugins, rules=rules) for dataset in (known, less))
+    before, after = (
+        evaluate(dataset, known.plugins, rules=rules, thresholds=thresholds, settings=settings)
+        for dataset in (known, less)
+    )
     for rule in rules:
         was, now = (
             [SEVERITIES.index(f.finding.severity) for f in verdict.found if f.rule is rule]

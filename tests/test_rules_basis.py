@@ -1,0 +1,26 @@
+"""Every rule of the repository says what its verdict rests on, and when it cannot judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from harvest.plugins.known import is_ours
+from harvest.plugins.registry import manager
+
+RULES = [
+    rule
+    for _, rule in sorted(manager().rules.items())
+    if is_ours(manager().version_of(rule).split()[0])
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_what_it_compares_whom_it_judges_and_what_it_lacks(rule):
+    basis = rule.basis
+
+    assert basis is not None
+    assert basis.numerator
+    assert basis.judged
+    assert basis.unable
+    # a share is of something, and what it is of is said
+    assert basis.denominator or "share" not in rule.thresholds
