@@ -280,7 +280,7 @@ BAD = {
     "missing": (None, "the file of a plugin cannot be read: No such file or directory"),
     "syntax": ("import harvest\n\ndef f(:\n", "greeting.py:3: invalid syntax: def f(:"),
     "raises": ("x = 1\ny = x / 0\n", "greeting.py:2: ZeroDivisionError: division by zero"),
-    "exits": ("import sys\nsys.exit(3)\n", "greeting.py:2: SystemExit: 3"),
+    "exits": ("import sys\nsys.exit(3)\n", "greeting.py:2: PluginExit: SystemExit(3)"),
     "absent module": ("import not_there_at_all\n", "greeting.py:1: ModuleNotFoundError"),
     "sibling": ("import beside\n", "a file stands by itself: put both into one"),
     "no source": ("x = 1\n", "greeting.py: it declares no source; define one"),
