@@ -98,7 +98,7 @@ def spooled(
     directory: where the files lie; it is made, and gone afterwards.
     report: called several times a second.
     most: so many bytes of each are read; the rest is left.
-    Raises SourceError where a pipe cannot be read, OSError where there is no room.
+    Raises SourceError where a pipe cannot be read or is empty, OSError where there is no room.
     """
     try:
         sources = []
@@ -138,6 +138,13 @@ def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
                 break
             copy.write(block)
             size += len(block)
+    if not size:
+        # mostly who should have written has failed; it would take the place of earlier rows
+        raise SourceError(
+            "nothing came through this pipe",
+            where=printable(pipe.origin),
+            remedy="check the command that writes into it, or name an empty file",
+        )
 
 
 @contextlib.contextmanager
