@@ -137,6 +137,9 @@ def _with_numbers(condition: str, thresholds: Mapping[str, float]) -> str:
 
 
 def _number(value: float) -> str:
-    """A number in SQL with all its digits, whole ones without a point."""
+    """A number in SQL with all its digits, whole ones without a point.
+
+    An exponent has no ``+``, which polars below 2 does not read.
+    """
     whole = abs(value) < 2**53 and float(value).is_integer()
-    return str(int(value)) if whole else repr(float(value))
+    return str(int(value)) if whole else repr(float(value)).replace("e+", "e")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
 import polars as pl
@@ -49,10 +49,15 @@ def json_columns(lines: Lines, known: Types) -> tuple[pa.Table, Faults]:
     """
     faults = Faults()
     texts: pl.Series = pl.from_arrow(lines.column())  # type: ignore[assignment]
-    plain = _are_plain(lines)
-    frames = _read(texts, plain, known, 0, faults)
+    plain = pl.Series(_are_plain(lines), dtype=pl.Boolean)
+    even, odd = plain.arg_true(), (~plain).arg_true()
+    # the others never: what is nested deeply ends the process in polars below 2.1
+    frames = _read(texts.gather(even), known, even, faults)
+    if len(odd):
+        frames.append(_one_by_one(texts.gather(odd), known, odd, faults))
     schema: dict[str, Any] = {**known, "extra": TEXT_MAP}
-    return pl.concat([pl.DataFrame(schema=schema), *frames]).to_arrow(), faults
+    rows = pl.concat([pl.DataFrame(schema=schema), *frames])
+    return rows[pl.concat([even, odd]).arg_sort()].to_arrow(), faults
 
 
 def _are_plain(lines: Lines) -> Flags:
@@ -65,10 +70,8 @@ def _are_plain(lines: Lines) -> Flags:
     return plain
 
 
-def _read(
-    texts: pl.Series, plain: Flags, known: Types, first: int, faults: Faults
-) -> list[pl.DataFrame]:
-    """The rows of some lines, the first of which is ``first`` among all."""
+def _read(texts: pl.Series, known: Types, places: pl.Series, faults: Faults) -> list[pl.DataFrame]:
+    """The rows of some plain lines, with their places among all."""
     if not len(texts):
         return []
     try:
@@ -77,33 +80,30 @@ def _read(
         if len(texts) > _FEW:
             half = len(texts) // 2
             return [
-                *_read(texts[:half], plain[:half], known, first, faults),
-                *_read(texts[half:], plain[half:], known, first + half, faults),
+                *_read(texts[:half], known, places[:half], faults),
+                *_read(texts[half:], known, places[half:], faults),
             ]
-        return [_one_by_one(texts, known, range(first, first + len(texts)), faults)]
+        return [_one_by_one(texts, known, places, faults)]
     # between quotes that are not escaped, each second stretch is text; the colons outside end keys
     outside = pl.lit(texts).str.replace_all(r'"[^"]*"', '"')
     given = {name: pl.col(name).is_not_null().cast(pl.UInt32) for name in known}
     words = [given[name] for name, kind in known.items() if kind == pl.String]
     keys = outside.str.count_matches(":", literal=True)
     quotes = outside.str.count_matches('"', literal=True)
-    whole = frame.select(
+    good = frame.select(
         (keys == pl.sum_horizontal(pl.lit(0, pl.UInt32), *given.values()))
         & (quotes == keys + pl.sum_horizontal(pl.lit(0, pl.UInt32), *words))
     ).to_series()
-    good = whole & pl.Series(plain)
     frame = frame.with_columns(pl.lit(None, TEXT_MAP).alias("extra"))
     if good.all():
         return [frame]
     rows = (~good).arg_true()
-    odd = _one_by_one(texts.gather(rows), known, [first + row for row in rows], faults)
+    odd = _one_by_one(texts.gather(rows), known, places.gather(rows), faults)
     order = pl.concat([good.arg_true(), rows]).arg_sort()
     return [pl.concat([frame.filter(good), odd]).select(pl.all().gather(order))]
 
 
-def _one_by_one(
-    texts: pl.Series, known: Types, places: Sequence[int], faults: Faults
-) -> pl.DataFrame:
+def _one_by_one(texts: pl.Series, known: Types, places: pl.Series, faults: Faults) -> pl.DataFrame:
     rows = []
     for place, text in zip(places, texts, strict=True):
         try:
