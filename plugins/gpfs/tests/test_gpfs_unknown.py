@@ -119,9 +119,7 @@ def test_every_view_is_looked_at():
 
 def test_rules_have_something_to_say(whole, passwd):
     """Were there no findings, none could get worse or be lost."""
-    asked = whole.findings(
-        [rule.name for rule in RULES], thresholds=LIMITS, passwd=passwd, least=2
-    )
+    asked = whole.findings([rule.name for rule in RULES], thresholds=LIMITS, passwd=passwd, least=2)
 
     assert {found.rule.name for found in asked.found} >= {rule.name for rule in RULES} - {
         "gpfs.one_owner"

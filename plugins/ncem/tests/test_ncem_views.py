@@ -273,7 +273,7 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
             job(2, 2000.0),
             job(3, 60.0),
             job(3, 90.0, submit_time=at(100)),  # requeued: the last run counts
-            job(4, None, start_time=None),
+            job(4, 0.0, start_time=None),
             job(5, 60.0, exit_code=1),
             job(6, 60.0, name="other"),
             job(7, 60.0),
@@ -320,6 +320,31 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
     ]
     by_setting = rows(file_transfer.build(data, study, max_elapsed="10s"))
     assert by_setting[0]["excluded"] == "elapsed longer than 10 s"
+
+
+@pytest.mark.parametrize(
+    ("lacks", "reason"),
+    [
+        ({"name": None}, "the study's filter on name, which is not known"),
+        ({"exit_code": None}, "the study's filter on exit code, which is not known"),
+        ({"exit_code": None, "name": "other"}, "the study's filter on name"),
+        ({"start_time": None}, "start not known"),
+        ({"elapsed_s": None}, "elapsed time not known"),
+    ],
+)
+def test_a_job_of_which_something_is_not_known_is_not_said_to_be_wrong(lacks, reason):
+    study = Study(
+        sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)},
+        jobs=type(Study().jobs)(name_contains="distiller", exit_code=0),
+    )
+    lacks = {"elapsed_s": 60.0} | lacks
+    data = dataset(
+        jobs=[job(1, lacks.pop("elapsed_s"), **lacks)], distiller=[(1, 1, 60.0, "128x128")]
+    )
+
+    (found,) = rows(file_transfer.build(data, study))
+
+    assert (found["excluded"], found["duration_s"] is None) == (reason, reason.startswith("el"))
 
 
 def test_a_duration_without_an_offload_is_not_known():

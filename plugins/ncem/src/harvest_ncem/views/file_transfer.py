@@ -91,22 +91,26 @@ def _duration() -> pl.Expr:
 
 def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
     """Jobs by their number, with the reason where the study's filters refuse them."""
-    name, qos = pl.col("name").fill_null(""), pl.col("qos").fill_null("")
-    refused = pl.lit(None, pl.String)
-    if jobs.exit_code is not None:
-        wrong = pl.col("exit_code").ne_missing(jobs.exit_code)
-        if jobs.exit_code == 0:
-            wrong |= pl.col("exit_signal").fill_null(0) != 0
-        refused = pl.when(wrong).then(pl.lit("exit code")).otherwise(refused)
-    if jobs.req_nodes is not None:
-        wrong = pl.col("req_nodes").ne_missing(jobs.req_nodes)
-        refused = pl.when(wrong).then(pl.lit("requested nodes")).otherwise(refused)
-    if jobs.qos_contains is not None:
-        wrong = ~qos.str.contains(jobs.qos_contains, literal=True)
-        refused = pl.when(wrong).then(pl.lit("QOS")).otherwise(refused)
+    right: dict[str, pl.Expr] = {}
     if jobs.name_contains is not None:
-        wrong = ~name.str.contains(jobs.name_contains, literal=True)
-        refused = pl.when(wrong).then(pl.lit("name")).otherwise(refused)
+        right["name"] = pl.col("name").str.contains(jobs.name_contains, literal=True)
+    if jobs.qos_contains is not None:
+        right["QOS"] = pl.col("qos").str.contains(jobs.qos_contains, literal=True)
+    if jobs.req_nodes is not None:
+        right["requested nodes"] = pl.col("req_nodes") == jobs.req_nodes
+    if jobs.exit_code is not None:
+        right["exit code"] = pl.col("exit_code") == jobs.exit_code
+        if jobs.exit_code == 0:
+            right["exit code"] &= pl.col("exit_signal").fill_null(0) == 0
+    refused = pl.coalesce(
+        pl.lit(None, pl.String),
+        # what one filter refuses for certain is not held up by what another does not know
+        *(pl.when(~passes).then(pl.lit(what)) for what, passes in right.items()),
+        *(
+            pl.when(passes.is_null()).then(pl.lit(f"{what}, which is not known"))
+            for what, passes in right.items()
+        ),
+    )
     return (
         rows_of(dataset, "slurm.job", "slurm")
         .select(
@@ -185,7 +189,11 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
         .then(pl.lit("a later row of this job counts"))
         .when(pl.col("repeated"))
         .then(pl.lit("repeated in Distiller's rows"))
-        .when(pl.col("elapsed_s").is_null() | pl.col("start_time").is_null())
+        .when(pl.col("elapsed_s").is_null())
+        .then(pl.lit("elapsed time not known"))
+        .when(pl.col("start_time").is_null() & (pl.col("elapsed_s") > 0))
+        .then(pl.lit("start not known"))
+        .when(pl.col("start_time").is_null())
         .then(pl.lit("never started"))
         .when(pl.col("size").is_null())
         .then(pl.lit("size not known"))
