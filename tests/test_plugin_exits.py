@@ -73,6 +73,10 @@ class Letters(harvest.Source):
     """Words."""
     name, record_types = "letter", (Word,)
 
+    def __init__(self, location, config=None):
+        here("made")
+        super().__init__(location, config)
+
     @classmethod
     def detect(cls, path):
         here("detect")
@@ -233,6 +237,7 @@ PLACES = {
     "check": SINK,
     "publish": SINK,
     "detect": (*FILE, "detect", "in"),
+    "made": ("preview", "-s", "letters.py:in"),
 }
 
 

@@ -1,7 +1,7 @@
 """Writers of all kinds beside readers of all kinds, for many commits: nobody gets in another's way.
 
-By day a round of one form, at night until there are 200 commits of each.  HARVEST_SOAK sets another number of
-commits, HARVEST_SEED repeats what the log names.
+By day a round of one form, at night until there are 200 commits of each.  HARVEST_SOAK sets another
+number of commits, HARVEST_SEED repeats what the log names.
 """
 
 from __future__ import annotations

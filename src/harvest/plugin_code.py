@@ -28,8 +28,8 @@ class PluginExit(Exception):
 def contained(*, command: bool = False) -> Iterator[None]:
     """Code of plugins: what it raises to end the program is an exception like any other.
 
-    command: whether it is a command, whose output is the program's and which may end as those of
-        typer do.  What other code prints goes to standard error, if this is the program.
+    command: whether it is a whole command, whose output is the program's and which may end as those
+        of typer do.  What other code prints goes to standard error, if this is the program.
     Raises PluginExit, with the traceback of what was raised.  A KeyboardInterrupt that a person may
     have meant is passed on.  A process that the plugin forked ends here.
     """

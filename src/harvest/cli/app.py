@@ -15,7 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 
 import harvest
 from harvest.errors import UsageError
-from harvest.plugin_code import contained
 
 from .commands import COMMANDS
 
@@ -65,16 +64,7 @@ def load_command(name: str) -> Any:
     if isinstance(found, typer.Typer):
         found = typer.main.get_group(found)
     found.name = name
-    return _plain(found if name in COMMANDS else _contained(found))
-
-
-def _contained(command: Any) -> Any:
-    """The commands of a plugin, of which none ends the program by itself."""
-    if command.callback is not None:
-        command.callback = contained(command=True)(command.callback)
-    for inner in getattr(command, "commands", {}).values():
-        _contained(inner)
-    return command
+    return _plain(found)
 
 
 def _of_program(target: str) -> Any:

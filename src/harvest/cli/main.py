@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, error_within, system_reason
+from harvest.plugin_code import contained
 
 from .remarks import remark
 
@@ -42,10 +44,13 @@ def _run(argv: list[str]) -> int:
     """Call a command; its exit code."""
     from .app import app  # late: a signal during this long import ends as one line
 
-    code = app(args=argv, standalone_mode=False)
+    # typer ends so when it has completed what is typed in a shell
+    completes = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
+    with contextlib.nullcontext() if completes else contained(command=True):
+        code = app(args=argv, standalone_mode=False)
+        if code == ExitCode.INTERRUPTED:  # typer turns KeyboardInterrupt into it
+            raise KeyboardInterrupt
     sys.stdout.flush()
-    if code == ExitCode.INTERRUPTED:  # typer turns KeyboardInterrupt into it
-        raise KeyboardInterrupt
     return int(code) if isinstance(code, int) else ExitCode.DONE
 
 
