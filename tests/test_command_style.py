@@ -27,6 +27,7 @@ SHORT = {
     "-k": {"--sink"},
     "-n": {"--rows", "--parts"},
     "-o": {"--output"},
+    "-q": {"--quiet"},
     "-s": {"--source"},
     "-t": {"--output"},  # as it was called before, of gpfs
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-OURS = re.compile(r"(hpc_)?harvest|_*editable|.*\.pth$|pip\b|__pycache__")
+OURS = re.compile(r"(hpc[-_])?harvest|_*editable|.*\.pth$|pip\b|__pycache__")
 """What a clean environment does not see of the libraries installed here."""
 
 BUILD = """
