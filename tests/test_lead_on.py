@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import resource
@@ -12,7 +13,9 @@ import sys
 import pytest
 from commands import harvest_here
 
+from harvest import SourceError
 from harvest.errors import system_reason
+from harvest.pipeline.collect import collect
 from harvest.plugins.registry import manager
 
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|TIMEOUT|tim\n"
@@ -195,6 +198,41 @@ def test_a_source_that_words_the_refusal_itself_is_not_believed(plugin):
     assert done.returncode == 1
     assert f"this process may have {limit_of_files()} open at a time" in done.stderr
     assert not list((plugin.parent / "out").glob("letter*"))
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "content"),
+    [
+        ("darshan", "a.log", b""),  # to be recognised by its content
+        ("darshan", "a.darshan", b""),
+        ("yappi", "a.txt", b""),
+        ("ncem", "4dstem_rec_status_1_scan_2.json", b"{}"),
+        ("slurm", "jobs.txt", SACCT.encode()),
+    ],
+)
+def test_sources_pass_over_no_file_that_they_could_not_open(
+    tmp_path, monkeypatch, source, name, content
+):
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / name
+    path.write_bytes(content)
+    cls = manager().source(source)
+    opened = io.open
+
+    def refused(file, *arguments, **options):
+        if str(file) == str(path):
+            raise OSError(errno.EMFILE, "Too many open files", str(file))
+        return opened(file, *arguments, **options)
+
+    monkeypatch.setattr("io.open", refused)
+    monkeypatch.setattr("builtins.open", refused)
+
+    with pytest.raises((OSError, SourceError)) as raised:
+        collect(cls(str(tmp_path / "in")))
+
+    assert errno.EMFILE in (
+        getattr(e, "errno", None) for e in (raised.value, raised.value.__cause__)
+    )
 
 
 # rules among what plugins offer

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
-from harvest.errors import ExitCode, HarvestError, error_within, system_reason
+from harvest.errors import ExitCode, HarvestError, error_within, out_of_files, system_reason
 from harvest.plugin_code import contained
 
 from .remarks import remark
@@ -63,6 +63,13 @@ def _outcome(error: BaseException) -> _End:
         # the reader of our output went away (`| head`): its business
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FAILED, None
+    cause = error.__cause__
+    if (
+        isinstance(cause, OSError)
+        and out_of_files(cause)
+        and system_reason(cause) not in str(error)
+    ):
+        error = cause  # whatever it was taken for
     if isinstance(error, HarvestError):
         return error.exit_code, str(error)
     if isinstance(error, OSError):

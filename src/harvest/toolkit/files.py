@@ -30,6 +30,7 @@ __all__ = [
     "fsync_file",
     "input_path",
     "list_files",
+    "out_of_files",
     "paths_below",
     "replacing",
     "report_unreadable",

@@ -17,7 +17,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import input_path, walk_names
+from harvest.toolkit.files import input_path, out_of_files, walk_names
 from harvest.toolkit.settings import positive, setting
 
 from . import records
@@ -105,6 +105,8 @@ class DarshanSource(Source):
         try:
             opened = log.open_log(path, limits)
         except (DamagedError, OSError) as error:
+            if out_of_files(error):
+                raise
             ctx.read(1)
             reason = str(error) if isinstance(error, DamagedError) else _unreadable(error)
             ctx.reject(_head(path), reason, record_type="darshan.job")
@@ -138,6 +140,8 @@ def _is_log(path: str) -> bool:
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return has_magic(file.read(16))
-    except OSError:
+    except OSError as error:
+        if out_of_files(error):
+            raise
         # a file of another kind that may not be read is not ours to complain about
         return False

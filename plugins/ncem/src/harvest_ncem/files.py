@@ -12,6 +12,7 @@ import polars as pl
 
 from harvest import ReadContext
 from harvest.model.frames import seconds
+from harvest.toolkit.files import out_of_files
 from harvest.toolkit.frames import TEXT_MAP
 from harvest.toolkit.texts import printable
 
@@ -147,6 +148,8 @@ def _content(path: Path) -> tuple[bytes, str | None]:
     except FileNotFoundError:
         return b"", "the file vanished before it was read"
     except OSError as error:
+        if out_of_files(error):
+            raise
         return b"", f"the file cannot be read: {error.strerror}"
     if len(raw) > LARGEST_STATUS:
         return raw, f"larger than {LARGEST_STATUS} bytes, so not a receiver status"

@@ -18,7 +18,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import input_path, walk_files
+from harvest.toolkit.files import input_path, out_of_files, walk_files
 from harvest.toolkit.settings import positive, setting
 
 from .callgrind import Edge, Profile, parse_callgrind
@@ -270,7 +270,9 @@ def _saves(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
     for path in files:
         try:
             known = format_of(path)
-        except OSError:
+        except OSError as error:
+            if out_of_files(error):
+                raise
             # a file of another kind that may not be read is not ours to complain about
             continue
         if known:

@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from harvest.toolkit.csv_header import column_names, header_line
-from harvest.toolkit.files import folders_of, list_files, walk_files
+from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_files
 
 __all__ = [
     "CSV_KINDS",
@@ -191,8 +191,8 @@ def kind_of(path: Path) -> RunFile | None:
         by_name = _csv_kind_of_name(name)
         try:
             found = _by_header(path)
-        except OSError:
-            if by_name is None:
+        except OSError as error:
+            if by_name is None or out_of_files(error):
                 raise
             found = None
         return found or (RunFile(path, by_name) if by_name else None)
@@ -207,7 +207,9 @@ def kind_of(path: Path) -> RunFile | None:
         try:
             with path.open("rb") as file:
                 head = file.read(HEAD_BYTES)
-        except OSError:
+        except OSError as error:
+            if out_of_files(error):
+                raise
             return RunFile(path, "job_script")
         return RunFile(path, "job_script") if _DIRECTIVE.search(head) else None
     if _JSON.fullmatch(name):
