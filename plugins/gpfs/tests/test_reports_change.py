@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import polars as pl
 import pytest
 from scan_rows import NOW, harvested, row
 
 from harvest import UsageError
+from harvest_gpfs.report.plots import growth_bars
 
 MONTH = {"scan_time": NOW + timedelta(days=30), "origin": "/lists/b.list"}
 MIB = 2**20
@@ -168,3 +170,13 @@ def test_one_scan_alone_cannot_be_compared_and_says_what_to_do(tmp_path):
 
     with pytest.raises(UsageError, match="harvest another scan into the dataset"):
         data.report("gpfs.change")
+
+
+def test_a_picture_says_how_many_it_leaves_out_and_of_how_many_nothing_is_known():
+    growth = [*range(1, 19), None, None]
+    table = pl.DataFrame({"user": [f"u{n}" for n in range(20)], "growth_bytes": growth})
+
+    alt = growth_bars("users", "Growth", table, "user").alt
+
+    assert alt.startswith("Bars: growth of the 15 of 20 that changed most; from u17 with ")
+    assert alt.endswith(" Of 2 it is not known.")

@@ -49,7 +49,7 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
     first = head.row(0, named=True)
     first_size = first[sizes_known[0]] if sizes_known else None
     alt = (
-        f"Bars: bytes of the {head.height} largest; the first is {_shortened(str(first[column]))} "
+        f"Bars: bytes of the {head.height} largest{_out_of(head, table)}; the first is {_shortened(str(first[column]))} "
         f"with {'no size known' if first_size is None else bytes_text(first_size)}."
     )
     return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
@@ -80,9 +80,13 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
     alt = "Nothing grew or shrank."
     if names:
         alt = (
-            f"Bars: growth of the {len(names)} that changed most; from {names[0]} with "
-            f"{bytes_text(values[0])} to {names[-1]} with {bytes_text(values[-1])}."
+            f"Bars: growth of the {len(names)}{_out_of(head, table)} that changed most; from "
+            f"{names[0]} with {bytes_text(values[0])} to {names[-1]} with "
+            f"{bytes_text(values[-1])}."
         )
+    unknown = table["growth_bytes"].null_count()
+    if unknown:
+        alt += f" Of {unknown:,} it is not known."
     return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 
 
@@ -119,7 +123,10 @@ def age_plot(ages: pl.DataFrame) -> Plot:
     # an empty class has 0 bytes, whatever is known of the others
     if not accessed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "when they were accessed, or their size, is not known"
-    alt = f"Bars: bytes by age in {len(labels)} classes; {said}."
+    untimed = ages.filter(pl.col("time") == "access", pl.col("age").is_null())
+    rest = int(untimed["size_bytes"].sum())
+    more = f"; of further {bytes_text(rest)} it is not known" if rest else ""
+    alt = f"Bars: bytes by age in {len(labels)} classes; {said}{more}."
     return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
 
 
@@ -176,6 +183,11 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
     ]
     alt = f"Two lines over {timed.height} scans: from {ends[0]} to {ends[1]}."
     return Plot("growth-plot", draw, "How it grew", alt, size=(9.6, 3.8))
+
+
+def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
+    """How many there are, where not all are drawn."""
+    return f" of {table.height:,}" if head.height < table.height else ""
 
 
 def _known(values: Iterable[int | None]) -> list[int]:

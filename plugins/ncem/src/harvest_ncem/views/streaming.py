@@ -159,6 +159,9 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         .then(pl.format("derived file: {}", pl.col("suffix")))
         .when(pl.col("duration_s") < 0)
         .then(pl.lit("written before the first receiver time"))
+        # when the scan was written is not known where nothing of it was
+        .when(pl.col("size_bytes") == 0)
+        .then(pl.lit("the HDF5 file has 0 bytes"))
         .alias("excluded")
     )
 
