@@ -403,7 +403,7 @@ def test_of_several_values_those_that_no_row_has_are_named(dataset):
 
     # then
     assert rule == "test.waste"
-    assert why == "test.wasted has user and wasted in none of its 2 rows together"
+    assert why == "test.wasted has too little of user, wasted in its 2 rows"
 
 
 def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(dataset):

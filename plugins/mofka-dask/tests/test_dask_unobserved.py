@@ -74,6 +74,17 @@ def test_what_the_scheduler_credits_to_nobody_may_have_run_on_a_silent_worker(na
     assert (row["silent_workers"], row["silent_executed"]) == (1, there)
 
 
+def test_what_a_silent_worker_moved_is_in_no_share():
+    """The scheduler knows what it executed, nobody what it moved."""
+    rows = [*executed("x", 0, A), transfer(0, "outgoing", A, None, x=9)]
+    row = one(indicators(dataset(*registered(A), *rows)))
+    assert (row["moving_s"], row["transfer_share"]) == (0.5, 0.5)
+
+    row = one(indicators(dataset(*registered(A, B), *rows, ran("y", 6, B, 5, 6))))
+    assert (row["workers"], row["observed_workers"], row["silent_workers"]) == (2, 2, 1)
+    assert (row["moving_s"], row["transfer_share"]) == (0.5, None)
+
+
 @pytest.mark.parametrize("silent", [False, True], ids=["all observed", "one silent"])
 def test_few_tasks_and_short_movements_are_known_to_be_few_where_all_workers_reported(silent):
     rows = [*executed("x", 0, A), transfer(0, "outgoing", A, None, x=9)]

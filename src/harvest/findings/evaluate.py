@@ -205,7 +205,7 @@ def _gap(rule: Rule, about: int, judged: int, missing: list[str], used: list[str
     elif missing:
         text = f"{rule.view} has no {' or '.join(missing)} in its {rows}"
     else:
-        text = f"{rule.view} has {' and '.join(used)} in none of its {rows} together"
+        text = f"{rule.view} has too little of {', '.join(used)} in its {rows}"
     return f"{text}; {rule.basis.unable}" if rule.basis else text
 
 

@@ -83,8 +83,8 @@ BASES: Final[Mapping[str, Basis]] = {
         numerator="time in movements, the larger account of the two sides of each pair, s "
         "(moving_s)",
         denominator="time of executions, s (busy_s)",
-        judged="runs with transfers, all of whose workers were observed: else the time of "
-        "executing that movements are compared with is not known",
+        judged="runs with transfers, all of whose workers were observed and none of which is "
+        "silent: else a part of moving, or of executing that it is compared with, is not known",
         unable="no transfer, or no duration of any: worker_transfer.csv, or a capture, brings "
         f"them; {_EACH_WORKER}",
     ),

@@ -67,7 +67,7 @@ _THREADS: Final = (
     seconds("moving_s", doc=f"Time in movements of data, summed; {_TRANSFERS} with a duration."),
     share(
         "transfer_share",
-        doc=f"moving_s / busy_s; {_ALL_OBSERVED}, or one of the two is not known.",
+        doc=f"moving_s / busy_s; {_ALL_OBSERVED}, one is silent, or one of the two is not known.",
     ),
     seconds("io_s", doc=f"Time in I/O of known tasks, and beside tasks of one kind; {_TASK_IO}."),
     Column("workers", doc="Workers that registered or executed tasks; null where there are none."),

@@ -108,10 +108,11 @@ def _execution_sentence(judged: dict[str, Any]) -> str:
     used = ""
     if judged["used_share"] is not None:
         observed, workers = judged["observed_workers"], judged["workers"]
-        part = "" if observed == workers else f" of the {observed} of {workers} workers observed"
+        whose = f"of the {observed} of {workers} workers that were observed "
+        part = "" if observed == workers else whose
         used = (
-            f"; of what {_count(judged['observed_threads'], 'thread')}{part} had between the first "
-            f"task and the end of the last, {share_in_words(judged['used_share'])} was used"
+            f"; of what the {_count(judged['observed_threads'], 'thread')} {part}had between the "
+            f"first task and the end of the last, {share_in_words(judged['used_share'])} was used"
         )
     return f"Executing took {judged['busy_s']:,.1f} thread-seconds{used}{left_out}."
 
@@ -121,7 +122,8 @@ def _transfer_sentence(judged: dict[str, Any]) -> str:
         return "No transfer is recorded: what moved is not known."
     if judged["moved_bytes"] is None:
         return f"How much its {_count(judged['movements'], 'transfer')} moved is not recorded."
-    return f"{bytes_in_words(judged['moved_bytes'])} moved between workers and to clients."
+    least = "At least " if judged["silent_workers"] else ""
+    return f"{least}{bytes_in_words(judged['moved_bytes'])} moved between workers and to clients."
 
 
 def _gaps(summary: dict[str, Any]) -> Notes:

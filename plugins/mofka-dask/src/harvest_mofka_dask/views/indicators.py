@@ -166,9 +166,9 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             runs=pl.lit(row.height, pl.Int64),
             # what did not run on the workers that were observed may have run on the others
             **{name: pl.when(~unseen).then(name) for name in gaps},
-            transfer_share=pl.when(~unseen & (pl.col("busy_s") > 0)).then(
-                pl.col("moving_s") / pl.col("busy_s")
-            ),
+            transfer_share=pl.when(
+                ~unseen, pl.col("silent_workers").fill_null(0) == 0, pl.col("busy_s") > 0
+            ).then(pl.col("moving_s") / pl.col("busy_s")),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
             untraced_bytes=pl.col("counted_bytes") - pl.col("traced_bytes"),
             used_share=pl.when(pl.col("thread_s") > 0).then(
