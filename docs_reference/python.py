@@ -20,6 +20,7 @@ MODULES = (
     "harvest.model.frames",
     "harvest.model.json",
     "harvest.report",
+    "harvest.toolkit.choices",
     "harvest.toolkit.completion",
     "harvest.toolkit.csv_header",
     "harvest.toolkit.deferred",

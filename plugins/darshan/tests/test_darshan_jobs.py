@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import harvest
 from harvest import UsageError
+from harvest_darshan.plugin import VIEWS
 
 SHARED = 2**64 - 1  # rank -1
 X, Y = 7, 9
@@ -238,8 +240,8 @@ def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dx
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"job": 99}, "the dataset holds no log of job 99"),
-        ({"run": "elsewhere"}, "the dataset holds no log of run elsewhere"),
+        ({"job": 99}, "the dataset holds no job 99"),
+        ({"run": "elsewhere"}, "the dataset holds no run 'elsewhere'"),
         ({"top": "many"}, "'many' does not fit: must be a whole number"),
         ({"by": "name"}, "must be one of time, bytes, not 'name'"),
     ],
@@ -248,6 +250,33 @@ def test_settings_of_the_page_that_mean_nothing_are_refused(opened, setting, mes
     data = opened(log("r/u_a_id50-1", 50, 0, 10))
     with pytest.raises(UsageError, match=message):
         data.report("darshan.io", **setting)
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+def test_each_view_refuses_a_run_or_job_that_is_not_there(opened, view):
+    data = opened(log("one/r/u_a_id50-1", 50, 0, 10), log("two/q/u_a_id51-1", 51, 0, 10))
+    module, _, function = view.build.partition(":")
+    build = getattr(import_module(module), function)
+    assert "run" in view.settings
+
+    with pytest.raises(UsageError, match="holds no run 'elsewhere'") as refused:
+        build(data, run="elsewhere")
+    assert refused.value.remedy == "choose one of: r, q"
+    if "job" in view.settings:
+        with pytest.raises(UsageError, match=r"holds no job 51 of run '.*one/r'") as refused:
+            build(data, run="r", job=51)
+        assert refused.value.remedy == "choose one of: 50"
+
+
+def test_a_run_that_two_directories_are_named_like_is_refused(opened):
+    data = opened(log("one/r/u_a_id50-1", 50, 0, 10), log("two/r/u_a_id51-1", 51, 0, 10))
+
+    with pytest.raises(UsageError, match="2 runs are named 'r'") as refused:
+        data.view("io.jobs", run="r")
+
+    assert "one/r, " in refused.value.remedy
+    assert refused.value.remedy.endswith("two/r")
+    assert data.view("io.jobs", run="one/r").collect()["job"].to_list() == [50]
 
 
 @pytest.mark.slow

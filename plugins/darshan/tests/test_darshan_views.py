@@ -215,7 +215,8 @@ def test_tasks_of_a_file_are_counted_where_a_dask_run_is_there():
 
 
 def test_one_run_can_be_chosen():
-    data = Reader(seg(0, 0, 10), seg(0, 0, 3, origin="/runs/R2/p.darshan"))
+    other = "/runs/R2/p.darshan"
+    data = Reader(seg(0, 0, 10), seg(0, 0, 3, origin=other), job(), job(origin=other))
     for chosen in ("R2", "/runs/R2"):
         assert views.files(data, run=chosen).collect()["read_bytes"].to_list() == [3]
         assert views.timeline(data, run=chosen).collect()["bytes"].to_list() == [3]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest.toolkit.choices import named_directory, run_choices
 from harvest.toolkit.frames import directory_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["DASK_TYPES", "choices", "choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
+__all__ = ["DASK_TYPES", "choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
 
 DASK_TYPES = (
     "dask.task_transition",
@@ -29,8 +30,6 @@ DASK_TYPES = (
 
 run_of = directory_of
 """The run of an input: its directory, which the inputs of one run share."""
-
-SHOWN = 10
 
 
 def runs_of(dataset: DatasetReader) -> list[str]:
@@ -54,15 +53,7 @@ def choose_runs(dataset: DatasetReader, run: str | None) -> list[str]:
     runs = runs_of(dataset)
     if run is None:
         return runs
-    wanted = str(run).rstrip("/")
-    chosen = [name for name in runs if name == wanted or name.endswith(f"/{wanted}")]
-    if len(chosen) == 1:
-        return chosen
-    if not chosen:
-        raise UsageError(
-            f"the dataset holds no run {wanted!r}", remedy=_choices("choose one of", runs)
-        )
-    raise UsageError(f"{len(chosen)} runs are named {wanted!r}", remedy=_choices("choose", chosen))
+    return [named_directory(runs, run)]
 
 
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:
@@ -87,17 +78,6 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
         )
     if len(runs) > 1:
         raise UsageError(
-            f"the dataset holds {len(runs)} runs", remedy=_choices(f"choose with {how}", runs)
+            f"the dataset holds {len(runs)} runs", remedy=run_choices(f"choose with {how}", runs)
         )
     return runs[0]
-
-
-def choices(what: str, names: list[str]) -> str:
-    """The names of which one is to be chosen, or the first of them."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"
-
-
-def _choices(what: str, runs: list[str]) -> str:
-    names = [name.rpartition("/")[2] or name for name in runs]
-    return choices(what, runs if len(set(names)) < len(names) else names)

@@ -14,7 +14,7 @@ from harvest.toolkit.amounts import (
 )
 
 from ..views import jobs as jobs_of
-from ..views.grouping import OfLogs, logs_by_job
+from ..views.grouping import OfLogs, logs_by_job, named_run
 from .operations import order_table, use_table
 from .over_time import heat_map
 from .sizes import sizes_sections
@@ -42,11 +42,10 @@ def io_report(
 
     Raises UsageError where nothing is left, or for a setting that is none of these.
     """
-    logs = logs_by_job(dataset, run, job)
+    logs = logs_by_job(dataset, named_run(dataset, run, job), job)
     if logs.is_empty():
         raise UsageError(
-            f"the dataset holds no log of {_asked(run, job)}",
-            remedy="`harvest view io.jobs DATASET` lists runs and jobs",
+            "the dataset holds no log of Darshan", remedy="harvest some with the source 'darshan'"
         )
     chosen = OfLogs(dataset, tuple(logs["origin"].cast(pl.String)))
     jobs = (
@@ -74,11 +73,6 @@ def io_report(
         reading_notes(),
     ]
     return Report(_title(jobs), intro=_intro(jobs), sections=sections, facts=_facts(logs))
-
-
-def _asked(run: str | None, job: int | None) -> str:
-    words = [f"run {run}" if run is not None else "", f"job {job}" if job is not None else ""]
-    return ", ".join(filter(None, words)) or "Darshan"
 
 
 def _title(jobs: pl.DataFrame) -> str:

@@ -11,7 +11,7 @@ from harvest.toolkit.deferred import deferred
 
 from .counters import BINS, counter_rows, metadata_seconds
 from .frames import SEGMENTS, run_of, segments, traced_once
-from .grouping import once
+from .grouping import named_run, once
 from .layers import LAYERS, of_daos, total_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     counters come on top, as do those of DFS or DAOS, upon which MPI-IO does not count.  HDF5's
     datasets and PnetCDF's variables stand for files in logs with none of these.
     """
-    return deferred(lambda: _files(dataset, run), FILES)
+    wanted = named_run(dataset, run)
+    return deferred(lambda: _files(dataset, wanted), FILES)
 
 
 def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

@@ -21,12 +21,8 @@ run_of = directory_of
 
 
 def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
-    """The rows of one run: a directory that holds logs, or the last part of its path."""
-    if run is None:
-        return frame
-    wanted = str(run).rstrip("/")
-    directory = run_of(pl.col("origin"))
-    return frame.filter((directory == wanted) | directory.str.ends_with(f"/{wanted}"))
+    """The rows of one run, which is a directory that holds logs."""
+    return frame if run is None else frame.filter(run_of(pl.col("origin")) == run)
 
 
 def segments(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import polars as pl
 
+from harvest import UsageError
+from harvest.toolkit.choices import choices, named_directory
+
 from .frames import of_run, run_of
 from .layers import BASE, LAYERS
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("COARSE_S", "KEY", "OfLogs", "certainty", "layer_states", "logs_by_job"),
-    *("number_sessions", "once", "program_of"),
+    *("named_run", "number_sessions", "once", "program_of"),
 ]
 
 KEY = ("run", "job", "began", "log")
@@ -26,6 +29,25 @@ COARSE_S = 100.0
 
 EXACT = "3.41"
 """The first version of logs whose times have fractions of seconds."""
+
+
+def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -> str | None:
+    """The directory of the run that a setting names; None where it names none.
+
+    Raises UsageError for a run that no log is of or several are named, or a job that is not there.
+    """
+    if run is not None:
+        directories = dataset["darshan.job"].select(run=run_of(pl.col("origin"))).unique()
+        run = named_directory(directories.collect()["run"], run)
+    if job is not None:
+        known = logs_by_job(dataset, run)["job"].drop_nulls().unique().sort().to_list()
+        if job not in known:
+            within = "" if run is None else f" of run {run!r}"
+            raise UsageError(
+                f"the dataset holds no job {job}{within}",
+                remedy=choices("choose one of", [str(number) for number in known]),
+            )
+    return run
 
 
 def number_sessions(spans: pl.DataFrame) -> pl.DataFrame:

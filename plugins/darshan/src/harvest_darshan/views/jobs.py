@@ -9,7 +9,7 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME
-from .grouping import KEY, certainty, layer_states, logs_by_job
+from .grouping import KEY, certainty, layer_states, logs_by_job, named_run
 from .layers import FILE, LAYERS, UNSUMMED, counted_records, known_part, sum_of, total_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
@@ -88,10 +88,10 @@ def jobs(
     job: keeps one job.
     per: job (default) or log: what a row stands for.
     """
-    alone = per == "log"
+    wanted, alone = named_run(dataset, run, job), per == "log"
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, job, per_log=alone)
+        logs = logs_by_job(dataset, wanted, job, per_log=alone)
         return _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
 
     return deferred(compute, JOBS)

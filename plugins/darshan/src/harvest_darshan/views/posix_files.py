@@ -10,7 +10,7 @@ from harvest.toolkit.deferred import deferred
 
 from .counters import BINS
 from .frames import TIME
-from .grouping import KEY, certainty, logs_by_job, program_of
+from .grouping import KEY, certainty, logs_by_job, named_run, program_of
 from .layers import known_part, nanoseconds, sum_of, total_of
 
 if TYPE_CHECKING:
@@ -68,10 +68,11 @@ def posix_files(
     run: keeps one run (the directory of its logs, or the directory's name).
     job: keeps one job.
     """
+    wanted = named_run(dataset, run, job)
     spent = sum_of("read_s", "write_s", "meta_s")
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, job)
+        logs = logs_by_job(dataset, wanted, job)
         return (
             by_file(dataset, logs)
             .collect(engine="streaming")

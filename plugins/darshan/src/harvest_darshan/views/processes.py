@@ -11,7 +11,7 @@ from harvest.toolkit.deferred import deferred
 from .counters import counter_rows
 from .files import traced_files
 from .frames import SEGMENTS, of_run, run_of
-from .grouping import layer_states, logs_by_job, once
+from .grouping import layer_states, logs_by_job, named_run, once
 from .layers import total_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
 
     run: keeps one run (the directory of its logs, or the directory's name).
     """
-    return deferred(lambda: _processes(dataset, run), PROCESSES)
+    wanted = named_run(dataset, run)
+    return deferred(lambda: _processes(dataset, wanted), PROCESSES)
 
 
 def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import SEGMENTS, TIME, traced_once
-from .grouping import KEY, certainty, logs_by_job, program_of
+from .grouping import KEY, certainty, logs_by_job, named_run, program_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -48,9 +48,10 @@ def ranks(
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     """
+    wanted = named_run(dataset, run, job)
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, job)
+        logs = logs_by_job(dataset, wanted, job)
         trace = dataset[SEGMENTS].join(logs.select("origin").lazy(), on="origin", how="semi")
         spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
         per_rank = (

@@ -9,7 +9,7 @@ import polars as pl
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME
-from .grouping import KEY, certainty, layer_states, logs_by_job
+from .grouping import KEY, certainty, layer_states, logs_by_job, named_run
 from .layers import nanoseconds, total_of
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -65,10 +65,10 @@ def requests(
     job: keeps one job.
     per: job (default) or log: what a pair of rows stands for.
     """
-    alone = per == "log"
+    wanted, alone = named_run(dataset, run, job), per == "log"
 
     def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, run, job, per_log=alone)
+        logs = logs_by_job(dataset, wanted, job, per_log=alone)
         files = by_file(dataset, logs).collect(engine="streaming")
         jobs = process_seconds(logs)
         for part in (layer_states(dataset, logs), certainty(dataset, logs, "POSIX", "MPI-IO")):

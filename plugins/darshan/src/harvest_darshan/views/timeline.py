@@ -10,7 +10,7 @@ from harvest import UsageError
 from harvest.toolkit.deferred import deferred
 
 from .frames import TIME, run_of, segments, traced_once
-from .grouping import number_sessions, once
+from .grouping import named_run, number_sessions, once
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -68,16 +68,17 @@ def timeline(
 
     Raises UsageError for a bin that is not a positive number, or too small for a session.
     """
+    wanted = named_run(dataset, run)
     micros = None if bin is None else _micros(bin)
     if micros is not None:
         # looked at now and not when the rows are asked for, so that the error reaches the user
-        span = max(_logs(once(dataset, run), run)["span"].to_list(), default=0)
+        span = max(_logs(once(dataset, wanted), wanted)["span"].to_list(), default=0)
         if span / micros > MOST_BINS:
             raise UsageError(
                 f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
                 remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
             )
-    return deferred(lambda: _timeline(dataset, run, micros), TIMELINE)
+    return deferred(lambda: _timeline(dataset, wanted, micros), TIMELINE)
 
 
 def _micros(text: float | str) -> int:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest.toolkit.choices import choices
 
 from ..frames import DASK_TYPES, Frames, load, microseconds
 from ..io.views import TOTALS, task_io_totals
-from ..runs import choices, named_run
+from ..runs import named_run
 from .events import EVENT, task_events
 from .executions import executions
 from .prefixes import prefix_of
