@@ -113,6 +113,9 @@ def test_writers_and_readers_side_by_side(form: str, tmp_path: Path) -> None:
                 say(writer, f"{ACTIONS}\n")
             for writer in writers:
                 wrote += report_of(writer)
+            for reader in readers:
+                if reader.poll() is not None:
+                    report_of(reader)
             # then after each round all that counts is what the inputs are
             rounds += 1
             require_all_well(small, tmp_path / f"fresh{rounds}")

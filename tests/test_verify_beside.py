@@ -18,6 +18,7 @@ import harvest
 from harvest.cli.app import app
 from harvest.dataset import verify as verifying
 from harvest.pipeline.rollback import keep_runs
+from harvest_jsonl import file
 
 pytestmark = pytest.mark.each_once
 
@@ -109,6 +110,37 @@ def test_damage_is_found_beside_a_run(small: Small, step: str) -> None:
     finally:
         crash.kill_group(process)
         process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["file", "gz"])
+@pytest.mark.parametrize("ask", ["verify", "read"])
+def test_a_commit_may_end_while_its_file_is_looked_for(
+    tmp_path: Path, form: str, ask: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a commit whose next file has yet to take its place
+    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3))
+    small.harvest()
+    small.write(a=dump(1, 2, 6, 7))
+    process = run_until(small, "manifest.after_rename")
+    look = file._copy
+
+    def late(*place: Any) -> bool:
+        """Look into the file that is there, and let the next one take its place thereupon."""
+        found = look(*place)
+        if not found and process.poll() is None:
+            os.killpg(process.pid, signal.SIGCONT)
+            process.wait()
+        return found
+
+    monkeypatch.setattr(file, "_copy", late)
+
+    if ask == "read":
+        assert small.jobs() == [1, 2, 6, 7, 3]
+    else:
+        code, said = verify(small)
+        assert (code, said.splitlines()[-1].startswith("all well: ")) == (0, True), said
+    assert process.returncode == 0
 
 
 @pytest.mark.slow

@@ -133,9 +133,14 @@ def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
     for base, held in ((sink.root, files.values()), (sink.state, parts.rejects())):
         for file in held:
             problem = _check_bytes(base, file.path, file)
-            if problem and base == sink.root and sink.held_in(file) != base / file.path:
-                elsewhere[base / file.path] = sink.held_in(file)
-            elif problem:
+            if problem and base == sink.root:
+                now = sink.held_in(file)
+                if now != base / file.path:
+                    elsewhere[base / file.path] = now
+                    continue
+                # a commit may have put it there since
+                problem = _check_bytes(base, file.path, file)
+            if problem:
                 place = (file.path, file.offset)
                 yield Problem(problem, frozenset({place}), in_state=base == sink.state)
     for path, now in elsewhere.items():

@@ -144,7 +144,8 @@ class JsonlFile(Sink):
         for file in mine:
             path = self.kept(file) or present
             place = (path, file.offset or 0, file.size_bytes)
-            stretches.append(Stretch(*place, codec, identity_of(path), renamed=self.path))
+            identity = identity_of(path) or identity_of(self.path)
+            stretches.append(Stretch(*place, codec, identity, renamed=self.path))
         return scan_events(record_type, stretches)
 
     def _holding(self, files: Sequence[PartFile]) -> Path:
@@ -152,10 +153,11 @@ class JsonlFile(Sink):
 
         Between a commit and its rename that is the next one, not the present one.
         """
-        candidates = [self.path, *sorted(self.state.glob("next-*"))]
-        if len(candidates) == 1:
+        following = sorted(self.state.glob("next-*"))
+        if not following:
             return self.path
-        for path in candidates:
+        # the rename may come while it is looked for
+        for path in (self.path, *following, self.path):
             if all(_copy(path, file.offset or 0, file, None) for file in files):
                 return path
         raise DatasetError(
