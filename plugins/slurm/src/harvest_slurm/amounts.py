@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["hours_in_words", "known_sum"]
 
