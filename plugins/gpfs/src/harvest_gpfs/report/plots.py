@@ -48,9 +48,10 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
 
     first = head.row(0, named=True)
     first_size = first[sizes_known[0]] if sizes_known else None
+    size = "no size known" if first_size is None else bytes_text(first_size)
     alt = (
         f"Bars: bytes of the {head.height} largest{_out_of(head, table)}; the first is "
-        f"{_shortened(str(first[column]))} with {'no size known' if first_size is None else bytes_text(first_size)}."
+        f"{_shortened(str(first[column]))} with {size}."
     )
     return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 
