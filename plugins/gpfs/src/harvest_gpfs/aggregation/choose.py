@@ -93,8 +93,7 @@ def _wished(wish: str, address: str | None) -> Choice:
 
 
 _REMEDIES: Final = {
-    "gpu": "take backend=streaming, or a machine with a CUDA device, polars 1.35 to 1.44 and "
-    "cudf-polars",
+    "gpu": "take backend=streaming, or a machine with a CUDA device, polars 1.44 and cudf-polars",
     "dask": "pip install 'hpc-harvest-gpfs[dask]', or take backend=streaming",
 }
 
