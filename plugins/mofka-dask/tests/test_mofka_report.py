@@ -290,3 +290,12 @@ def test_a_browser_opens_the_page_without_complaint(which, request, tmp_path):
     assert page.tags["svg"] == len(report.plots)
     # below each finding stands a table of its evidence
     assert page.tags["table"] == len(report.tables) + len(report.verdict.found)
+
+
+def test_lines_of_a_thread_that_overlaps_itself_are_not_said_to_be_of_unknown_threads():
+    times = {"start": [0, 5], "end": [10, 15], "seconds": [1e-5, 1e-5], "prefix": ["a", "a"]}
+    on = {"worker": ["w", "w"], "thread": [7, 7], "lane": [0, 1]}
+
+    said = stream(pl.DataFrame({**times, **on}), ["a"]).alt
+
+    assert "2 lines of 1 workers: one for each of 1 threads, and others where what a" in said

@@ -83,6 +83,11 @@ def _lines_sentence(lines: pl.DataFrame) -> str:
     known = lines.filter(pl.col("thread").is_not_null()).select("worker", "thread").n_unique()
     if known == lines.height:
         return f"a line for each of {known} threads on {workers}"
+    if not lines["thread"].null_count():
+        return (
+            f"{lines.height} lines of {workers}: one for each of {known} threads, and others where "
+            "what a thread executed overlaps by the times recorded"
+        )
     return (
         f"{lines.height} lines of {workers}: one for each thread that is known, and others for "
         "what ran at the same time on threads that are not recorded"
