@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import crash
 import pytest
 from datasets import FORMS, Small, dump
 from typer.testing import CliRunner
@@ -16,6 +19,7 @@ from harvest.cli import asking
 from harvest.cli.app import app
 from harvest.dataset import Dataset
 from harvest.errors import UsageError
+from harvest_jsonl import file
 
 pytestmark = pytest.mark.each_once
 
@@ -80,6 +84,45 @@ def test_a_wrong_query_is_not_taken_for_a_change(small: Small) -> None:
     change(small)
     with pytest.raises(UsageError):
         opened.sql("select nothing from slurm.job")
+
+
+@pytest.mark.parametrize("small", ["file", "gz"], indirect=True)
+def test_a_commit_while_a_file_is_looked_for_leaves_the_rows_as_they_were(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a file that another of the same size replaces once it is found
+    opened = small.open()
+    ordinary = file.JsonlFile._holding
+
+    def late(self: file.JsonlFile, files: Any) -> Any:
+        monkeypatch.setattr(file.JsonlFile, "_holding", ordinary)
+        found = ordinary(self, files)
+        small.write(a=dump(8, 9), b=dump(7, damaged=1)).harvest()
+        return found
+
+    monkeypatch.setattr(file.JsonlFile, "_holding", late)
+
+    assert jobs(opened) == [1, 2, 3, 4]
+    assert jobs(small.open()) == [8, 9, 7, 4]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("small", ["file", "gz"], indirect=True)
+def test_a_frame_is_read_though_a_commit_ends_that_leaves_the_rows_in_their_place(
+    small: Small,
+) -> None:
+    # given a commit of the same rows whose next file has yet to take its place
+    words = ["run", "--force", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--workers", "1"]
+    words += ["-o", "slurm.timezone=UTC"]
+    process = crash.start(words, HARVEST_FAULT="manifest.after_rename:1:stop")
+    crash.wait_until_stopped(process)
+    frame = small.open()["slurm.job"]
+
+    # when it takes it
+    os.killpg(process.pid, signal.SIGCONT)
+    process.communicate()
+
+    assert sorted(frame.collect()["job_id"].cast(int).to_list()) == [1, 2, 3, 4]
 
 
 QUERY = "select cast(job_id as int) as n from slurm.job order by origin, position"

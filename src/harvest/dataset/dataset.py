@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,13 +142,16 @@ class Dataset:
         Raises UnknownTypeError, a KeyError, when no installed plugin declares the type.
         """
         step(f"reading {name}")
+        files, kind = self.files(name), self.record_type(name)
         with self._of_its_state():
-            return self.sink.scan(self._located(self.files(name)), self.record_type(name))
-
-    def _located(self, files: Sequence[PartFile]) -> Sequence[PartFile]:
-        """Where files of its state are, also when another is in force."""
-        now = self._other_state()
-        return files if now is None else located(self.sink, files, now)
+            now = self._other_state()
+            while True:
+                there = files if now is None else located(self.sink, files, now)
+                frame = self.sink.scan(there, kind)
+                before, now = now, self._other_state()
+                # a commit in between may have put other rows where these were
+                if _token(before) == _token(now):
+                    return frame
 
     def is_current(self) -> bool:
         """Whether the state that it was opened in is in force still."""
@@ -322,3 +325,7 @@ class Dataset:
     def verify(self) -> list[str]:
         """What is wrong with its files; empty when all is well."""
         return verify(self)
+
+
+def _token(manifest: Manifest | None) -> str | None:
+    return None if manifest is None else manifest.token

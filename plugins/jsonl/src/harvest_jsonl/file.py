@@ -131,7 +131,7 @@ class JsonlFile(Sink):
     def held_in(self, file: PartFile) -> Path:
         """The file that holds a piece."""
         try:
-            return self._holding([file])
+            return self._holding([file])[0]
         except DatasetError:  # it is damaged
             return self.path
 
@@ -139,27 +139,31 @@ class JsonlFile(Sink):
         """The rows of one record type, lazily."""
         mine = [file for file in files if file.record_type in (record_type.name, "events")]
         present = self._holding([file for file in mine if self.kept(file) is None])
+        # one that was renamed since is the present one now
+        known = frozenset(identity_of(path) or identity_of(self.path) for path in present)
         codec = codec_of(self.path.name)
         stretches = []
         for file in mine:
-            path = self.kept(file) or present
-            place = (path, file.offset or 0, file.size_bytes)
-            identity = identity_of(path) or identity_of(self.path)
-            stretches.append(Stretch(*place, codec, identity, renamed=self.path))
+            kept = self.kept(file)
+            place = (kept or present[0], file.offset or 0, file.size_bytes)
+            identities = frozenset([identity_of(kept)]) if kept else known
+            stretches.append(Stretch(*place, codec, identities, renamed=self.path))
         return scan_events(record_type, stretches)
 
-    def _holding(self, files: Sequence[PartFile]) -> Path:
-        """The file that holds these pieces.
+    def _holding(self, files: Sequence[PartFile]) -> list[Path]:
+        """The files that hold these pieces.
 
-        Between a commit and its rename that is the next one, not the present one.
+        Between a commit and its rename that is the next one; the present one too where it has the
+        same in the same place.
         """
         following = sorted(self.state.glob("next-*"))
         if not following:
-            return self.path
+            return [self.path]
         # the rename may come while it is looked for
-        for path in (self.path, *following, self.path):
-            if all(_copy(path, file.offset or 0, file, None) for file in files):
-                return path
+        for paths in ([self.path, *following], [self.path]):
+            found = [p for p in paths if all(_copy(p, f.offset or 0, f, None) for f in files)]
+            if found:
+                return found
         raise DatasetError(
             "no file holds what the manifest names",
             where=str(self.path),

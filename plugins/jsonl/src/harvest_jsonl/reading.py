@@ -24,7 +24,8 @@ __all__ = ["Stretch", "scan_events", "scan_rows"]
 class Stretch:
     """A byte range of a file that holds whole lines.
 
-    identity: what ``identity_of`` gave for the file when the range was looked up, if it matters.
+    identities: what ``identity_of`` gave for the files that held the range when it was looked up,
+        if it matters.
     renamed: what the file may be called by now.
     """
 
@@ -32,7 +33,7 @@ class Stretch:
     start: int
     size: int
     codec: str
-    identity: tuple[int, ...] | None = None
+    identities: frozenset[tuple[int, ...] | None] | None = None
     renamed: Path | None = None
 
     def blocks(self) -> Iterator[bytes]:
@@ -44,7 +45,7 @@ class Stretch:
 
     def _place(self) -> Path:
         for path in (self.path, self.renamed or self.path):
-            if self.identity is None or identity_of(path) == self.identity:
+            if self.identities is None or identity_of(path) in self.identities:
                 return path
         raise DatasetChanged(
             "the dataset has changed since it was opened",
