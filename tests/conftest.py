@@ -1,8 +1,9 @@
-"""Clusters that several tests share; each is started when a test first asks for it."""
+"""What several tests share: clusters, started when a test first asks for one, and permissions."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,17 @@ def anywhere(paced: Path, tmp_path: Path) -> Harvest:
 def paced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for the module path in which the plugin ``paced`` is installed."""
     return installed(tmp_path_factory.mktemp("paced"))
+
+
+@pytest.fixture
+def bound_by_permissions() -> list[str]:
+    """Words before a command that make permissions count, for root too."""
+    if os.getuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("root is bound by no permissions, and there is no setpriv to change that")
+    return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
 
 
 def _with(folder: Path, env: dict[str, str]) -> dict[str, str]:

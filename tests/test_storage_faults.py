@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -181,17 +180,6 @@ def test_a_disk_that_may_only_be_read(disk: Path, tmp_path: Path) -> None:
     assert small.open().verify() == []
 
 
-@pytest.fixture
-def bound_by_permissions() -> list[str]:
-    """Words before a command that make permissions count, for root too."""
-    if os.getuid() != 0:
-        return []
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        pytest.skip("root is bound by no permissions, and there is no setpriv to change that")
-    return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
-
-
 @pytest.mark.slow
 def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path) -> None:
     # given a run that has read its inputs and stands before its commit
@@ -218,26 +206,6 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
     assert small.seen() == before
     small.harvest()
     assert small.jobs() == [2, 3]
-
-
-@pytest.mark.slow
-def test_an_input_whose_permission_is_taken_is_one_reject(
-    bound_by_permissions: list[str], tmp_path: Path
-) -> None:
-    small = Small(tmp_path).write(a=dump(1), b=dump(2))
-    (small.inputs / "b.txt").chmod(0)
-    process = crash.start(
-        ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"],
-        before=bound_by_permissions,
-    )
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 3, said
-    assert small.jobs() == [1]
-    (reject,) = small.open().rejects()
-    assert "Permission denied" in reject["reason"]
-    (small.inputs / "b.txt").chmod(0o644)
-    small.harvest()
-    assert small.jobs() == [1, 2]
 
 
 # --- inputs that change while they are read -------------------------------------------------------

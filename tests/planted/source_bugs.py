@@ -224,6 +224,22 @@ COUNTS = (
         "return",
     ),
     bug(
+        "an input that cannot be opened ends the plan",
+        "columnar",
+        "test_unreadable_input_costs_itself_alone",
+        READ,
+        "    def plan(self):\n        for partition in super().plan():\n            "
+        'partition.path.open("rb").close()\n            yield partition\n\n' + READ,
+    ),
+    bug(
+        "an input that cannot be opened is left out of the plan",
+        "columnar",
+        "test_unreadable_input_costs_itself_alone",
+        READ,
+        "    def plan(self):\n        return (p for p in super().plan() if p.path.is_file())\n\n"
+        + READ,
+    ),
+    bug(
         "an input that cannot be opened gives no rows",
         "tasks",
         "test_unreadable_input_is_reported",

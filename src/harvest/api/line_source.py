@@ -19,7 +19,7 @@ whose lines have the numbers of the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -79,12 +79,13 @@ class LineSource(Source):
         )
 
     def _ranges(self, whole: Partition) -> Iterator[Partition]:
-        size = whole.size_bytes
-        if size <= self.config.partition_bytes or _is_packed(whole.path):
+        try:
+            starts = self._starts(whole)
+        except OSError:
+            starts = ()  # reading it reports why
+        if not starts:
             yield whole
-            return
-        starts = line_starts(whole.path, self.config.partition_bytes, self.line_limit)
-        for start, stop in pairwise([*starts, size]):
+        for start, stop in pairwise([*starts, whole.size_bytes]):
             yield attrs.evolve(
                 whole,
                 id=f"{whole.id}@{start:014d}",
@@ -92,6 +93,15 @@ class LineSource(Source):
                 stop=stop,
                 size_bytes=stop - start,
             )
+
+    def _starts(self, whole: Partition) -> Sequence[int]:
+        """Where the ranges of a file begin; none for one that is read as a whole."""
+        if whole.size_bytes <= self.config.partition_bytes:
+            return ()
+        with whole.path.open("rb") as file:
+            if compression(file.read(4)) is not None:
+                return ()
+        return line_starts(whole.path, self.config.partition_bytes, self.line_limit)
 
     def prepare(self, partition: Partition) -> Partition:
         """A range of a file with the number of lines before it."""
@@ -136,8 +146,3 @@ class LineSource(Source):
             if stream.trouble:
                 ctx.read(1)
                 ctx.reject(b"", f"{stream.trouble}: it is incomplete", position=number)
-
-
-def _is_packed(path: Path) -> bool:
-    with path.open("rb") as file:
-        return compression(file.read(4)) is not None

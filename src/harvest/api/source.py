@@ -8,7 +8,6 @@ has a name, its record types and ``read``.
 from __future__ import annotations
 
 import abc
-import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -126,7 +125,10 @@ class Source(abc.ABC):
         """The partitions of the location.
 
         By default the location itself, or each file directly below it, is one partition.
-        Raises SourceError when there is nothing to read.
+        A file that cannot be looked into is a partition, too (``harvest.toolkit.files.may_be``):
+        reading it is one reject, while an error here ends the run, for all sources.
+        Raises SourceError when there is nothing to read, OSError for a directory that cannot be
+        listed.
         """
         path = input_path(self.location)
         if not path.is_dir():
@@ -185,14 +187,12 @@ def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]
 
 
 def file_partition(path: Path | str, *, id: str, **more: Any) -> Partition:  # noqa: A002
-    """The partition that is one whole file; reading one that is not there makes it a reject."""
+    """The partition that is one whole file; reading one that cannot be read makes it a reject."""
     origin = os.fspath(path)
     if not origin.startswith("/"):
         origin = str(Path(origin).absolute())
     try:
         size = os.stat(origin).st_size  # noqa: PTH116 - of a million paths
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            raise
+    except OSError:
         size = 0
     return Partition(id=id, origin=origin, inputs=(origin,), size_bytes=size, **more)

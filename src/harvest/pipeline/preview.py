@@ -25,6 +25,7 @@ from harvest.toolkit.texts import printable, printable_line
 from .pipes import Pipe
 from .recipe import Recipe
 from .rows import read_tables, source_errors
+from .selection import partitions_of
 from .spooling import SPOOL, partitions_through, prepare, spooled, with_pipes
 
 __all__ = ["FirstRows", "Preview", "beginnings", "first_rows"]
@@ -86,7 +87,7 @@ def first_rows(source: Source, count: int, pipe: Pipe | None = None) -> Preview:
     """
     preview = Preview()
     refused: SourceError | None = None
-    for partition in source.plan() if pipe is None else partitions_through(source, pipe):
+    for partition in partitions_of(source) if pipe is None else partitions_through(source, pipe):
         try:
             _add(preview, source, partition, count)
         except SourceError as error:

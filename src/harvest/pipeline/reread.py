@@ -26,6 +26,7 @@ from .recipe import Endpoint, Recipe
 from .record import read_record, recipe_of
 from .result import RunResult
 from .runner import carry_out
+from .selection import partitions_of
 
 __all__ = ["Again", "read_again"]
 
@@ -142,7 +143,7 @@ def _list_inputs(
         for use in prepare_sources(recipe, plugins):
             try:
                 with contained():
-                    found = [(use, partition) for partition in use.source.plan()]
+                    found = [(use, partition) for partition in partitions_of(use.source)]
             except SourceError as error:
                 inputs.reasons[use.source.name] = str(error)
                 continue

@@ -17,7 +17,13 @@ from pathlib import Path
 from harvest.api.source import Partition, Source
 from harvest.errors import UsageError
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.files import files_among, list_files, paths_below, walk_files
+from harvest.toolkit.files import (
+    files_among,
+    list_files,
+    paths_below,
+    report_unreadable,
+    walk_files,
+)
 from harvest.toolkit.texts import printable_line
 
 from .days import day_of, day_of_directory
@@ -202,26 +208,27 @@ def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] |
     return (p for p in found if not p.inputs or not paths.issuperset(p.inputs))
 
 
-def partitions_of(source: Source, selection: Selection | None) -> Iterable[Partition]:
+def partitions_of(source: Source, selection: Selection | None = None) -> Iterator[Partition]:
     """What a source has to read, or what there is of it in the files that are looked at.
 
     A source that cannot say this of single files lists all, of which those are left out whose
     origin has no file that is looked at: what is of one origin is listed together, since what is
-    not listed of it any more leaves the dataset.  Raises SourceError as ``Source.plan``.
+    not listed of it any more leaves the dataset.  Raises SourceError as ``Source.plan``, and
+    for a directory that cannot be listed.
     """
-    if selection is None:
-        return source.plan()
-    found = partitions_in(source, selection)
-    if found is not None:
-        return found
-    location = Path(source.location).expanduser().absolute()
-    plan = list(source.plan())
-    origins = {
-        partition.origin
-        for partition in plan
-        if not partition.inputs or any(selection.has(location, path) for path in partition.inputs)
-    }
-    return [partition for partition in plan if partition.origin in origins]
+    with report_unreadable(Path(source.redact(source.location))):
+        found = partitions_in(source, selection) if selection is not None else None
+        if selection is None or found is not None:
+            yield from source.plan() if found is None else found
+            return
+        location = Path(source.location).expanduser().absolute()
+        plan = list(source.plan())
+        origins = {
+            each.origin
+            for each in plan
+            if not each.inputs or any(selection.has(location, path) for path in each.inputs)
+        }
+        yield from (partition for partition in plan if partition.origin in origins)
 
 
 def read_names(path: Path) -> Named:

@@ -9,7 +9,7 @@ import attrs
 
 from harvest.api.settings import structure
 from harvest.api.source import Source
-from harvest.errors import PluginError
+from harvest.errors import PluginError, out_of_files
 from harvest.plugin_code import contained
 
 from .registry import PluginManager
@@ -38,7 +38,11 @@ def best(path: Path, plugins: PluginManager) -> list[Candidate]:
     for name, spec in plugins.sources.items():
         try:
             detection = plugins.load(spec).detect(path)
-        except (PluginError, PermissionError, FileNotFoundError):
+        except PluginError:
+            continue
+        except OSError as error:
+            if out_of_files(error):  # no fault of the file
+                raise
             continue
         if detection is not None:
             found.append(Candidate(name, detection.confidence, detection.reason))

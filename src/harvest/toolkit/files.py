@@ -15,7 +15,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from harvest.errors import SourceError, out_of_files
 
@@ -30,6 +30,7 @@ __all__ = [
     "fsync_file",
     "input_path",
     "list_files",
+    "may_be",
     "out_of_files",
     "paths_below",
     "replacing",
@@ -43,6 +44,8 @@ _NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno
 """How file systems, such as those of networks, refuse to flush a device's cache."""
 
 _BLOCK = 1 << 20
+
+_Named = TypeVar("_Named", str, Path)
 
 
 def input_path(location: str) -> Path:
@@ -75,6 +78,22 @@ def report_unreadable(location: Path) -> Iterator[None]:
             where=str(error.filename or location),
             remedy="check its permissions",
         ) from error
+
+
+def may_be(path: _Named, recognise: Callable[[_Named], object]) -> bool:
+    """Whether a file is what a source looks for, or cannot be looked into.
+
+    Then nobody can say that it is not: it is planned like the others, and reading it is the reject
+    that says why.
+
+    recognise: opens the file; gives None or False where it is another.
+    """
+    try:
+        return recognise(path) not in (None, False)
+    except OSError as error:
+        if out_of_files(error):  # no fault of the file
+            raise
+        return True
 
 
 def list_files(directory: Path) -> list[Path]:

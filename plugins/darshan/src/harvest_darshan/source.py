@@ -104,28 +104,18 @@ class DarshanSource(Source):
         path = partition.path
         try:
             opened = log.open_log(path, limits)
-        except (DamagedError, OSError) as error:
-            if out_of_files(error):
-                raise
+        except DamagedError as error:
             ctx.read(1)
-            reason = str(error) if isinstance(error, DamagedError) else _unreadable(error)
-            ctx.reject(_head(path), reason, record_type="darshan.job")
+            ctx.reject(_head(path), str(error), record_type="darshan.job")
             return
         with opened:
             yield from rows.rows_of(opened, ctx)
         ctx.advance(partition.size_bytes)
 
 
-def _unreadable(error: OSError) -> str:
-    return f"the file cannot be read: {error.strerror}"
-
-
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(HEADER_BYTES)
-    except OSError:
-        return b""
+    with path.open("rb") as file:
+        return file.read(HEADER_BYTES)
 
 
 def _logs(folder: Path, files: Iterable[str]) -> Iterator[Partition]:

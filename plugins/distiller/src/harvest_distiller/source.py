@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
-from harvest.toolkit.files import list_files
+from harvest.toolkit.files import list_files, may_be
 from harvest.toolkit.settings import at_least, matches, setting
 
 from .exports import recognise, size_of_name
@@ -82,7 +82,7 @@ class DistillerSource(Source):
         if not path.is_dir():
             return [file_partition(path, id=path.name)]
         files = list_files(path)
-        exports = [p for p in files if p.suffix.lower() == ".csv" and recognise(p)]
+        exports = [p for p in files if p.suffix.lower() == ".csv" and may_be(p, recognise)]
         if not exports:
             raise SourceError(
                 "the directory holds no CSV file with the columns id, slurm_id, elapsed",

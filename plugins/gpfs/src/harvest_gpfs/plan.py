@@ -88,13 +88,16 @@ def _ranges(
     path: Path, range_bytes: int, find_escaping: Callable[[Path], Escaping]
 ) -> Iterable[Partition]:
     """A list as one partition, or as several ranges that begin where lines do."""
-    with path.open("rb") as file:
-        packed = compression(file.read(4)) is not None
-    size = path.stat().st_size
-    starts = [0] if packed else line_starts(path, range_bytes, LONGEST_LINE)
-    if len(starts) == 1:
-        return [file_partition(path, id=path.name, options={"packed": packed})]
-    escaping = list(attrs.astuple(find_escaping(path)))
+    try:
+        with path.open("rb") as file:
+            packed = compression(file.read(4)) is not None
+        size = path.stat().st_size
+        starts = [0] if packed else line_starts(path, range_bytes, LONGEST_LINE)
+        if len(starts) == 1:
+            return [file_partition(path, id=path.name, options={"packed": packed})]
+        escaping = list(attrs.astuple(find_escaping(path)))
+    except OSError:
+        return [file_partition(path, id=path.name)]  # reading it reports why
     origin = str(path)
     return [
         Partition(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
-from harvest.toolkit.files import report_unreadable
+from harvest.toolkit.files import input_path
 from harvest.toolkit.settings import setting, time_zone
 
 from .read import layout
@@ -74,30 +74,7 @@ class MofkaDaskSource(Source):
         Dask run.
         """
         location = self._location()
-        with report_unreadable(location):
-            yield from self._plan(location)
-
-    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """One partition per file of the runs that some files lie in.
-
-        One may make a run of the scripts beside it.  One directly in the location may change what
-        all runs are called: then only ``plan`` knows.
-        """
-        location = self._location()
-        paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
-        if not location.is_dir() or any(path.parent == location for path in paths):
-            return None
-        with report_unreadable(location):
-            base = location.parent if layout.is_run(layout.files_of(location)) else location
-            runs = layout.runs_of(location, paths)
-            return [_partition(file, base) for _, files in runs for file in files]
-
-    def _location(self) -> Path:
-        return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
-
-    def _plan(self, location: Path) -> Iterator[Partition]:
         if not location.is_dir():
-            location.stat()
             file = layout.kind_by_itself(location)
             if file is None:
                 raise SourceError(
@@ -125,21 +102,39 @@ class MofkaDaskSource(Source):
             for file in files:
                 yield _partition(file, base)
 
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """One partition per file of the runs that some files lie in.
+
+        One may make a run of the scripts beside it.  One directly in the location may change what
+        all runs are called: then only ``plan`` knows.
+        """
+        location = self._location()
+        paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
+        if not location.is_dir() or any(path.parent == location for path in paths):
+            return None
+        base = location.parent if layout.is_run(layout.files_of(location)) else location
+        runs = layout.runs_of(location, paths)
+        return [_partition(file, base) for _, files in runs for file in files]
+
+    def _location(self) -> Path:
+        return input_path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
+
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """The rows of one file.
 
-        Raises SourceError where the file cannot be opened or read.
+        Raises OSError where the file cannot be opened or read.
         """
-        module, _, function = READERS[partition.options["kind"]].partition(":")
-        reader = getattr(importlib.import_module(f".read.{module}", __package__), function)
-        try:
-            yield from reader(partition, ctx, self.config)
-        except OSError as error:
+        kind = partition.options["kind"]
+        if kind == layout.UNREADABLE:
+            partition.path.open("rb").close()
             raise SourceError(
-                f"cannot be read: {error.strerror or error}",
-                where=str(error.filename or partition.origin),
-                remedy="check that the file exists and may be read",
-            ) from error
+                "could not be opened when the run was planned, so nobody knows what it is",
+                where=partition.origin,
+                remedy="run again",
+            )
+        module, _, function = READERS[kind].partition(":")
+        reader = getattr(importlib.import_module(f".read.{module}", __package__), function)
+        yield from reader(partition, ctx, self.config)
 
 
 def _partition(file: layout.RunFile, base: Path) -> Partition:
@@ -149,18 +144,15 @@ def _partition(file: layout.RunFile, base: Path) -> Partition:
 
 
 def _detect_file(path: Path) -> Detection | None:
-    try:
-        file = layout.kind_by_itself(path)
-        if file is None:
-            return None
-        if file.by_header:
-            return Detection(0.95, f"has the header of {file.kind}.csv")
-        if file.kind in ("scheduler_log", "worker_log"):
-            with path.open("rb") as stream:
-                known = b" - distributed." in stream.read(layout.HEAD_BYTES)
-            return Detection(0.8, "is a log of Dask") if known else None
-    except OSError:
-        return None  # what cannot be read cannot be recognised
+    file = layout.kind_by_itself(path)
+    if file is None or file.kind == layout.UNREADABLE:
+        return None
+    if file.by_header:
+        return Detection(0.95, f"has the header of {file.kind}.csv")
+    if file.kind in ("scheduler_log", "worker_log"):
+        with path.open("rb") as stream:
+            known = b" - distributed." in stream.read(layout.HEAD_BYTES)
+        return Detection(0.8, "is a log of Dask") if known else None
     if file.kind in layout.EVIDENCE:
         return Detection(0.5, f"is named like a {file.kind} of a Dask run")
     # scripts and settings lie anywhere; this source reads them where it is asked to

@@ -12,7 +12,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from harvest import Partition
+from harvest import Partition, file_partition
+from harvest.toolkit.files import may_be
 
 from .headers import recognise
 from .names import LOOK_BYTES, Kind, parse_name
@@ -46,19 +47,12 @@ def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> It
         if found is not None:
             key = (_is_read(found.kind), found.scan_number // SCANS_PER_GROUP)
             groups.setdefault(key, []).append(name)
-        elif name.lower().endswith(".csv") and recognise(Path(inside + name)) is not None:
+        elif name.lower().endswith(".csv") and may_be(Path(inside + name), recognise):
             tables.append(name)
         else:
             other.append(name)
     for name in tables:
-        path = Path(inside + name)
-        yield Partition(
-            id=f"{relative}{name}",
-            origin=str(path),
-            inputs=(str(path),),
-            size_bytes=path.stat().st_size,
-            options={"what": "table"},
-        )
+        yield file_partition(inside + name, id=f"{relative}{name}", options={"what": "table"})
     for (read, group), members in sorted(groups.items(), key=lambda g: (not g[0][0], g[0][1])):
         first = group * SCANS_PER_GROUP
         word = "status" if read else "files"

@@ -21,7 +21,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import folders_of, input_path, report_unreadable, walk_names
+from harvest.toolkit.files import folders_of, input_path, walk_names
 
 from .config import NcemConfig
 from .directory import OTHER, partitions
@@ -66,8 +66,7 @@ class NcemSource(Source):
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(path)]
-        with report_unreadable(path):
-            found = list(partitions(path, walk_names(path)))
+        found = list(partitions(path, walk_names(path)))
         if all(partition.options["what"] == "other" for partition in found):
             raise SourceError(
                 "holds no receiver status, data, log or HDF5 file, nor a table of them",
@@ -82,8 +81,7 @@ class NcemSource(Source):
         if not path.is_dir():
             return [_single(file) for file in files if file == path]
         folders = (next(walk_names(folder)) for folder in folders_of(path, files))
-        with report_unreadable(path):
-            return list(partitions(path, folders))
+        return list(partitions(path, folders))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Rows of a table, or of the files of one group."""

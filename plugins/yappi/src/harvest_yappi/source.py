@@ -18,7 +18,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import input_path, out_of_files, walk_files
+from harvest.toolkit.files import input_path, may_be, walk_files
 from harvest.toolkit.settings import positive, setting
 
 from .callgrind import Edge, Profile, parse_callgrind
@@ -75,7 +75,7 @@ class YappiSource(Source):
                 )
             yield from saves
             return
-        if format_of(path) is Format.YSTAT:
+        if not may_be(path, lambda file: format_of(file) is not Format.YSTAT):
             raise SourceError(PICKLE, where=str(path), remedy=REMEDY)
         yield file_partition(path, id=path.name)
 
@@ -268,12 +268,5 @@ def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:
 def _saves(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
     """Those of the files below a directory that are saves; a pickle is one, to be refused."""
     for path in files:
-        try:
-            known = format_of(path)
-        except OSError as error:
-            if out_of_files(error):
-                raise
-            # a file of another kind that may not be read is not ours to complain about
-            continue
-        if known:
+        if may_be(path, format_of):
             yield file_partition(path, id=path.relative_to(folder).as_posix())

@@ -21,6 +21,11 @@ __all__ = ["InputPromises"]
 _Partitions: TypeAlias = Mapping[tuple[str, str], tuple[Partition, list[str]]]
 """What came of each partition, by origin and id."""
 
+PLANNED = (
+    "let plan() list it as any other (harvest.toolkit.files.may_be): read() then reports why it "
+    "cannot be read"
+)
+
 LARGE = 16 << 20
 """Bytes of the inputs of which a plan, or a look for the format, may read but a part."""
 
@@ -83,6 +88,54 @@ class InputPromises(SourceKit):
             f"{found.written if found else 0} rows and no word",
             "let the OSError of open() pass: it becomes a reject of the partition",
         )
+
+    @promise("an input that cannot be opened is planned and reported, and costs itself alone",
+             quick=True)  # fmt: skip
+    def test_unreadable_input_costs_itself_alone(self, tmp_path: Path) -> None:
+        location = self._several_files(tmp_path)
+        before = self._by_partition(location)
+        for path in files_of(location):
+            others = {key: lines for key, (partition, lines) in before.items()
+                      if str(path) not in partition.inputs}  # fmt: skip
+            for why in _unreadable(path, tmp_path / "away"):
+                self._require_costs_itself(
+                    path, why, others, location, read=len(others) < len(before)
+                )
+
+    def _several_files(self, tmp_path: Path) -> Path:
+        """The sample; one of a single file is given another, and is a directory."""
+        location = self.make_files(tmp_path)
+        if location.is_dir():
+            return location
+        stem, dot, suffix = location.name.partition(".")
+        if self.names_matter:
+            does_not_apply("the sample is one file; give it two to see what one costs the other")
+        copy_of(location, location.with_name(f"{stem}-2{dot}{suffix}"))
+        if len(self._by_partition(location.parent)) < 2:
+            does_not_apply("of a directory of such files, the source does not read each")
+        return location.parent
+
+    def _require_costs_itself(
+        self, path: Path, why: str, others: Mapping[Any, list[str]], location: Path, *, read: bool
+    ) -> None:
+        said = f"{path.name} {why}"
+        try:
+            pieces = read_all(self.open(location))
+        except SourceError as error:
+            require(not others, f"{said}, and plan() refuses all: {error}", PLANNED)
+            return
+        found = {(p.partition.origin, p.partition.id): all_lines([p]) for p in pieces}
+        for key, lines in others.items():
+            then = found.get(key, [])
+            require(
+                then == lines,
+                f"{said}, and {key} comes out otherwise:\n{difference(lines, then)}",
+                PLANNED,
+            )
+        mine = [piece for piece in pieces if str(path) in piece.partition.inputs]
+        require(mine or not read, f"{said}, and plan() does not name it", PLANNED)
+        for piece in mine:
+            self._require_reported(path, piece)
 
     @promise("the content decides, not what was read before at the same place or by the same name",
              quick=True)  # fmt: skip
@@ -248,3 +301,18 @@ def _bytes_read(call: Callable[[], object]) -> int:
 def _read_so_far() -> int:
     counts = Path("/proc/self/io").read_text()
     return int(counts.partition("rchar:")[2].split(None, 1)[0])
+
+
+def _unreadable(path: Path, away: Path) -> Iterator[str]:
+    """Make a file one that cannot be opened, in one way after the other, and say in which."""
+    mode = path.stat().st_mode
+    path.chmod(0)
+    if not os.access(path, os.R_OK):  # root is bound by no permissions
+        yield "may not be read"
+    path.chmod(mode)
+    path.rename(away)
+    for target in (path.name, "nowhere"):
+        path.symlink_to(target)
+        yield f"is a link to {target}"
+        path.unlink()
+    away.rename(path)

@@ -15,7 +15,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
-from harvest.toolkit.files import folders_of, input_path, list_files, report_unreadable, walk_files
+from harvest.toolkit.files import folders_of, input_path, list_files, may_be, walk_files
 
 from .. import records
 from .container import MAGIC, has_magic
@@ -72,8 +72,7 @@ class DaskSource(Source):
                 )
             yield _partition(location, location.parent.parent)
             return
-        with report_unreadable(location):
-            captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
+        captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
         if not captures:
             raise SourceError(
                 "holds no capture file of a Dask run",
@@ -97,28 +96,20 @@ class DaskSource(Source):
         paths = list(files)
         if not location.is_dir() or any(path.parent == location for path in paths):
             return None
-        with report_unreadable(location):
-            itself = any(_captures([(location, list_files(location))]))
-            base = location.parent if itself else location
-            folders = folders_of(location, paths, depth=DEPTH, hidden=False)
-            captures = _captures((folder, list_files(folder)) for folder in folders)
-            return [_partition(file, base) for _, files in captures for file in files]
+        itself = any(_captures([(location, list_files(location))]))
+        base = location.parent if itself else location
+        folders = folders_of(location, paths, depth=DEPTH, hidden=False)
+        captures = _captures((folder, list_files(folder)) for folder in folders)
+        return [_partition(file, base) for _, files in captures for file in files]
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """The rows of one capture file.
 
-        Raises SourceError where the file cannot be opened or read.
+        Raises OSError where the file cannot be opened or read.
         """
         from .reader import read_file  # it needs msgpack and Arrow, which planning does not
 
-        try:
-            yield from read_file(partition, ctx)
-        except OSError as error:
-            raise SourceError(
-                f"cannot be read: {error.strerror or error}",
-                where=str(error.filename or partition.origin),
-                remedy="check that the file exists and may be read",
-            ) from error
+        yield from read_file(partition, ctx)
 
 
 def _partition(file: Path, base: Path) -> Partition:
@@ -133,13 +124,10 @@ def _captures(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path,
     for folder, files in listed:
         ours = [file for file in files if file.name.endswith(SUFFIX)]
         marked = any(file.name == MARK for file in files)
-        if ours and (marked or any(map(_is_ours, ours))):
+        if ours and (marked or any(may_be(file, _is_ours) for file in ours)):
             yield folder, ours
 
 
 def _is_ours(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return has_magic(file.read(len(MAGIC)))
-    except OSError:
-        return False  # what cannot be read cannot be recognised
+    with path.open("rb") as file:
+        return has_magic(file.read(len(MAGIC)))

@@ -20,6 +20,7 @@ from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_fil
 __all__ = [
     "CSV_KINDS",
     "LOOKED_FOR",
+    "UNREADABLE",
     "CsvKind",
     "RunFile",
     "csv_kind_of_header",
@@ -37,6 +38,9 @@ HEAD_BYTES: Final = 64 * 1024
 
 DEPTH: Final = 4
 """Levels of directories below the location that are searched for runs."""
+
+UNREADABLE: Final = "unreadable"
+"""The kind of a CSV that cannot be opened, and whose name says nothing."""
 
 LOOKED_FOR: Final = (
     "a CSV with the header of scheduler_transition, worker_transition, worker_transfer, worker, "
@@ -183,8 +187,8 @@ def _csv_kind_of_name(name: str) -> str | None:
 def kind_of(path: Path) -> RunFile | None:
     """What a file is read as; None when it is not ours.
 
-    A file that cannot be opened is judged by its name: reading it then costs that file alone.
-    Raises OSError where the name alone does not say.
+    A file that cannot be opened is judged by its name, and is ``UNREADABLE`` where that does not
+    say: reading it then costs that file alone.
     """
     name = path.name
     if name.endswith(".csv"):
@@ -192,9 +196,9 @@ def kind_of(path: Path) -> RunFile | None:
         try:
             found = _by_header(path)
         except OSError as error:
-            if by_name is None or out_of_files(error):
+            if out_of_files(error):
                 raise
-            found = None
+            return RunFile(path, by_name or UNREADABLE)
         return found or (RunFile(path, by_name) if by_name else None)
     for pattern, kind in _LOGS:
         if pattern.fullmatch(name):
