@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -11,12 +12,14 @@ from typing import Any
 
 import pytest
 import small_inputs
+from commands import harvest_here
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strength import examples
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
+from harvest.cli.settings import plugin_settings
 from harvest.pipeline.preview import first_rows
 from harvest.pipeline.survey import NAMED_AT_MOST, Known, survey
 from harvest.plugins.detect import best
@@ -174,3 +177,43 @@ class Stores(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
         return iter(())
+
+
+def read_of(result):
+    return sum(part.read for part in result.parts)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_detection_and_a_run_agree_how_deep_a_source_looks(source, tmp_path):
+    # given files of a source in the directory that is named, and in one below it
+    for place in ("in", "in/sub"):
+        small_inputs.write(tmp_path / "other", 1)
+        shutil.copytree(tmp_path / "other" / source, tmp_path / place, dirs_exist_ok=True)
+
+    # when it is harvested at all places that detection names, or at the directory alone
+    known = next(k for k in survey(tmp_path / "in", PLUGINS).known if k.source == source)
+    settings = plugin_settings(small_inputs.settings())
+    everywhere = harvest.run(
+        [f"{source}:{place}" for place in known.locations], f"jsonl:{tmp_path / 'a'}",
+        settings=settings, workers=1,
+    )  # fmt: skip
+    here = harvest.run(f"{source}:{tmp_path / 'in'}", f"jsonl:{tmp_path / 'b'}",
+                       settings=settings, workers=1)  # fmt: skip
+
+    # then the former reads the files below, and the latter does so, too, or says that it does not
+    assert not [said for said in everywhere.choices if "reads no files so deep" in said]
+    assert read_of(everywhere) > 0
+    said = [each for each in here.choices if "reads no files so deep" in each]
+    assert (read_of(here) < read_of(everywhere)) == bool(said)
+    assert all("in/sub/" in each for each in said)
+
+
+def test_where_a_source_finds_its_files_is_said(tmp_path):
+    for name in ("a.csv", "sub/b.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(FILES["slurm/csv"][1])
+
+    done = harvest_here("detect", str(tmp_path), cwd=tmp_path)
+
+    name = tmp_path.name
+    assert f"2 files at {name}, {name}/sub: header of sacct" in " ".join(done.stdout.split())

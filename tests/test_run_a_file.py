@@ -292,6 +292,10 @@ BAD = {
         GREETING.replace('name, record_types, Config = "greeting", (Line,), Config', "x = 1"),
         'greeting.py:14: GreetingSource has no name; write name = "greeting" in it',
     ),
+    "no record": (
+        GREETING.replace('@harvest.record("greeting.line", layer="workflow", level="client")', ""),
+        "greeting.py:5: source 'greeting': Line is not a record class; decorate a subclass",
+    ),
     "no types": (GREETING.replace("record_types, Config =", "kinds, Config ="), "no tuple of rec"),
     "wants more": (
         GREETING.replace("    def read", "    def __init__(self, a, b, c): pass\n    def read"),

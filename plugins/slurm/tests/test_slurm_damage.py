@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strength import examples
 
+from harvest import SourceError
 from harvest.testing import Collected, collect
 from harvest.toolkit.spans import PAD
 from harvest.toolkit.texts import not_utf8
@@ -187,3 +188,38 @@ def test_a_header_alone_and_one_column(
     assert [row["job_id"] for row in found.rows("slurm.job")] == jobs
     assert [row["job_id"] for row in found.rows("slurm.step")] == steps
     assert [reject.raw for reject in found.rejects] == rejects
+
+
+NAMES = "JobID|JobName|State|Elapsed\n"
+LARGE = "a job id whose number is larger than any that Slurm gives"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (f"{2**63 - 1}|x|COMPLETED|00:00:01", f"JobID: '{2**63 - 1}': {LARGE}"),
+        (f"{2**64}|x|COMPLETED|00:00:01", f"JobID: '{2**64}': {LARGE}"),
+        (f"12_{2**64}|x|COMPLETED|00:00:01", f"JobID: '12_{2**64}': {LARGE}"),
+        ("x1|x|COMPLETED|00:00:01", "JobID: 'x1': no job id of a form that Slurm prints"),
+    ],
+)
+def test_a_line_with_all_fields_is_refused_for_the_field_that_is_wrong(line, reason):
+    found = read(f"{NAMES}7|ok|COMPLETED|00:00:01\n{line}\n".encode())
+    assert [job["job_id"] for job in found.rows("slurm.job")] == ["7"]
+    assert [(r.position, r.reason) for r in found.rejects] == [(3, reason)]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (f"{NAMES}7|x|COMPLETED|00:00:01\n".encode("utf-16"), "not UTF-8 but UTF-16"),
+        (f"{NAMES}7|x|COMPLETED|00:00:01\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
+        (f"{NAMES}7|x|COMPLETED|00:00:01\n".encode("utf-32"), "not UTF-8 but UTF-32"),
+        (f"{NAMES}7|x|COMPLETED|00:00:01\n".replace("\n", "\r").encode(), "carriage return alone"),
+        (f"JobID{'|column' * 100_000}\n7{'|' * 100_000}\n".encode(), "more than 65,536 bytes"),
+    ],
+    ids=["UTF-16", "UTF-16 without a mark", "UTF-32", "CR", "wide"],
+)
+def test_a_file_that_is_no_dump_is_called_what_it_is(data, message):
+    with pytest.raises(SourceError, match=message):
+        read(data)

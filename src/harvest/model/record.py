@@ -245,8 +245,9 @@ def record_type(cls: type[Record] | RecordType) -> RecordType:
         return cls
     derived = cls.__dict__.get(_ATTRIBUTE) if isinstance(cls, type) else None
     if derived is None:
+        name = cls.__name__ if isinstance(cls, type) else repr(cls)
         raise RecordTypeError(
-            f"{cls!r} is not a record class; decorate a subclass of harvest.Record with "
+            f"{name} is not a record class; decorate a subclass of harvest.Record with "
             "@harvest.record('family.type', ...)"
         )
     return typing.cast("RecordType", derived)

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import attrs
 
+from harvest.api.source import Source
 from harvest.errors import SourceError, UsageError
+from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.files import walk_files
 from harvest.toolkit.texts import printable_line, shell_word
 
 from .endpoints import bind
 from .pipes import Pipe
+from .plan import Listed
 from .recipe import Endpoint, Recipe
 from .spooling import with_pipes
 from .survey import Known, Survey, survey
 
-__all__ = ["SURE", "name_sources"]
+__all__ = ["SURE", "name_sources", "unread_below"]
 
 SURE: Final = 0.7
 """From here on a source is sure of what it recognises: a file name alone gives less."""
 OPTIONS_SHOWN: Final = 3
+LOOKED_AT: Final = 20
+"""Files below a location of which a source is asked whether it would know them."""
 
 
 def name_sources(
@@ -72,6 +80,48 @@ def _file_of(pipe: Pipe) -> Path:
             remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
         )
     return pipe.file
+
+
+def unread_below(listed: Listed) -> Iterator[str]:
+    """What is to be said of sources that do not enter the directories below their locations.
+
+    That is of those that recognise one of the first files there, which none of the same name reads.
+    """
+    for source in {id(use): use.source for use, _ in listed}.values():
+        first = islice(_files_below(Path(source.location).expanduser().absolute()), LOOKED_AT)
+        unread = {str(path) for path in first if _knows(source, path)}
+        for use, partition in listed:
+            if not unread:
+                break
+            if use.source.name == source.name:
+                unread.difference_update(partition.inputs)
+        if unread:
+            yield (
+                f"{printable_line(source.location)}: {source.name} reads no files so deep below it "
+                f"as {printable_line(min(unread))}; name the directory of that, too, or give the "
+                "location without a source"
+            )
+
+
+def _files_below(location: Path) -> Iterator[Path]:
+    if not location.is_dir():
+        return
+    with os.scandir(location) as entries:
+        folders = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    for folder in folders:
+        # nobody knows what is in one that cannot be listed, so that nothing is said of it
+        with contextlib.suppress(OSError):
+            for _, files in walk_files(Path(folder), hidden=False):
+                yield from files
+
+
+def _knows(source: Source, path: Path) -> bool:
+    try:
+        with contained():
+            found = source.detect(path)
+    except OSError:
+        return False  # an unreadable path is recognised by nobody
+    return found is not None and found.confidence >= SURE
 
 
 def _place(location: str) -> str:

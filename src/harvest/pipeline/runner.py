@@ -21,7 +21,7 @@ from harvest.storage.staging import STAGING, Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 
 from .bundling import harvest_partitions, prepare_tasks
-from .choose import name_sources
+from .choose import name_sources, unread_below
 from .last import last_day
 from .plan import Listed, Plan, Planned, SourceUse, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
@@ -85,8 +85,10 @@ def execute(
     choices = [*choices, *done.choices]
     if selection is not None:
         choices = [*choices, *selection.remarks()]
-    elif recipe.since_last:
-        choices = [*choices, "no earlier run of these sources: all is looked at"]
+    else:
+        if recipe.since_last:
+            choices = [*choices, "no earlier run of these sources: all is looked at"]
+        choices = [*choices, *unread_below(listed)]
     return attrs.evolve(done, choices=tuple(choices))
 
 

@@ -17,11 +17,20 @@ from harvest.api.source import Source
 from harvest.api.spec import Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
 from harvest.api.view import View
 from harvest.errors import PluginError
+from harvest.model import RecordTypeError, record_type
 from harvest.plugin_code import contained
 
 from .claims import DISABLE_VARIABLE, Plugin
 
-__all__ = ["HOOKS", "Objects", "import_point", "of_module", "plugin_of_class", "unfinished"]
+__all__ = [
+    "HOOKS",
+    "Objects",
+    "import_point",
+    "of_module",
+    "plugin_of_class",
+    "require_record_types",
+    "unfinished",
+]
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
@@ -136,7 +145,7 @@ def _classes_of(module: ModuleType) -> list[Any]:
 
 def _check_class(cls: Any) -> None:
     """Raise PluginError for a class that could not be used."""
-    where = f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    where = _place(cls)
     if not isinstance(getattr(cls, "name", None), str):
         name = cls.__name__.removesuffix("Source").removesuffix("Sink").lower()
         raise PluginError(
@@ -156,6 +165,23 @@ def _check_class(cls: Any) -> None:
             where=where,
             remedy="let __init__ take (location, config), and all else from settings (Config)",
         ) from error
+
+
+def require_record_types(cls: Any) -> None:
+    """Raise PluginError where a record class of a source is not declared as one."""
+    for each in getattr(cls, "record_types", ()):
+        try:
+            record_type(each)
+        except RecordTypeError as error:
+            raise PluginError(f"source {cls.name!r}: {error}", where=_place(each)) from error
+
+
+def _place(cls: Any) -> str | None:
+    """File and line of a class; None for what is none."""
+    try:
+        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    except (TypeError, OSError):
+        return None
 
 
 def plugin_of_class(cls: Any) -> Plugin:

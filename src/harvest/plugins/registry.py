@@ -47,7 +47,7 @@ from .claims import (
     Claims,
     Plugin,
 )
-from .given import HOOKS, Objects, import_point, of_module, plugin_of_class
+from .given import HOOKS, Objects, import_point, of_module, plugin_of_class, require_record_types
 from .lookup import Lookup
 
 __all__ = [
@@ -294,8 +294,10 @@ class PluginManager(Lookup):
         self.broken[plugin.name] = _as_broken(plugin, error, error)
 
     def load(self, spec: Any) -> Any:
-        """The class that a declaration names; raises PluginError when it cannot be imported."""
-        return self.load_part(spec, spec.factory, repr(spec.name))
+        """The class that a declaration names; raises PluginError when it cannot be used."""
+        cls = self.load_part(spec, spec.factory, repr(spec.name))
+        require_record_types(cls)
+        return cls
 
     def load_app(self, name: str) -> Any:
         """The commands behind a declared group; raises PluginError when they cannot be imported."""

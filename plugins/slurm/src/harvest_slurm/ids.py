@@ -19,7 +19,7 @@ from .columns import Column, series
 from .compound import IdParts
 from .digits import arrow
 
-__all__ = ["PATTERN", "Ids", "is_id", "read_ids"]
+__all__ = ["PATTERN", "Ids", "is_id", "read_ids", "why_no_id"]
 
 PATTERN: Final = (
     r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?(?:\.([A-Za-z0-9_]+(?:\+\d+)?))?$"
@@ -28,6 +28,7 @@ PATTERN: Final = (
 
 
 _LIKE: Final = re.compile(PATTERN.encode())
+_OF_ANY_SIZE: Final = re.compile(re.sub(r"\{1,\d+\}", "+", PATTERN))
 
 
 @attrs.frozen
@@ -92,10 +93,20 @@ def read_ids(parts: IdParts, raw: IdParts | None = None) -> Ids:
     columns["job_id_raw"] = arrow(*own, pa.int64())
     errors = None
     if not good.all():
-        errors = pc.if_else(
-            pa.array(good), pa.scalar(None, pa.string()), "no job id of a form that Slurm prints"
-        )
+        odd = parts.pick(np.flatnonzero(~good))
+        reasons = np.full(len(good), None, object)
+        reasons[~good] = [
+            why_no_id(text) for text in series(odd.texts(odd.places[0], odd.places[2]))
+        ]
+        errors = pa.array(reasons, pa.string())
     return Ids(job, step, columns, errors)
+
+
+def why_no_id(text: str) -> str:
+    """Why a text is not read as the id of a job."""
+    if _OF_ANY_SIZE.match(text):
+        return "a job id whose number is larger than any that Slurm gives"
+    return "no job id of a form that Slurm prints"
 
 
 def _is_shared(parts: pl.DataFrame) -> pl.Series:

@@ -105,6 +105,7 @@ def find_layout(
     head = head.removeprefix(b"\xef\xbb\xbf")
     if head.lstrip()[:1] == b"{":
         return Layout(kind="json")
+    _require_lines_of_text(head, where)
     crlf = head.partition(b"\n")[0].endswith(b"\r")
     lines = [line.rstrip(b"\r") if crlf else line for line in head.split(b"\n")]
     found = _fixed(lines, crlf) or _headed(lines, delimiter, crlf)
@@ -120,6 +121,23 @@ def find_layout(
             where=where,
         )
     return found
+
+
+def _require_lines_of_text(head: bytes, where: str) -> None:
+    """Raise SourceError for an encoding or line ends by which nothing of a dump is found."""
+    first, newline, _ = head.partition(b"\n")
+    if first.count(0) * 3 > len(first):
+        name = "UTF-32" if b"\0\0\0" in first else "UTF-16"
+        raise SourceError(
+            f"is not UTF-8 but {name} by the NUL bytes of its first line: convert it, "
+            f"as iconv -f {name} -t UTF-8",
+            where=where,
+        )
+    if not newline and b"\r" in head.rstrip(b"\r"):
+        raise SourceError(
+            "its lines end in a carriage return alone: convert them, as tr '\\r' '\\n'",
+            where=where,
+        )
 
 
 def _fixed(lines: Sequence[bytes], crlf: bool) -> Layout | None:
@@ -257,6 +275,12 @@ def _headless(
             remedy="leave out slurm.delimiter: the layout is found by itself",
         )
     if not columns:
+        if len(lines[0]) > LONGEST_HEADER:
+            raise SourceError(
+                f"its first line has more than {LONGEST_HEADER:,} bytes, and is no header of sacct",
+                where=where,
+                remedy="check what the file is",
+            )
         raise SourceError(
             f"no header of sacct in the first line{_divided(texts)}: {_NAME_THEM}",
             where=where,

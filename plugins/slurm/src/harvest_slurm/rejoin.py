@@ -15,8 +15,11 @@ from typing import Final
 
 import attrs
 
+from harvest.toolkit.texts import excerpt
+
 from .bounds import LONGEST, too_long
 from .fields import BY_NAME, FREE, canonical
+from .ids import why_no_id
 from .kinds import KINDS
 from .layout import Layout
 
@@ -205,9 +208,23 @@ class Joiner:
             reason = f"{fields} fields where {self.due} are due, and {SEVERAL}"
         elif complaint:
             reason = complaint
+        elif fields == self.due:
+            reason = self._misfits(_decoded(line)) or reason
         elif fields < self.due and cut_off:
             reason = f"the file ends inside this record: {fields} of {self.due} fields"
         done.rejects.append((index, line, reason))
+
+    def _misfits(self, text: str) -> str:
+        """Which fields of a line with as many as are due are not what sacct prints there."""
+        pieces = text.split(self.mark)[: self.due]
+        found = []
+        for column, shape, is_id, piece in zip(
+            self.layout.columns, self.shapes, self.is_id, pieces, strict=True
+        ):
+            if not shape.fullmatch(piece):
+                why = why_no_id(piece) if is_id else "not what sacct prints there"
+                found.append(f"{column}: {excerpt(piece)!r}: {why}")
+        return "; ".join(found)
 
     def _is_gap(self, lines: Sequence[bytes], index: int, done: Joined, at_end: bool) -> bool:
         """Whether an empty line separates records, and is not part of a field."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from harvest.cli.outcome import say
 from harvest.cli.progress import working
@@ -21,8 +22,12 @@ from harvest.pipeline.survey import Known, survey
 from harvest.plugins.columns import columns_of_record
 from harvest.plugins.registry import manager
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line
 
 __all__ = ["print_first_rows", "print_sources"]
+
+
+PLACES_SHOWN: Final = 3
 
 
 def print_sources(paths: Sequence[Path], *, json: bool) -> int:
@@ -68,6 +73,10 @@ def _reason(known: Known, root: Path) -> str:
     if root.is_file():
         return known.reason
     files = count_in_words(known.files, "file")
+    if known.locations != (root,):
+        places = [str(place.relative_to(root.parent)) for place in known.locations]
+        more = ", ..." if len(places) > PLACES_SHOWN else ""
+        files += f" at {', '.join(map(printable_line, places[:PLACES_SHOWN]))}{more}"
     return f"{files}: {known.reason} ({known.example.relative_to(root)})"
 
 
