@@ -37,6 +37,8 @@ from harvest.storage import fingerprint
 __all__ = ["Forks", "History", "Mismatch"]
 
 STEPS = 12
+LEFT = ("it is a copy, from which the manifest is restored", "left by a run that was cut short")
+"""What a kill leaves to be put in order by the next run."""
 SETTINGS = {"slurm": {"timezone": "UTC"}}
 SINKS = ("parquet:P", "jsonl:J", "jsonl:F.jsonl")
 HEADERS = {
@@ -108,12 +110,12 @@ class Forks:
         os.waitpid(self.process, 0)
 
 
-def _run(folder: str, out: str, settled_ns: int, **options: Any) -> Any:
+def _run(folder: str, out: str, settled_ns: int, sinks: Any = SINKS, **options: Any) -> Any:
     fingerprint.SETTLED_NS = settled_ns
     return harvest.run(
         [f"{source}:{folder}/{source}" for source in HEADERS],
         [f"{name}:{folder}/{out}-{path}" for name, _, path in
-         (sink.partition(":") for sink in SINKS)],
+         (sink.partition(":") for sink in sinks)],
         settings=SETTINGS, workers=1, **options,
     )  # fmt: skip
 
@@ -132,7 +134,7 @@ def held(dataset: Any) -> dict[str, Any]:
     """What a dataset holds of each input: rows and rejects, in order."""
     found: dict[str, Any] = {part.origin: [] for part in dataset.manifest}
     for name in dataset:
-        for row in dataset[name].sort("position").collect().to_dicts():
+        for row in dataset[name].collect().to_dicts():
             found[row["origin"]].append((name, row))
     for reject in dataset.rejects():
         found[reject["origin"]].append(("reject", reject))
@@ -179,8 +181,11 @@ class History:
         self.steps.append(name)
         self.counts[name] += 1
         getattr(self, name)()
-        for dataset in _datasets(self.folder, "D"):
-            _equal(dataset.verify(), [], "verify()")
+        if name in DATASETS:
+            problems = [said for dataset in _datasets(self.folder, "D") for said in dataset.verify()]
+            if "killed" in name:
+                problems = [said for said in problems if not any(left in said for left in LEFT)]
+            _equal(problems, [], "verify()")
 
     # --- inputs -----------------------------------------------------------------------------------
 
@@ -290,12 +295,9 @@ class History:
         """What a harvest of today's inputs holds; None where nothing of them can be read."""
         self.fresh += 1
         out = f"fresh{self.fresh}"
-        if self._harvest(out) is None:
+        if self._harvest(out, sinks=SINKS[-1:]) is None:
             return None
-        fresh, *others = (held(dataset) for dataset in _datasets(self.folder, out))
-        for other in others:
-            _equal(other, fresh, "sinks")
-        return fresh
+        return held(harvest.open(f"{self.folder}/{out}-F.jsonl"))
 
     def _after(self, fresh: dict[str, Any] | None) -> list[dict[str, Any]]:
         """What the datasets hold after a run."""
@@ -409,6 +411,12 @@ class History:
             self.expected[number] = found
             self.seen[number].append(found)
 
+
+DATASETS = frozenset(
+    ("run", "run_by_force", "run_again", "run_that_is_killed", "roll_back",
+     "roll_back_that_is_killed", "replay", "damage_and_repair")
+)  # fmt: skip
+"""Steps that write to the datasets."""
 
 WEIGHTS = {"write": 3, "append": 2, "run": 4, "run_that_is_killed": 3}
 
