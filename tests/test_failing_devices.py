@@ -1,4 +1,4 @@
-"""Devices that fail, quotas that end, and clocks that are wrong, as a preloaded library plays them."""
+"""Devices that fail, quotas that end, and wrong clocks, as a preloaded library plays them."""
 
 from __future__ import annotations
 
