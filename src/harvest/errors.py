@@ -158,7 +158,7 @@ def _number(error: OSError) -> int | None:
 
 
 def out_of_files(error: BaseException | None) -> bool:
-    """Whether the system could open no more files, which is no fault of the one it refused."""
+    """Whether the system could open no more files, which is not the fault of the one it refused."""
     return isinstance(error, OSError) and _number(error) in (errno.EMFILE, errno.ENFILE)
 
 

@@ -55,7 +55,7 @@ class Pipe:
 
 
 def pipe_of(location: str) -> Pipe | None:
-    """The pipe that a location names; None for a file, a directory, and all that is no path.
+    """The pipe that a location names; None for a file, a directory, and whatever is not a path.
 
     Raises UsageError for what no source reads: a device, a socket, a standard input that is closed
     or a terminal.

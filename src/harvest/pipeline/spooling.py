@@ -98,7 +98,7 @@ def spooled(
     directory: where the files lie; it is made, and gone afterwards.
     report: called several times a second.
     most: so many bytes of each are read; the rest is left.
-    Raises SourceError where a pipe cannot be read or is empty, OSError where there is no room.
+    Raises SourceError where a pipe cannot be read or is empty, OSError where the disk is full.
     """
     try:
         sources = []

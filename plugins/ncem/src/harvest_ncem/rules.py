@@ -131,7 +131,7 @@ def files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 
 
 def scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """A finding per reason; the scans that the study has elsewhere are told of, too."""
+    """A finding per reason; the scans that the study has elsewhere are named, too."""
     streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
     others = [f"{streamed:,} more were streamed"] if streamed else []
     others += [f"of {unplaced:,} the study says no method"] if unplaced else []

@@ -277,7 +277,7 @@ def _headless(
     if not columns:
         if len(lines[0]) > LONGEST_HEADER:
             raise SourceError(
-                f"its first line has more than {LONGEST_HEADER:,} bytes, and is no header of sacct",
+                f"its first line, of more than {LONGEST_HEADER:,} bytes, is not a header of sacct",
                 where=where,
                 remedy="check what the file is",
             )

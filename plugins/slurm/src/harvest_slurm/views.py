@@ -167,7 +167,7 @@ def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
     """Runs of jobs, numbered from 0 per job, with the key of their steps."""
     job = ("cluster", "job_id")
     number = pl.col("submit_time").rank("ordinal").over(job).cast(pl.Int64) - 1
-    # which of several runs one is, only their times of submission tell
+    # which of several runs one is, only their times of submission show
     only = pl.when(pl.len().over(job) == 1).then(pl.lit(0, pl.Int64))
     runs = _runs(data).with_columns(restart=pl.coalesce(number, only), ended=ended())
     return runs.with_columns(owner("submit_time", "position"))

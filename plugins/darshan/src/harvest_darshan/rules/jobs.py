@@ -263,7 +263,7 @@ JOB_RULES: Final = (
         "H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
         basis=Basis(
-            numerator="reads and writes of POSIX whose offset is no multiple of "
+            numerator="reads and writes of POSIX whose offset is not a multiple of "
             "POSIX_FILE_ALIGNMENT",
             denominator="reads and writes of POSIX to files whose alignment Darshan knows",
             judged=_WATCHED.format(what="file"),
@@ -286,7 +286,7 @@ JOB_RULES: Final = (
         advice="Allocate buffers aligned (posix_memalign, or arrays rather than slices of them).",
         reference=f"{DRISHTI}: P07",
         basis=Basis(
-            numerator="reads and writes of POSIX whose buffer is no multiple of "
+            numerator="reads and writes of POSIX whose buffer is not a multiple of "
             "POSIX_MEM_ALIGNMENT",
             denominator="reads and writes of POSIX of which Darshan knows the alignment",
             judged=_WATCHED.format(what="memory"),

@@ -112,11 +112,11 @@ def _credits(frames: Frames) -> pl.LazyFrame:
     One of which it does not name the worker is left out where a worker recorded the task itself.
     """
     done, unnamed = completions(frames["dask.task_transition"]), pl.col("worker").is_null()
-    told = pl.concat(
+    named = pl.concat(
         frames[kind].filter(~unnamed).select("run", "key")
         for kind in ("dask.worker_transition", "dask.execution")
     )
-    strange = done.filter(unnamed).join(told, on=["run", "key"], how="anti")
+    strange = done.filter(unnamed).join(named, on=["run", "key"], how="anti")
     return (
         pl.concat([done.filter(~unnamed), strange])
         .sort("time", "position")

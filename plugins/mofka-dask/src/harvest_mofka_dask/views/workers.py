@@ -36,8 +36,8 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
     transferred = pl.col("transfers").is_not_null()
     silent = pl.col("transitions").is_null() & ~transferred & pl.col("lost").is_null()
     # what it did not record of these kinds, it did not do
-    told = ~silent & pl.col("by_workers")
-    idle = told & pl.col("executed").is_null()
+    recorded = ~silent & pl.col("by_workers")
+    idle = recorded & pl.col("executed").is_null()
     return (
         _names(frames)
         .join(_membership(frames), on=ONE, how="left")
@@ -53,7 +53,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
             # of a worker whose executions were not seen to end, they are not known
             pl.when(idle).then(0.0).otherwise(pl.col("busy_s", "occupied_s")).name.keep(),
             pl.when(idle).then(pl.lit([], pl.List(pl.Int64))).otherwise("threads").alias("threads"),
-            pl.when(told | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
+            pl.when(recorded | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
             pl.when(~silent & pl.col("transitioned")).then(pl.col("transitions").fill_null(0)),
             pl.when(~silent & pl.col("moved"))
             .then(

@@ -36,7 +36,7 @@ _RECEIVERS: Final = Column(
 _LEFT_OUT: Final = Column(
     "receivers_left_out",
     doc="Receivers whose time is not counted, as it lies whole or half hours from the others' or "
-    "nothing tells which are right; null where none reported the take.",
+    "nothing shows which are right; null where none reported the take.",
 )
 _PROGRESS: Final = Column(
     "progress",

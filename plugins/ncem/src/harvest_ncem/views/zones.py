@@ -24,9 +24,9 @@ def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
     """Reports of receivers (scan_number, take, receiver, time) with what is wrong about their zone.
 
     zone_offset_s: whole half hours that the time lies after those of the receivers that are right;
-        null where it is right, as far as can be told.
+        null where it is right, as far as is known.
     trusted: whether it says when the scan began: no where the zone is wrong, nor where the
-        receivers of a take differ by a zone and nothing tells which of them are right.
+        receivers of a take differ by a zone and nothing shows which of them are right.
 
     The majority of a take is right.  Where there is none (two receivers, or two against two), and
     for a receiver alone, what was found of the receiver in most other scans decides.
