@@ -47,7 +47,12 @@ def _run(argv: list[str]) -> int:
     # typer ends so when it has completed what is typed in a shell
     completes = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
     with contextlib.nullcontext() if completes else contained(command=True):
-        code = app(args=argv, standalone_mode=False)
+        try:
+            code = app(args=argv, standalone_mode=False)
+        except SystemExit as error:  # typer's and rich's, where who reads our output goes away
+            if isinstance(error.__context__, BrokenPipeError):
+                raise error.__context__ from None
+            raise
         if code == ExitCode.INTERRUPTED:  # typer turns KeyboardInterrupt into it
             raise KeyboardInterrupt
     sys.stdout.flush()
