@@ -205,9 +205,8 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
     if get_origin(hint) is list:
         return st.lists(_values(get_args(hint)[0]), max_size=3)
     if get_origin(hint) is dict:
-        item = st.none() | _values(get_args(hint)[1])
-        return st.dictionaries(TEXTS, item, max_size=3)
-    parts = {a.name: st.none() | _values(a.type) for a in attrs.fields(hint)}
+        return st.dictionaries(TEXTS, _values(get_args(hint)[1]), max_size=3)
+    parts = {a.name: _values(a.type) for a in attrs.fields(hint)}
     return st.builds(hint, **parts)
 
 

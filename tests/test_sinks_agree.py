@@ -58,7 +58,7 @@ ROWS = st.builds(
     flag=st.none() | st.booleans(),
     raw=st.none() | st.binary(max_size=5),
     pieces=st.none() | st.lists(PIECES, max_size=2),
-    labels=st.none() | st.dictionaries(TEXTS, st.none() | st.floats(), max_size=2),
+    labels=st.none() | st.dictionaries(TEXTS, st.floats(), max_size=2),
     extra=st.none() | st.dictionaries(TEXTS, TEXTS, max_size=2),
     origin=TEXTS,
 )

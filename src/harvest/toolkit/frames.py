@@ -16,11 +16,16 @@ TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 
 
 def extra_of(names: Sequence[str]) -> pl.Expr:
-    """Columns of texts as the one column ``extra``: null where there are none."""
+    """Columns of texts as the one column ``extra``: null where there are none.
+
+    A column that has no text in a row is not in that row's map.
+    """
     if not names:
         return pl.lit(None, TEXT_MAP).alias("extra")
     pairs = (pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in names)
-    return pl.concat_list(pairs).alias("extra")
+    pair = pl.element()
+    known = pair.filter(pair.struct.field("value").is_not_null())
+    return pl.concat_list(pairs).list.eval(known).alias("extra")
 
 
 def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:

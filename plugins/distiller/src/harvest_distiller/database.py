@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext, SourceError
-from harvest.toolkit.frames import TEXT_MAP
+from harvest.toolkit.frames import extra_of
 
 from .records import DistillerJob
 from .rows import parse
@@ -79,18 +79,11 @@ def _parse_sizes(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFram
     frame = frame.with_columns(
         pl.concat_str([pl.col(n).fill_null("") for n in _FIELDS], separator=",").alias("raw"),
         pl.when(whole).then(pl.format("{}x{}", *sides)).alias("scan_size"),
-        pl.when(odd)
-        .then(
-            pl.concat_list(
-                pl.struct(pl.lit(f"Dimensions.{n}").alias("key"), pl.col(name).alias("value"))
-                for n, name in enumerate(("first", "second"), 1)
-            )
-        )
-        .otherwise(pl.lit(None, dtype=TEXT_MAP))
-        .alias("extra"),
+        pl.col("first").alias("Dimensions.1"),
+        pl.col("second").alias("Dimensions.2"),
         pl.int_range(before + 1, before + 1 + pl.len(), dtype=pl.Int64).alias("position"),
         odd.alias("odd"),
-    )
+    ).with_columns(pl.when("odd").then(extra_of(["Dimensions.1", "Dimensions.2"])).alias("extra"))
     return parse(frame), int(frame["odd"].sum())
 
 
