@@ -201,7 +201,14 @@ def test_a_rule_is_tried_on_rows_of_its_view_alone():
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(1, "1"), (2_500_001, "2500001"), (0.1, "0.1"), (1e18, "1e18")]
+    ("value", "shown"),
+    [
+        (1, "1"),
+        (2_500_001, "2500001"),
+        (0.1, "0.1"),
+        (1e18, "1000000000000000000.0"),
+        (1e-7, "0.0000001"),
+    ],
 )
 def test_a_threshold_is_compared_with_all_its_digits(value, shown):
     assert RULE.condition({"hours": value}) == f"wasted > {shown}"

@@ -8,6 +8,7 @@ finding is therefore always a view and a condition that gives those rows again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -139,7 +140,9 @@ def _with_numbers(condition: str, thresholds: Mapping[str, float]) -> str:
 def _number(value: float) -> str:
     """A number in SQL with all its digits, whole ones without a point.
 
-    An exponent has no ``+``, which polars below 2 does not read.
+    Without an exponent, which polars below 2 does not read.
     """
-    whole = abs(value) < 2**53 and float(value).is_integer()
-    return str(int(value)) if whole else repr(float(value)).replace("e+", "e")
+    if abs(value) < 2**53 and float(value).is_integer():
+        return str(int(value))
+    digits = format(Decimal(repr(float(value))), "f")
+    return digits if "." in digits else f"{digits}.0"
