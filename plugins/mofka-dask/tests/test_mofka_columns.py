@@ -135,7 +135,8 @@ def test_times_and_shares_of_kinds_add_up_to_those_of_the_run(dataset):
 def test_indicators_are_made_of_each_other_as_their_meanings_say(dataset):
     (run,) = rows(dataset, "dask.indicators")
     check_share(run["used_share"], run["observed_busy_s"], run["thread_s"])
-    if run["observed_workers"] == run["workers"] and not run["silent_workers"]:
+    reported = all(worker["reported"] for worker in rows(dataset, "dask.workers"))
+    if run["observed_workers"] == run["workers"] and reported:
         check_share(run["transfer_share"], run["moving_s"], run["busy_s"])
     check_share(run["io_prefix_share"], run["io_prefix_s"], run["io_prefix_busy_s"])
     if run["imbalance_s"] is not None:

@@ -166,9 +166,10 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             runs=pl.lit(row.height, pl.Int64),
             # what did not run on the workers that were observed may have run on the others
             **{name: pl.when(~unseen).then(name) for name in gaps},
-            transfer_share=pl.when(
-                ~unseen, pl.col("silent_workers").fill_null(0) == 0, pl.col("busy_s") > 0
-            ).then(pl.col("moving_s") / pl.col("busy_s")),
+            # whether or not it is known to have registered
+            transfer_share=pl.when(~unseen, "all_reported", pl.col("busy_s") > 0).then(
+                pl.col("moving_s") / pl.col("busy_s")
+            ),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
             untraced_bytes=pl.col("counted_bytes") - pl.col("traced_bytes"),
             used_share=pl.when(pl.col("thread_s") > 0).then(
@@ -366,6 +367,7 @@ def _silent(
         .agg(
             registered_workers=count_if_known(pl.col("registered")),
             silent_workers=count_if_known(silent),
+            all_reported=pl.col("reported").all(),
             silent_worker=name.filter(silent).first(),
             # what the scheduler credits to no worker may have been executed there
             silent_executed=pl.when(
