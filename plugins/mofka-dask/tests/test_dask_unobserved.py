@@ -84,6 +84,11 @@ def test_what_a_silent_worker_moved_is_in_no_share():
     assert (row["workers"], row["observed_workers"], row["silent_workers"]) == (2, 2, 1)
     assert (row["moving_s"], row["transfer_share"]) == (0.5, None)
 
+    # nor where nobody recorded which workers there were
+    row = one(indicators(dataset(*rows, ran("y", 6, B, 5, 6))))
+    assert (row["workers"], row["silent_workers"]) == (2, None)
+    assert (row["moving_s"], row["transfer_share"]) == (0.5, None)
+
 
 @pytest.mark.parametrize("silent", [False, True], ids=["all observed", "one silent"])
 def test_few_tasks_and_short_movements_are_known_to_be_few_where_all_workers_reported(silent):
