@@ -1,0 +1,81 @@
+"""Names at the places that they had before: they work, and say where they are now."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def old_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on Python's path, with a module left behind whose names are in another now."""
+    (tmp_path / "left_behind.py").write_text(
+        "from harvest.moved import moved\n\n"
+        '__getattr__ = moved(__name__, "harvest_example.pairs")\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in ("left_behind", "harvest_example.pairs", "harvest_example"):
+        sys.modules.pop(name, None)
+
+
+def install(folder: Path, text: str) -> None:
+    """What the distribution hpc-harvest-example would bring."""
+    (folder / "harvest_example").mkdir()
+    (folder / "harvest_example" / "__init__.py").touch()
+    (folder / "harvest_example" / "pairs.py").write_text(text)
+    importlib.invalidate_caches()
+
+
+def test_a_name_at_its_old_place_works_and_warns_where_it_is_imported(old_place: Path) -> None:
+    install(old_place, "def split(text):\n    return text.split('=')\n")
+    with pytest.warns(DeprecationWarning, match="left_behind") as caught:
+        from left_behind import split  # type: ignore[import-not-found]
+    assert split("a=1") == ["a", "1"]
+    assert [str(warning.message) for warning in caught] == [
+        "left_behind.split is deprecated and goes with the next minor version of harvest; "
+        "import it from harvest_example.pairs"
+    ]
+    assert caught[0].filename == __file__
+
+
+def test_all_names_of_an_old_place_are_those_of_the_new(old_place: Path) -> None:
+    install(old_place, "__all__ = ['split']\nsplit, hidden = 1, 2\n")
+    names: dict[str, object] = {}
+    with pytest.warns(DeprecationWarning, match="split"):
+        exec("from left_behind import *", names)
+    assert names["split"] == 1
+    assert "hidden" not in names
+
+
+def test_importing_the_old_module_alone_warns_of_nothing(old_place: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        importlib.import_module("left_behind")
+
+
+def test_a_missing_distribution_is_named_with_the_command_that_installs_it(old_place: Path) -> None:
+    with pytest.raises(ImportError) as caught:
+        from left_behind import split  # noqa: F401
+    assert str(caught.value) == (
+        "left_behind.split is now in harvest_example.pairs, which is not installed: "
+        "pip install hpc-harvest-example"
+    )
+
+
+def test_what_the_new_module_itself_lacks_is_what_the_error_names(old_place: Path) -> None:
+    install(old_place, "import a_module_that_nobody_has\n")
+    with pytest.raises(ModuleNotFoundError) as caught:
+        from left_behind import split  # noqa: F401
+    assert caught.value.name == "a_module_that_nobody_has"
+
+
+def test_a_name_that_the_new_module_does_not_have_is_an_import_error(old_place: Path) -> None:
+    install(old_place, "split = 1\n")
+    with pytest.raises(ImportError, match="cannot import name 'splitt'"):
+        from left_behind import splitt  # noqa: F401
