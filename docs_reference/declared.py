@@ -58,8 +58,10 @@ def hooks() -> str:
     ]
     for name in (n for n in vars(spec.Hooks) if n.startswith("harvest_")):
         hook = getattr(spec.Hooks, name)
-        returns = str(inspect.signature(hook).return_annotation).strip("'\"")
-        lines += [f"## {name}", "", f"`{name}() -> {returns}`", "", paragraph(hook), ""]
+        signature = inspect.signature(hook)
+        given = ", ".join(each for each in signature.parameters if each != "self")
+        returns = str(signature.return_annotation).strip("'\"")
+        lines += [f"## {name}", "", f"`{name}({given}) -> {returns}`", "", paragraph(hook), ""]
     lines += ["## Declarations", ""]
     for cls in _DECLARATIONS:
         lines += [f"### harvest.{cls.__name__}", "", paragraph(cls), ""]

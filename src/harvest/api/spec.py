@@ -140,3 +140,14 @@ class Hooks:
     def harvest_commands(self) -> Iterable[CommandGroup]:
         """Groups of commands of this plugin."""
         return ()
+
+    @hookspec
+    def harvest_committed(self, dataset: Any, result: Any) -> None:
+        """Hear that a dataset has changed: called after each commit, once nothing is locked.
+
+        dataset: the ``harvest.Dataset``, opened in the state that is in force.
+        result: the ``harvest.RunResult`` of the run, of which each dataset that it changed is
+            heard; None where the dataset went back to an earlier state, for which nothing is read.
+        Runs, rounds of a watch, what is read again for its rejects or to repair, and going back
+        are commits.  What a listener raises becomes a remark, and harms nothing.
+        """

@@ -5,13 +5,15 @@ What is done is decided under the dataset's lock, from the state that is in forc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from harvest.api.sink import Sink
 from harvest.errors import DatasetError
+from harvest.pipeline.committed import announcing
 from harvest.pipeline.reread import Again, read_again
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager
@@ -65,7 +67,7 @@ def repair(
     plugins = plugins or manager()
     path = location.expanduser().absolute()
     state = state_at(path)
-    with holding(state, str(path), wait_s=wait_s) as lock:
+    with announcing(plugins) as committed, holding(state, str(path), wait_s=wait_s) as lock:
         found = _restore_manifest(state, give_up=give_up)
         restored = bool(found)
         dataset = open(path, plugins=plugins)
@@ -76,7 +78,7 @@ def repair(
         if left:
             target = put_in_order(dataset.sink, lock)
             mend_copies(dataset.sink.state, target.manifest)
-            again = _read_damaged(target, inspect(dataset), plugins, settings, deleted)
+            again = _read_damaged(target, inspect(dataset), plugins, settings, deleted, committed)
             left = inspect(open(path, plugins=plugins))
             given_up = _unkept(target)
         if give_up and any(problem.lost for problem in left):
@@ -157,6 +159,7 @@ def _read_damaged(
     plugins: PluginManager,
     settings: Mapping[str, Mapping[str, Any]] | None,
     deleted: str,
+    committed: Callable[[Sink, RunResult], object],
 ) -> Again:
     """Read the parts that problems are about again."""
     parts = target.manifest.parts
@@ -171,6 +174,7 @@ def _read_damaged(
         settings=settings,
         drop_gone=deleted == "drop",
         check_old=True,
+        committed=committed,
     )
 
 
@@ -217,7 +221,8 @@ def replay(
     wait_s: float = 0,
 ) -> Replay:
     """Read again the partitions that have rejects: of a source, of a reason that holds a text."""
-    with writing(dataset.sink, wait_s=wait_s) as target:
+    plugins = dataset.plugins
+    with announcing(plugins) as committed, writing(dataset.sink, wait_s=wait_s) as target:
         held = target.manifest.parts
         parts = [
             part
@@ -226,6 +231,8 @@ def replay(
             and source in (None, part.source)
             and (reason is None or any(reason in r["reason"] for r in dataset.rejects_of(part)))
         ]
-        again = read_again(target, parts, dataset.plugins, action="replay", settings=settings)
+        again = read_again(
+            target, parts, plugins, action="replay", settings=settings, committed=committed
+        )
         left = manifest_of(dataset.sink).parts.total("rejected")
         return Replay(again=again, before=held.total("rejected"), left=left)

@@ -27,6 +27,7 @@ from .drift import Drift, declared_kinds
 from .endpoints import bind, own_settings
 from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
+from .result import RunResult
 from .task import Progress, Task
 
 __all__ = ["Observer", "PreparedRun", "place_of", "prepare_sinks", "prepare_sources"]
@@ -175,6 +176,10 @@ class Observer:
         """A partition is read and staged."""
 
 
+def _unheard(sink: Sink, result: RunResult) -> None:
+    """Nobody hears of a commit."""
+
+
 @attrs.frozen(kw_only=True)
 class PreparedRun:
     """What a run has to do, with its sources and sinks ready to work.
@@ -185,6 +190,7 @@ class PreparedRun:
     wait_s: how long to wait for another run on a dataset to end.
     action: what the record of the run calls it.
     check_old: whether files of the state before may be damaged.
+    committed: is called for each dataset that has changed, when the run has ended.
     """
 
     recipe: Recipe
@@ -199,6 +205,7 @@ class PreparedRun:
     wait_s: float = 0
     action: str = "run"
     check_old: bool = False
+    committed: Callable[[Sink, RunResult], object] = _unheard
     observer: Observer = attrs.field(factory=Observer)
 
     @property

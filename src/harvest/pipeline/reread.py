@@ -6,11 +6,12 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 
+from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import DatasetError, SourceError
 from harvest.plugin_code import contained
@@ -54,12 +55,14 @@ def read_again(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     drop_gone: bool = False,
     check_old: bool = False,
+    committed: Callable[[Sink, RunResult], object],
 ) -> Again:
     """Read parts of a dataset, which is locked, again and commit what they give.
 
     parts: of the state in force.  settings: on top of those that they were read with.
     drop_gone: parts whose input is gone leave the dataset; otherwise they stay as they are.
     check_old: whether files of the state in force may be damaged.
+    committed: is called when the dataset has changed.
     Raises DatasetError when the record of a run lacks a secret, and as ``execute``.
     """
     wanted = {part.key: part for part in parts}
@@ -82,6 +85,7 @@ def read_again(
             drop=frozenset(lost if drop_gone else ()),
             action=action,
             check_old=check_old,
+            committed=committed,
         ),
         [attrs.evolve(target, sink=sink)],
     )

@@ -22,6 +22,7 @@ from harvest.storage.target import Target, manifest_of, new_run_id, storage_erro
 
 from .bundling import harvest_partitions, prepare_tasks
 from .choose import name_sources, unread_below
+from .committed import announcing
 from .last import last_day
 from .plan import Listed, Plan, Planned, SourceUse, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
@@ -52,7 +53,7 @@ def execute(
     """
     observer = observer or Observer()
     recipe = with_pipes(recipe)
-    with contextlib.ExitStack() as stack:
+    with announcing(plugins) as committed, contextlib.ExitStack() as stack:
         targets: list[Target] = []
         if not dry_run and any(endpoint.pipe is not None for endpoint in recipe.sources):
             spooling = _spooled(recipe, plugins, wait_s, observer)
@@ -72,6 +73,7 @@ def execute(
             force=force,
             wait_s=wait_s,
             observer=observer,
+            committed=committed,
         )
         if dry_run:
             done = _describe(prepared)
@@ -152,8 +154,10 @@ def carry_out(prepared: PreparedRun, targets: Sequence[Target] = ()) -> RunResul
     targets: the datasets, where the caller has locked them.
     """
     if not targets:
-        with _writing(prepared.sinks, prepared.wait_s) as targets:
-            return carry_out(prepared, targets)
+        with announcing(prepared.plugins) as committed:
+            prepared = attrs.evolve(prepared, committed=committed)
+            with _writing(prepared.sinks, prepared.wait_s) as targets:
+                return carry_out(prepared, targets)
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
     execution = _Execution(prepared, targets, plan, run)
@@ -213,9 +217,17 @@ class _Execution:
         self._refuse(parts)
         piped = any(use.pipe is not None for use in self.prepared.uses)
         choices = replaced_through(self.plan, self.manifests) if piped else ()
-        for number in range(len(self.sinks)):
-            interrupt.check()
-            self._commit(number, parts)
+        try:
+            for number in range(len(self.sinks)):
+                interrupt.check()
+                self._commit(number, parts)
+        finally:
+            result = self._result(parts, choices)
+            for sink in self.committed:
+                self.prepared.committed(sink, result)
+        return result
+
+    def _result(self, parts: Mapping[str, Part], choices: Iterable[str]) -> RunResult:
         left = [p for p in self.plan.partitions if p.held_by and p.key not in parts]
         return RunResult(
             run=self.run if self.committed else None,

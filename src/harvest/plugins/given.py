@@ -23,6 +23,8 @@ from harvest.plugin_code import contained
 from .claims import DISABLE_VARIABLE, Plugin
 
 __all__ = [
+    "COMMITTED",
+    "DECLARATIONS",
     "HOOKS",
     "Objects",
     "import_point",
@@ -34,6 +36,12 @@ __all__ = [
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
+
+COMMITTED = "harvest_committed"
+"""The hook that is called when something has happened."""
+
+DECLARATIONS = tuple(name for name in HOOKS if name != COMMITTED)
+"""Names of the hooks by which a plugin says what it has."""
 
 
 class Objects:

@@ -47,7 +47,16 @@ from .claims import (
     Claims,
     Plugin,
 )
-from .given import HOOKS, Objects, import_point, of_module, plugin_of_class, require_record_types
+from .given import (
+    COMMITTED,
+    DECLARATIONS,
+    HOOKS,
+    Objects,
+    import_point,
+    of_module,
+    plugin_of_class,
+    require_record_types,
+)
 from .lookup import Lookup
 
 __all__ = [
@@ -131,11 +140,9 @@ class PluginManager(Lookup):
 
     def _take_declarations(self, plugin: Plugin, hooks: Any) -> None:
         taken: dict[tuple[str, str], Claim] = {}
-        others = [other for other in self._pluggy.get_plugins() if other is not hooks]
-        for hook in HOOKS:
+        for hook in DECLARATIONS:
             kind = hook.removeprefix("harvest_")
-            # each plugin by itself: what one raises harms no other
-            for spec in chain(*self._pluggy.subset_hook_caller(hook, others)()):
+            for spec in chain(*self._only(hook, hooks)()):
                 claim = Claim(plugin, spec)
                 earlier = [*self.claims.of(kind, spec.name)]
                 earlier += [taken[kind, spec.name]] if (kind, spec.name) in taken else []
@@ -145,6 +152,31 @@ class PluginManager(Lookup):
         for (kind, _), claim in taken.items():
             self.claims.add(kind, claim)
             self._owner[id(claim.spec)] = plugin
+
+    def _only(self, hook: str, hooks: Any) -> pluggy.HookCaller:
+        """Calls a hook of one plugin: what one raises harms no other."""
+        others = [other for other in self._pluggy.get_plugins() if other is not hooks]
+        return self._pluggy.subset_hook_caller(hook, others)
+
+    def listeners(self) -> list[str]:
+        """Names of the plugins that hear of commits."""
+        hook = getattr(self._pluggy.hook, COMMITTED)
+        return sorted(each.plugin_name for each in hook.get_hookimpls())
+
+    def announce(self, dataset: Any, result: Any) -> list[str]:
+        """Call ``harvest_committed`` of each plugin that has it; what failed, a text for each."""
+        failed = []
+        for name in self.listeners():
+            listener = self._only(COMMITTED, self._pluggy.get_plugin(name))
+            try:
+                with contained():
+                    listener(dataset=dataset, result=result)
+            except Exception as error:  # noqa: BLE001 - a stranger's code, of any error
+                failed.append(
+                    f"plugin {name!r} failed to hear of the commit to {dataset.sink.location}, "
+                    f"which stands: {type(error).__name__}: {error}; {self.blame(error)}"
+                )
+        return failed
 
     def add_file(self, path: Path) -> Plugin:
         """The plugin that a Python file is; it is executed, unless it was and is unchanged.
