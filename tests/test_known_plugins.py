@@ -12,7 +12,6 @@ from commands import harvest_here
 
 import harvest
 from harvest import HarvestError
-from harvest.dataset.blank import blank_dataset
 from harvest.model import record_type
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
@@ -88,7 +87,7 @@ def test_an_absent_source_or_sink_names_its_distribution(distribution, kind, nam
 )
 def test_an_absent_view_report_rule_or_record_type_does_too(distribution):
     plugins, everything = without(distribution), PluginManager(disabled="", preferred="")
-    dataset = blank_dataset(plugins)
+    dataset = harvest.Dataset.blank(plugins)
     for kind in ("view", "report", "rule"):
         for name, spec in getattr(everything, f"{kind}s").items():
             if everything.owner(spec).distribution == distribution:

@@ -10,7 +10,6 @@ from datasets import SETTINGS, dump
 
 import harvest
 from harvest.dataset.repair import repair
-from harvest.dataset.verify import verify
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def test_jsonl_writes_reads_and_mends_a_dataset_there(tmp_path: Path, odd: Path,
     assert dataset["slurm.job"].collect()["job_id"].to_list() == ["1", "2"]
     (reject,) = dataset.rejects()
     assert reject["raw"].startswith(b"odd0|")
-    assert verify(dataset) == []
+    assert dataset.verify() == []
     assert dataset.runs()[0]["problem"] is None
     (rejects,) = (dataset.sink.state / "rejects").iterdir()
     rejects.write_bytes(b"damaged")

@@ -17,7 +17,6 @@ from strength import pairs
 import harvest
 from harvest.api.sink import PartFile
 from harvest.dataset.repair import problem_of_manifest, repair
-from harvest.dataset.verify import verify
 from harvest.pipeline.rollback import roll_back
 from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.part import Part, write_part
@@ -67,7 +66,7 @@ def unharmed(small: Small) -> None:
 
 COMMANDS: dict[str, Callable[[Small], Any]] = {
     "open": lambda small: small.jobs(),
-    "verify": lambda small: verify(small.open()),
+    "verify": lambda small: small.open().verify(),
     "rejects": lambda small: list(small.open().rejects()),
     "repair": lambda small: repair(small.location),
     "run": lambda small: small.harvest(force=True),
@@ -220,7 +219,7 @@ def test_links_that_lead_outside_are_named_and_not_followed(tmp_path: Path, what
     before = {p: p.read_bytes() for p in (target, *target.rglob("*")) if p.is_file()}
 
     # then it is named by verify, and no reader takes its rows
-    assert any("symbolic link" in text for text in verify(small.open()))
+    assert any("symbolic link" in text for text in small.open().verify())
     with pytest.raises(harvest.DatasetError, match="symbolic link"):
         small.jobs() if what != "rejects" else list(small.open().rejects())
     if what != "directory":
@@ -245,7 +244,7 @@ def test_staged_work_that_leads_outside_is_not_used(small: Small) -> None:
     small.harvest()
 
     assert small.jobs() == [1, 2, 4]
-    assert verify(small.open()) == []
+    assert small.open().verify() == []
     unharmed(small)
 
 

@@ -16,7 +16,6 @@ from harvest import ConfigError, Setting, View, hookimpl
 from harvest.api.settings import describe
 from harvest.cli import complete
 from harvest.cli.actions.plugins import print_plugin
-from harvest.dataset.blank import blank_dataset
 from harvest.plugins.registry import PluginManager, manager, resolve
 from harvest.toolkit.settings import at_least, one_of, some_of
 
@@ -54,7 +53,8 @@ def harvest_views():
 def dataset():
     """No rows, with the view above."""
     asked.clear()
-    return blank_dataset(PluginManager([EntryPoint("typed", __name__, "harvest")], disabled=""))
+    plugins = PluginManager([EntryPoint("typed", __name__, "harvest")], disabled="")
+    return harvest.Dataset.blank(plugins)
 
 
 def ask(dataset, **settings):

@@ -31,6 +31,9 @@ class DatasetReader(Protocol):
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """Another view of the same dataset."""
 
+    def views(self) -> list[str]:
+        """Names of the views that this dataset can serve."""
+
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         """Values that a setting of a source had when these rows were harvested, each once.
 

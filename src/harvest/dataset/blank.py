@@ -1,4 +1,4 @@
-"""A dataset without rows: what is known of views before anything is harvested."""
+"""Where a dataset without rows lies: nowhere."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from harvest.api.sink import PartFile, PartWriter
 from harvest.errors import UsageError
 from harvest.model import RecordType
 from harvest.model.frames import polars_schema
-from harvest.plugins.registry import PluginManager
-from harvest.storage.manifest import Manifest
 
-from .dataset import Dataset
-
-__all__ = ["blank_dataset"]
+__all__ = ["Nowhere"]
 
 
-class _Nowhere(DirectorySink):
+class Nowhere(DirectorySink):
     """Keeps nothing, so that every record type is an empty frame of its columns."""
 
     name = "nowhere"
@@ -30,9 +26,3 @@ class _Nowhere(DirectorySink):
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         return pl.LazyFrame(schema=polars_schema(record_type))
-
-
-def blank_dataset(plugins: PluginManager) -> Dataset:
-    """A dataset that has no rows of any record type and lies nowhere."""
-    sink = _Nowhere("nowhere")
-    return Dataset(sink, Manifest(sink=sink.name, location=sink.location), plugins)

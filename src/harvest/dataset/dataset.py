@@ -20,7 +20,9 @@ from harvest.errors import (
 from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
+from harvest.pipeline.committed import announcing
 from harvest.pipeline.drift import recorded_types
+from harvest.pipeline.rollback import roll_back
 from harvest.plugin_code import contained
 from harvest.plugins.building import build, names_for
 from harvest.plugins.registry import PluginManager, manager
@@ -34,12 +36,14 @@ from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
+from .blank import Nowhere
 from .description import Description, describe
 from .history import read_runs, settings_used
+from .holdings import Holding, holdings
 from .sql import queries as run_queries
 from .sql import query as run_query
 from .summary import to_html
-from .verify import verify
+from .verify import Problem, judge
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,6 +109,17 @@ class Dataset:
         self.manifest = manifest
         self.plugins = plugins
 
+    @classmethod
+    def blank(cls, plugins: PluginManager | None = None) -> Dataset:
+        """A dataset that has no rows of any record type and lies nowhere.
+
+        Every declared record type is an empty frame of its columns, so that a view shows which
+        columns it gives.
+        """
+        sink = Nowhere("nowhere")
+        manifest = Manifest(sink=sink.name, location=sink.location)
+        return Dataset(sink, manifest, plugins or manager())
+
     def __repr__(self) -> str:
         kinds = self.record_types
         rows = count_in_words(sum(kinds.values()), "row")
@@ -124,6 +139,23 @@ class Dataset:
         """The remarks that sources made while reading, each with its input."""
         noted = self.manifest.parts.with_notes()
         return [f"{part.origin}: {note}" for part in noted for note in part.notes]
+
+    def holdings(self) -> list[Holding]:
+        """What it holds of each record type: rows, origins, sources, first and last time.
+
+        >>> [(held.record_type, held.rows) for held in ds.holdings()]  # doctest: +SKIP
+        [('dask.transfer', 24), ('dask.worker', 4)]
+        """
+        with self._of_its_state():
+            return holdings(self)
+
+    def accounts(self) -> pl.DataFrame:
+        """What became of each partition: a row with these columns, in the dataset's order.
+
+        source, origin: what read it, and from where; plugin, run: with which version, and when.
+        written: its rows; rejected: units that could not be read; failed: whether none could.
+        """
+        return accounts_of(self.manifest.parts).drop("rows")
 
     @property
     def parts(self) -> list[Any]:
@@ -323,8 +355,31 @@ class Dataset:
         return settings_used(self.sink, self.manifest, source, setting, config)
 
     def verify(self) -> list[str]:
-        """What is wrong with its files; empty when all is well."""
-        return verify(self)
+        """What is wrong with its files, in a sentence each; empty when all is well."""
+        return [problem.text for problem in self.problems()]
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with its files: each problem's ``text`` names the file.
+
+        ``lasting`` of one says that `harvest verify --repair` leaves it as it is.  All files are
+        read once for their checksums, and once more to count their rows; what a writer that is at
+        work has yet to finish is left out.
+        """
+        return judge(self).problems
+
+    def rollback(self, run: str, *, wait_s: float = 0) -> str | None:
+        """Put the state that an earlier run left in force again, as ``harvest rollback`` does.
+
+        wait_s: how long to wait for another run on the dataset to end.
+        Gives the id of the run as which this is recorded, None where that state is in force
+        already; this object keeps the state in which it was opened.
+        Raises DatasetError when the state is not kept, or a file of it is damaged.
+        """
+        with announcing(self.plugins) as committed:
+            made = roll_back(self.sink, run, wait_s=wait_s)
+            if made is not None:
+                committed(self.sink, None)
+            return made
 
 
 def _token(manifest: Manifest | None) -> str | None:

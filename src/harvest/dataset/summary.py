@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harvest.builtin.run_map_kinds import kinds_of
 from harvest.plugins.building import names_for
-from harvest.storage.accounts import accounts_of
 from harvest.toolkit import html
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
@@ -18,27 +16,27 @@ __all__ = ["summary", "to_html"]
 
 def summary(dataset: Dataset) -> dict[str, Any]:
     """Its size and runs, its record types with rows and times, its views and reports."""
-    kinds = [kind for kind in kinds_of(dataset, {}) if kind.rows]
+    held = dataset.holdings()
     runs = [run for run in dataset.runs() if run["problem"] is None]
     parts = dataset.manifest.parts
     sizes = {(file.path, file.offset): file.size_bytes for file in parts.files()}
     return {
         "dataset": str(dataset.sink.location),
-        "rows": sum(kind.rows for kind in kinds),
-        "inputs": accounts_of(parts)["origin"].n_unique(),
+        "rows": sum(each.rows for each in held),
+        "inputs": dataset.accounts()["origin"].n_unique(),
         "size_bytes": sum(sizes.values()),
         "rejects": parts.total("rejected"),
         "runs": [{"run": run["run"], "ended": _minute(run["ended"])} for run in runs],
         "record_types": [
             {
-                "name": kind.name,
-                "rows": kind.rows,
-                "inputs": kind.origins,
-                "sources": list(kind.used),
-                "first": kind.first and _minute(kind.first.isoformat()),
-                "last": kind.last and _minute(kind.last.isoformat()),
+                "name": each.record_type,
+                "rows": each.rows,
+                "inputs": each.origins,
+                "sources": list(each.sources),
+                "first": each.first and _minute(each.first.isoformat()),
+                "last": each.last and _minute(each.last.isoformat()),
             }
-            for kind in sorted(kinds, key=lambda kind: kind.name)
+            for each in held
         ],
         "views": dataset.views(),
         "reports": names_for(dataset.plugins.reports, dataset),

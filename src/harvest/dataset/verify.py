@@ -22,7 +22,7 @@ from harvest.toolkit.files import checksum, checksum_range
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Problem", "Verdict", "concerned", "inspect", "judge", "verify"]
+__all__ = ["Problem", "Verdict", "concerned", "inspect", "judge"]
 
 LOOKS: Final = 50
 """How often it is looked again, at most, at what a writer may have left for a moment."""
@@ -62,14 +62,6 @@ class Verdict:
 
     problems: list[Problem]
     writer: Holder | None = None
-
-
-def verify(dataset: Dataset) -> list[str]:
-    """Sentences naming everything that is missing, damaged, of another shape or too much.
-
-    Reads all files once for their checksums, and once more to count their rows.
-    """
-    return [problem.text for problem in judge(dataset).problems]
 
 
 def judge(dataset: Dataset) -> Verdict:

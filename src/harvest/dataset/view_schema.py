@@ -18,7 +18,7 @@ from harvest.plugins.columns import columns_of
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.markdown import prose, table
 
-from .blank import blank_dataset
+from .dataset import Dataset
 
 __all__ = ["ViewColumn", "ViewSchema", "view_schema"]
 
@@ -124,7 +124,7 @@ def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
     kinds: dict[str, pa.DataType] = {}
     unknown = ""
     try:
-        schema = blank_dataset(plugins).view(view.name).collect_schema()
+        schema = Dataset.blank(plugins).view(view.name).collect_schema()
         kinds = {name: arrow_type_of(kind) for name, kind in schema.items()}
     except HarvestError as error:  # a view may want a choice, or refuse a dataset without rows
         unknown = str(error)

@@ -12,7 +12,6 @@ import polars as pl
 from harvest.api.spec import ReportSpec
 from harvest.api.view import View
 from harvest.dataset import Dataset
-from harvest.dataset.blank import blank_dataset
 from harvest.errors import HarvestError
 
 from .lab.globals import elsewhere
@@ -145,7 +144,7 @@ class DatasetKit(Conformance):
              "with words")  # fmt: skip
     def test_absent_record_types_are_empty(self, tmp_path: Path) -> None:
         dataset = self.one(tmp_path)
-        blank = blank_dataset(dataset.plugins)
+        blank = Dataset.blank(dataset.plugins)
         self._require_words(lambda: self.lines(blank), "a dataset without rows")
         empty = AlteredDataset(dataset, lambda frame: frame.head(0))
         self._require_words(lambda: self.lines(empty), "empty frames")

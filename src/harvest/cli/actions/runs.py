@@ -9,7 +9,6 @@ from harvest.cli.tables import print_json, print_table
 from harvest.dataset import open as open_dataset
 from harvest.errors import UsageError, suggestion
 from harvest.pipeline.rollback import keep_runs as keep
-from harvest.pipeline.rollback import roll_back
 from harvest.storage.history import kept_bytes
 
 __all__ = ["restore", "show_runs"]
@@ -48,7 +47,7 @@ def show_runs(
 
 def restore(dataset: Path, run: str, wait: float) -> int:
     """Bring a dataset back to the state that an earlier run left."""
-    made = roll_back(open_dataset(dataset).sink, run, wait_s=wait)
+    made = open_dataset(dataset).rollback(run, wait_s=wait)
     if made is None:
         print(f"the state of run {run} is in force already")
         return 0

@@ -11,7 +11,6 @@ from unittest import mock
 
 import harvest
 from harvest.api.sink import PartFile
-from harvest.pipeline.rollback import roll_back
 from harvest.testing.lab.globals import elsewhere
 from harvest.testing.promise import BrokenPromise, promise, require
 from harvest.testing.source.runs import plugins_with
@@ -131,7 +130,7 @@ class UpkeepPromises(SinkKit):
         new, _ = read_back(self.sink, location)
         assert old != new
         try:
-            roll_back(self.configured(location), first)
+            dataset.rollback(first)
         except REPORTED as error:
             raise BrokenPromise(
                 f"going back to the first run fails: {error}",

@@ -1,0 +1,165 @@
+"""Plugins that hear of commits: of which, in what state, and what their failing does."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import harvest
+from harvest.dataset.repair import repair, replay
+from harvest.plugins.registry import PluginManager, manager
+
+LISTENER = """
+from harvest import hookimpl
+
+heard = []
+
+@hookimpl
+def harvest_committed(dataset, result):
+    held = {name: dataset[name].collect().height for name in dataset}
+    heard.append((dataset.sink.location, result and result.run, held))
+"""
+FAILING = """
+import sys
+from harvest import hookimpl
+
+@hookimpl
+def harvest_committed(dataset):
+    sys.exit("no such server")
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """The plugins of this environment and some of this code."""
+
+    def with_code(**codes: str) -> PluginManager:
+        monkeypatch.syspath_prepend(tmp_path)
+        points = [EntryPoint("core", "harvest.builtin.plugin", "harvest")]
+        points += [EntryPoint(n, f"harvest_{n}.plugin", "harvest") for n in ("jsonl", "parquet")]
+        for name, code in codes.items():
+            (tmp_path / f"{name}_heard.py").write_text(code)
+            monkeypatch.delitem(sys.modules, f"{name}_heard", raising=False)
+            points.append(EntryPoint(name, f"{name}_heard", "harvest"))
+        return PluginManager(points, disabled="")
+
+    return with_code
+
+
+@pytest.fixture
+def inputs(tmp_path) -> Path:
+    """A file of two lines, the second of which the source rejects."""
+    path = tmp_path / "lines.txt"
+    path.write_text("one\nbad\n")
+    return path
+
+
+@harvest.record("heard.line", layer="job", level="job")
+class Line(harvest.Record):
+    """A line."""
+
+    text: str = harvest.field(doc="Its text.")
+
+
+class Lines(harvest.Source):
+    """Lines of text, of which ``bad`` is none."""
+
+    name, record_types = "heard-lines", (Line,)
+
+    def read(self, partition, ctx):
+        for number, text in enumerate(partition.path.read_text().splitlines(), 1):
+            if text == "bad":
+                ctx.reject(text, "it is bad", position=number)
+            else:
+                yield Line(text=text)
+
+
+def heard() -> list[tuple[str, str | None, dict[str, int]]]:
+    """What the listener has heard by now."""
+    return sys.modules["good_heard"].heard
+
+
+def test_a_listener_gets_the_new_state_and_the_result_of_each_dataset(plugins, inputs, tmp_path):
+    found = plugins(good=LISTENER)
+    outs = [str(tmp_path / "a"), str(tmp_path / "b")]
+    sinks = [f"parquet:{outs[0]}", f"jsonl:{outs[1]}"]
+
+    first = harvest.run(Lines(str(inputs)), sinks[:1], plugins=found)
+    inputs.write_text("one\ntwo\n")
+    second = harvest.run(Lines(str(inputs)), sinks, plugins=found)
+
+    assert heard() == [
+        (outs[0], first.run, {"heard.line": 1}),
+        *((out, second.run, {"heard.line": 2}) for out in outs),
+    ]
+
+
+def test_what_changes_no_dataset_is_not_heard(plugins, inputs, tmp_path):
+    found = plugins(good=LISTENER)
+    places = Lines(str(inputs)), f"parquet:{tmp_path / 'a'}"
+
+    harvest.run(*places, plugins=found, dry_run=True)
+    assert heard() == []
+    harvest.run(*places, plugins=found)
+    assert harvest.run(*places, plugins=found).run is None
+    assert len(heard()) == 1
+
+
+def test_a_listener_that_fails_is_a_remark_and_the_others_hear(plugins, inputs, tmp_path, capsys):
+    found = plugins(bad=FAILING, good=LISTENER)
+
+    result = harvest.run(Lines(str(inputs)), f"parquet:{tmp_path / 'a'}", plugins=found)
+
+    assert [run for _, run, _ in heard()] == [result.run]
+    remark = capsys.readouterr().err
+    assert remark.startswith(f"harvest: plugin 'bad' failed to hear of the commit to {tmp_path}")
+    assert "no such server" in remark
+    assert harvest.open(tmp_path / "a", plugins=found).verify() == []
+
+
+def test_going_back_repair_and_replay_are_heard(plugins, inputs, tmp_path):
+    found = plugins(good=LISTENER)
+    out = tmp_path / "a"
+    harvest.run(Lines(str(inputs)), f"parquet:{out}", plugins=found)
+    heard().clear()
+
+    done = replay(harvest.open(out, plugins=found))
+    assert [run for _, run, _ in heard()] == [done.again.result.run]
+
+    (row,) = (out / "heard.line").glob("*.parquet")
+    row.write_bytes(b"")
+    mended = repair(out, plugins=found)
+    assert [run for _, run, _ in heard()][1:] == [mended.result.run]
+
+    back = harvest.open(out, plugins=found).rollback(done.again.result.run)
+    assert back is not None
+    assert heard()[2:] == [(str(out), None, {"heard.line": 1})]
+    assert harvest.open(out, plugins=found).rollback(back) is None
+    assert len(heard()) == 3
+
+
+def test_what_is_committed_before_a_run_fails_is_heard(plugins, inputs, tmp_path, monkeypatch):
+    found = plugins(good=LISTENER)
+    sink = manager().sink("jsonl")
+    publish = sink.publish
+
+    def full(self, *args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sink, "publish", full)
+    sinks = [f"parquet:{tmp_path / 'a'}", f"jsonl:{tmp_path / 'b'}"]
+    with pytest.raises(harvest.HarvestError, match="was committed to"):
+        harvest.run(Lines(str(inputs)), sinks, plugins=found)
+    monkeypatch.setattr(sink, "publish", publish)
+
+    assert [place for place, _, _ in heard()] == [str(tmp_path / "a")]
+
+
+def test_a_plugin_that_only_hears_is_whole(plugins):
+    found = plugins(good=LISTENER)
+
+    assert "good" in found.plugins
+    assert found.listeners() == ["good"]
