@@ -27,8 +27,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harvest import Partition, ReadContext, Record, Source, field, record
-from harvest.pipeline.rows import typed_tables
+from harvest import Partition, ReadContext, Record, Source, field, record, tables
 
 BLOCK = 20_000
 NAMES = ("time", "host", "pid", "call", "path", "offset", "size_bytes", "duration_s")
@@ -104,7 +103,7 @@ def measure(rows: Callable[[], Iterable[Any]], scratch: Path) -> float:
     source.rows = rows
     began = time.process_time()
     ctx = ReadContext("/bench", scratch)
-    for _, table in typed_tables(source, Partition(id="a", origin="/bench"), ctx):
+    for _, table in tables(source, Partition(id="a", origin="/bench"), ctx):
         writer = writer or pq.ParquetWriter(
             scratch / "out.parquet", table.schema, compression="zstd"
         )

@@ -36,8 +36,8 @@ import numpy as np
 from scaling import scaling, told
 
 import harvest
+from harvest import tables
 from harvest.api.context import ReadContext
-from harvest.pipeline.rows import typed_tables
 from harvest_darshan.source import DarshanSource
 
 
@@ -125,7 +125,7 @@ def read(location: Path) -> int:
     rows = 0
     for partition in source.plan():
         context = ReadContext(partition.origin, Path())
-        rows += sum(table.num_rows for _, table in typed_tables(source, partition, context))
+        rows += sum(table.num_rows for _, table in tables(source, partition, context))
     return rows
 
 
@@ -140,7 +140,7 @@ def variants(samples: Path) -> set[Path]:
     found = set()
     for partition in source.plan():
         context = ReadContext(partition.origin, Path())
-        for kind, table in typed_tables(source, partition, context):
+        for kind, table in tables(source, partition, context):
             if kind.name == "darshan.dxt_segment" and table["thread"].null_count < len(table):
                 found.add(Path(partition.origin))
     return found

@@ -53,8 +53,8 @@ def harvest_with(kernel: str) -> Callable[[Path, Path], int]:
     """The source and the Parquet writer, as a run uses them."""
 
     def convert(path: Path, out: Path) -> int:
+        from harvest import tables
         from harvest.api.context import ReadContext
-        from harvest.pipeline.rows import typed_tables
         from harvest_gpfs.config import GpfsConfig
         from harvest_gpfs.source import GpfsSource
         from harvest_parquet.sink import Config
@@ -67,7 +67,7 @@ def harvest_with(kernel: str) -> Callable[[Path, Path], int]:
             out, lambda name: f"{name}.parquet", group_rows=262_144, options=Config().options()
         )
         rows = 0
-        for kind, table in typed_tables(source, partition, context):
+        for kind, table in tables(source, partition, context):
             writer.write(kind, table)
             rows += table.num_rows
         writer.close()

@@ -43,15 +43,15 @@ def source_rows(path: Path, target: Path | None) -> int:
     import pyarrow.parquet as pq
     from harvest_pbs.source import PbsConfig, PbsSource
 
+    from harvest import tables
     from harvest.api.context import ReadContext
-    from harvest.pipeline.rows import typed_tables
 
     pa.set_cpu_count(1)
     source = PbsSource(str(path), PbsConfig(timezone=ZONE))
     rows, writer = 0, None
     for partition in source.plan():
         ctx = ReadContext(partition.origin, path.parent)
-        for _, table in typed_tables(source, source.prepare(partition), ctx):
+        for _, table in tables(source, source.prepare(partition), ctx):
             rows += table.num_rows
             if target is not None:
                 writer = writer or pq.ParquetWriter(target, table.schema, compression="zstd")

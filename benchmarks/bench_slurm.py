@@ -67,8 +67,8 @@ def harvest_once(path: str, out: str) -> dict[str, float]:
     import pyarrow.parquet as pq
 
     pa.set_cpu_count(1)
+    from harvest import tables
     from harvest.api.context import ReadContext
-    from harvest.pipeline.rows import typed_tables
     from harvest_slurm.source import SlurmSource
 
     _warm_up(path, out)
@@ -78,7 +78,7 @@ def harvest_once(path: str, out: str) -> dict[str, float]:
     writers: dict[str, pq.ParquetWriter] = {}
     written = 0
     began = time.process_time()
-    for kind, table in typed_tables(source, partition, context):
+    for kind, table in tables(source, partition, context):
         if kind.name not in writers:
             writers[kind.name] = pq.ParquetWriter(
                 f"{out}/{kind.name}.parquet",

@@ -19,6 +19,8 @@ MODULES = (
     "harvest.model.arrow",
     "harvest.model.frames",
     "harvest.model.json",
+    "harvest.findings",
+    "harvest.plugin_code",
     "harvest.report",
     "harvest.toolkit.choices",
     "harvest.toolkit.completion",

@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from .model.arrow import conform
     from .pipeline.collect import Collected, collect, collect_partition
     from .pipeline.result import RunResult
+    from .pipeline.rows import tables
     from .pipeline.run import run
-    from .plugins.registry import add_plugin
+    from .plugins.registry import PluginManager, add_plugin, plugins_of
 
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
 """Why harvest does not run on this system; empty where it does."""
@@ -115,7 +116,8 @@ _HOMES = {
     ".api.view": ("DatasetReader", "View"),
     ".pipeline.run": ("run",),
     ".pipeline.result": ("RunResult",),
-    ".plugins.registry": ("add_plugin",),
+    ".pipeline.rows": ("tables",),
+    ".plugins.registry": ("PluginManager", "add_plugin", "plugins_of"),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -146,6 +148,7 @@ __all__ = [
     "PartWriter",
     "Partition",
     "PluginError",
+    "PluginManager",
     "Publication",
     "ReadContext",
     "Record",
@@ -176,9 +179,11 @@ __all__ = [
     "file_partitions",
     "hookimpl",
     "open",
+    "plugins_of",
     "record",
     "record_type",
     "run",
+    "tables",
 ]
 
 

@@ -149,14 +149,14 @@ def test_a_large_log_is_read_in_bounded_memory(log_writer, tmp_path):
 import sys
 from pathlib import Path
 from harvest.api.context import ReadContext
-from harvest.pipeline.rows import typed_tables
+from harvest import tables
 from harvest_darshan.source import DarshanSource
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
 source = DarshanSource(sys.argv[1])
 (partition,) = source.plan()
 rows, before = 0, None
-for kind, table in typed_tables(source, partition, ReadContext(partition.origin, Path("."))):
+for kind, table in tables(source, partition, ReadContext(partition.origin, Path("."))):
     if kind.name == "darshan.dxt_segment":
         before = before or peak()
         rows += table.num_rows

@@ -9,9 +9,10 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import attrs
 
@@ -187,6 +188,18 @@ class Sink(abc.ABC):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduced(type(self), super().__reduce_ex__(protocol))
+
+    @classmethod
+    def configured(cls, location: str | os.PathLike[str], /, **settings: Any) -> Self:
+        """A sink for a location, its settings checked and converted as a run does.
+
+        >>> BoxSink.configured("out.box", level=3).config.level  # doctest: +SKIP
+
+        Raises ConfigError that names a setting which is unknown or does not fit.
+        """
+        from .settings import structure  # late: many import this module, and few set anything
+
+        return cls(os.fspath(location), structure(cls.Config, settings, plugin=cls.name))
 
     @property
     @abc.abstractmethod

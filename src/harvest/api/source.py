@@ -11,7 +11,7 @@ import abc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import attrs
 
@@ -106,6 +106,18 @@ class Source(abc.ABC):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduced(type(self), super().__reduce_ex__(protocol))
+
+    @classmethod
+    def configured(cls, location: str | os.PathLike[str], /, **settings: Any) -> Self:
+        """A source for a location, its settings checked and converted as a run does.
+
+        >>> GreetingSource.configured("hello.txt", zone="UTC").config.zone  # doctest: +SKIP
+
+        Raises ConfigError that names a setting which is unknown or does not fit.
+        """
+        from .settings import structure  # late: many import this module, and few set anything
+
+        return cls(os.fspath(location), structure(cls.Config, settings, plugin=cls.name))
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harvest.api.settings import structure
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.errors import (
     DatasetChanged,
@@ -67,9 +66,7 @@ def open(  # noqa: A001 - harvest.open(...) reads well
         manifest = Manifest.load(state)
         if manifest is not None:
             cls = plugins.sink(manifest.sink)
-            return Dataset(
-                cls(str(path), structure(cls.Config, {}, plugin=manifest.sink)), manifest, plugins
-            )
+            return Dataset(cls.configured(path), manifest, plugins)
     raise _no_dataset(path)
 
 

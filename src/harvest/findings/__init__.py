@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from harvest.api.rule import SEVERITIES
+
 from .evaluate import evaluate, judge
 from .model import Evidence, Found, Verdict
 
-__all__ = ["Evidence", "Found", "Verdict", "evaluate", "judge"]
+__all__ = ["SEVERITIES", "Evidence", "Found", "Verdict", "evaluate", "judge"]

@@ -16,7 +16,7 @@ from harvest.api.source import Partition, Source
 from harvest.model import record_type
 from harvest.toolkit.texts import printable
 
-from .rows import typed_tables
+from .rows import tables
 
 __all__ = ["Collected", "collect", "collect_partition"]
 
@@ -63,18 +63,22 @@ def collect(source: Source) -> Collected:
     return _collect(source, [source.prepare(partition) for partition in source.plan()])
 
 
-def collect_partition(source: Source, partition: Partition) -> Collected:
-    """Read one partition."""
-    return _collect(source, [partition])
+def collect_partition(
+    source: Source, partition: Partition, *, batch_rows: int | None = None
+) -> Collected:
+    """Read one partition; batch_rows: as in ``harvest.tables``."""
+    return _collect(source, [partition], batch_rows)
 
 
-def _collect(source: Source, partitions: Iterable[Partition]) -> Collected:
+def _collect(
+    source: Source, partitions: Iterable[Partition], batch_rows: int | None = None
+) -> Collected:
     pieces: dict[str, list[pa.Table]] = {}
     found = Collected({}, [], [], Counter(), Counter(), None, list(partitions))
     for partition in found.partitions:
         with tempfile.TemporaryDirectory() as scratch:
             ctx = ReadContext(printable(partition.origin), Path(scratch))
-            for kind, table in typed_tables(source, partition, ctx):
+            for kind, table in tables(source, partition, ctx, batch_rows=batch_rows):
                 pieces.setdefault(kind.name, []).append(table)
         found.rejects += ctx.rejects
         found.notes += [note.text for note in ctx.notes]
@@ -83,8 +87,8 @@ def _collect(source: Source, partitions: Iterable[Partition]) -> Collected:
         if ctx.units is not None:
             found.units = (found.units or 0) + ctx.units
     declared = {record_type(cls).name for cls in source.record_types}
-    for name, tables in pieces.items():
+    for name, each in pieces.items():
         if name not in declared:
             raise AssertionError(f"{source.name} yielded {name}, which it does not declare")
-        found.tables[name] = pa.concat_tables(tables)
+        found.tables[name] = pa.concat_tables(each)
     return found

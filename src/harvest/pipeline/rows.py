@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from harvest.toolkit.texts import printable, printable_line
 
 from .spooling import named, read
 
-__all__ = ["read_tables", "sink_errors", "source_errors", "typed_tables"]
+__all__ = ["read_tables", "sink_errors", "source_errors", "tables"]
 
 INSTANCE_ROWS = 8_192
 """Record instances gathered into one table."""
@@ -99,31 +99,41 @@ def _failure(
 def read_tables(
     source: Source, partition: Partition, ctx: ReadContext
 ) -> Iterator[tuple[RecordType, pa.Table]]:
-    """As ``typed_tables``, with what the source raises as ``source_errors`` says it."""
-    tables = typed_tables(source, partition, ctx)
+    """As ``tables``, with what the source raises as ``source_errors`` says it."""
+    found = tables(source, partition, ctx)
     while True:
         with source_errors(source, partition):
-            item = next(tables, None)
+            item = next(found, None)
         if item is None:
             return
         yield item
 
 
-def typed_tables(
-    source: Source, partition: Partition, ctx: ReadContext
-) -> Iterator[tuple[RecordType, pa.Table]]:
-    """The rows of a partition as (record type, table of at most 65,536 rows).
+def tables(
+    source: Source, partition: Partition, ctx: ReadContext, *, batch_rows: int | None = None
+) -> Generator[tuple[RecordType, pa.Table], None, None]:
+    """The rows of a partition as a run takes them: (record type, table of its exact schema).
 
-    Raises PluginError when the source yields something that its record types do not allow.
+    Origin and position are filled.  Rejects, notes and counts go to ``ctx``.
+    batch_rows: rows that a table has at most; unless given, 65,536, of which instances of record
+        classes are gathered by 8,192.
+
+    >>> source = GreetingSource.configured("hello.txt")  # doctest: +SKIP
+    >>> for partition in source.plan():  # doctest: +SKIP
+    ...     ctx = harvest.ReadContext(partition.origin, Path("."))
+    ...     rows = sum(table.num_rows for _, table in harvest.tables(source, partition, ctx))
+
+    Raises PluginError when the source yields something that its record types do not allow; what
+    the source itself raises is passed on.  Closed, it gives up reading.
     """
-    for kind, table in _tables(source, partition, ctx):
+    for kind, table in _tables(source, partition, ctx, batch_rows):
         yield kind, named(partition, table)
 
 
 def _tables(
-    source: Source, partition: Partition, ctx: ReadContext
+    source: Source, partition: Partition, ctx: ReadContext, batch_rows: int | None
 ) -> Iterator[tuple[RecordType, pa.Table]]:
-    gatherer = _Gatherer(source, partition)
+    gatherer = _Gatherer(source, partition, batch_rows)
     try:
         for item in read(source, partition, ctx):
             if isinstance(item, Record):
@@ -147,7 +157,9 @@ def _tables(
 class _Gatherer:
     """Turns instances into tables, and numbers rows that have no position."""
 
-    def __init__(self, source: Source, partition: Partition):
+    def __init__(self, source: Source, partition: Partition, batch_rows: int | None):
+        self.batch_rows = batch_rows or BATCH_ROWS
+        self.instance_rows = batch_rows or INSTANCE_ROWS
         self.origin = printable(partition.origin)
         self.allowed = {record_type(cls).name for cls in source.record_types}
         self.waiting: dict[str, tuple[RecordType, list[Record]]] = {}
@@ -167,7 +179,7 @@ class _Gatherer:
         self.next_position[kind.name] = number + 1
         self.waiting.setdefault(kind.name, (kind, []))[1].append(item)
         self.count += 1
-        if self.count >= INSTANCE_ROWS:
+        if self.count >= self.instance_rows:
             yield from self.flush()
 
     def flush(self) -> Iterator[tuple[RecordType, pa.Table]]:
@@ -191,7 +203,7 @@ class _Gatherer:
         self.next_position[kind.name] = first + table.num_rows
         if table.num_rows:
             self.last = table["position"][-1].as_py()
-        for batch in batches(table, BATCH_ROWS):
+        for batch in batches(table, self.batch_rows):
             yield kind, batch
 
     def _declared_type(self, cls: type[Record]) -> RecordType:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import attrs
 
-from harvest.api.settings import structure
 from harvest.api.source import Source
 from harvest.errors import PluginError, out_of_files
 from harvest.plugin_code import contained
@@ -55,7 +54,7 @@ def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
     Raises SourceError where the source refuses the location.
     """
     seen: set[str] = set()
-    source = cls(str(location), structure(cls.Config, {}, plugin=cls.name))
+    source = cls.configured(location)
     for partition in source.plan():
         for name in partition.inputs:
             if name not in seen and Path(name).is_file():

@@ -66,6 +66,7 @@ __all__ = [
     "PluginManager",
     "add_plugin",
     "manager",
+    "plugins_of",
     "resolve",
 ]
 
@@ -434,6 +435,21 @@ def add_plugin(plugin: str | os.PathLike[str] | type[Source] | type[Sink]) -> No
         manager().add_class(plugin)
     else:
         manager().add_file(Path(plugin))
+
+
+def plugins_of(*classes: type[Source] | type[Sink]) -> PluginManager:
+    """Plugins that are these classes and the core alone, whatever is installed.
+
+    For ``harvest.run`` and ``harvest.open``, so that a test or a program depends on no other.
+
+    >>> plugins = harvest.plugins_of(GreetingSource, BoxSink)  # doctest: +SKIP
+    >>> harvest.run("greeting:hello.txt", "box:out.box", plugins=plugins)  # doctest: +SKIP
+    """
+    core = EntryPoint("core", "harvest.builtin.plugin", GROUP)
+    plugins = PluginManager([core], disabled="", preferred="")
+    for cls in classes:
+        plugins.add_class(cls)
+    return plugins
 
 
 @cache

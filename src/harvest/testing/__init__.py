@@ -16,8 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harvest import Collected, collect, collect_partition
     from harvest.findings import judge
-    from harvest.pipeline.collect import Collected, collect, collect_partition
 
     from .golden import check_golden, check_schemas, update_golden
     from .promise import BrokenPromise

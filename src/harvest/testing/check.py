@@ -16,11 +16,8 @@ from typing import Any
 
 import attrs
 
-from harvest.api.sink import Sink
-from harvest.api.source import Source
-from harvest.errors import PluginError, UsageError
+from harvest import PluginError, PluginManager, Sink, Source, UsageError
 from harvest.plugin_code import contained
-from harvest.plugins.registry import PluginManager
 
 from .declarations import check_plugin, owned
 from .promise import BrokenPromise, does_not_apply

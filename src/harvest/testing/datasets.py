@@ -9,10 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from harvest.api.spec import ReportSpec
-from harvest.api.view import View
-from harvest.dataset import Dataset
-from harvest.errors import HarvestError
+from harvest import Dataset, HarvestError, ReportSpec, View
 
 from .lab.globals import elsewhere
 from .promise import BrokenPromise, Conformance, does_not_apply, promise, require

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires
@@ -11,15 +12,9 @@ from typing import Any
 import attrs
 import polars as pl
 
-from harvest.api.line_source import LineSource
-from harvest.api.rule import Rule
-from harvest.api.settings import structure
-from harvest.api.sink import Sink
-from harvest.api.source import Source
-from harvest.errors import ConfigError, PluginError
+from harvest import ConfigError, LineSource, PluginError, PluginManager, Rule, Sink, Source
 from harvest.model import RecordType, RecordTypeError, record_type
 from harvest.plugins.known import canonical
-from harvest.plugins.registry import PluginManager, resolve
 
 __all__ = ["check_plugin", "class_problems", "owned"]
 
@@ -46,7 +41,7 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
         ("commands", "app"),
     ):
         for spec in owned(plugins, kind, name):
-            problems += _check_target(spec, attribute)
+            problems += _check_target(plugins, spec, attribute)
     for rule in owned(plugins, "rules", name):
         problems += _check_rule(plugins, rule)
     return problems
@@ -73,6 +68,8 @@ def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
 def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
     """What a source or sink class leaves undeclared or undocumented, one sentence each."""
     problems = []
+    if inspect.isabstract(cls):
+        problems.append(f"{cls.name}: it lacks {' and '.join(sorted(cls.__abstractmethods__))}")
     if not attrs.has(cls.Config):
         problems.append(f"{cls.name}: Config is not an attrs class")
     else:
@@ -81,7 +78,8 @@ def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
             for a in attrs.fields(cls.Config)
             if not a.metadata.get("doc")
         ]
-        problems += _problems_of_defaults(cls)
+        if not inspect.isabstract(cls):
+            problems += _problems_of_defaults(cls)
     names = [r.name for r in _record_types_of(cls)]
     problems += [
         f"{cls.name}: two record types are called {name}"
@@ -122,7 +120,7 @@ def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:
             yield f"{cls.name}: setting {name!r} has no default"
             continue
         try:
-            given = getattr(structure(cls.Config, {name: default}, plugin=cls.name), name)
+            given = getattr(cls.configured("nowhere", **{name: default}).config, name)
         except ConfigError as error:
             yield f"{cls.name}: the default of setting {name!r}: {error}"
             continue
@@ -183,10 +181,9 @@ def _brought_by(distribution: str) -> set[str]:
     return {name for name, _ in seen}
 
 
-def _check_target(spec: Any, attribute: str) -> list[str]:
+def _check_target(plugins: PluginManager, spec: Any, attribute: str) -> list[str]:
     try:
-        resolve(getattr(spec, attribute))
-    # a stranger's module may raise anything at import
-    except Exception as error:  # noqa: BLE001
-        return [f"{spec.name}: {type(error).__name__}: {error}"]
+        plugins.load_part(spec, getattr(spec, attribute), spec.name)
+    except PluginError as error:
+        return [f"{spec.name}: {type(error.__cause__).__name__}: {error.__cause__}"]
     return []

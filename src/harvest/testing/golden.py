@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from harvest import Collected
 from harvest.model import Record, RecordType, record_type
 from harvest.model.json import encode
-from harvest.pipeline.collect import Collected
 from harvest.toolkit.texts import printable
 
 from .promise import broken, require

@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from harvest import testing
-from harvest.errors import HarvestError
+from harvest import HarvestError, testing
 
 from .promise import BrokenPromise, require
 
 if TYPE_CHECKING:
-    from harvest.api.source import Source
-    from harvest.pipeline.collect import Collected
+    from harvest import Collected, Source
 
 __all__ = ["Collect", "Golden", "harvest_collect", "harvest_golden"]
 
@@ -54,10 +52,7 @@ def harvest_collect() -> Collect:
     """``harvest_collect(Source, location, **settings)``: all that is found there."""
 
     def read(cls: type[Source], location: str | os.PathLike[str], **settings: Any) -> Collected:
-        from harvest.api.settings import structure  # late: most projects use no fixture of ours
-
-        config = structure(cls.Config, settings, plugin=cls.name)
-        found = testing.collect(cls(os.fspath(location), config))
+        found = testing.collect(cls.configured(location, **settings))
         require(
             found.units is None or found.units == found.accounted,
             f"{found.units} units read, {found.accounted} accounted for",

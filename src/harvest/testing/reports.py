@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from harvest.api.spec import ReportSpec
-from harvest.dataset import Dataset
+from harvest import Dataset, ReportSpec
 from harvest.report import Notes, Report, Table
 
 from .datasets import AlteredDataset, DatasetKit

@@ -13,10 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.rule import SEVERITIES
-from harvest.dataset import Dataset
-from harvest.errors import DatasetError, UsageError
-from harvest.findings import evaluate
+from harvest import Dataset, DatasetError, UsageError
+from harvest.findings import SEVERITIES, evaluate
 
 from .datasets import AlteredDataset
 

@@ -9,10 +9,7 @@ from typing import Any, ClassVar, Final
 
 import polars as pl
 
-from harvest.api.column import Column
-from harvest.api.view import View
-from harvest.dataset import Dataset
-from harvest.plugins.columns import columns_of
+from harvest import Column, Dataset, View
 
 from .datasets import AlteredDataset, DatasetKit
 from .promise import BrokenPromise, does_not_apply, promise, require
@@ -29,8 +26,8 @@ def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
     """
     lazy = dataset.view(name, **settings)
     frame = lazy.collect()
-    known = columns_of(dataset.plugins.view(name), dataset.plugins)
-    unexplained = [n for n in frame.columns if n not in known or not known[n].doc]
+    explained = {c.name for c in dataset.describe(name, **settings).columns if c.doc}
+    unexplained = [n for n in frame.columns if n not in explained]
     if unexplained:
         raise BrokenPromise(
             f"{name} gives {', '.join(unexplained)}",
@@ -80,7 +77,8 @@ def faults_of_columns(
     faults = [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
     faults += [f"{n} is declared and never given" for n in names if n not in types]
     faults += [f"{n} is given and not declared" for n in types if n not in names]
-    for column, meaning in columns_of(view, dataset.plugins).items():
+    meanings = {c.name: c for way in ways for c in dataset.describe(name, **way).columns}
+    for column, meaning in meanings.items():
         if column not in types:
             continue
         faults += _faults_of_format(meaning, types[column])

@@ -11,23 +11,22 @@ For trying what a kill leaves behind, ``stage``, ``publish`` and ``finish`` can 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+import pyarrow as pa
 
-from harvest.api.sink import PartFile, PartWriter, Publication, Sink
+from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
-from harvest.storage.small import SMALL_BYTES, read_small, write_small_parts
 from harvest.toolkit.files import flush
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
     Rows: TypeAlias = tuple[RecordType, pa.Table]
 
@@ -51,7 +50,7 @@ class SinkDriver:
     sink: Sink
     files: dict[str, tuple[PartFile, ...]] = attrs.field(factory=dict)
     commits: int = 0
-    small_bytes: int = SMALL_BYTES
+    small_bytes: int = 1 << 20
 
     def commit(
         self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
@@ -69,7 +68,8 @@ class SinkDriver:
         self.commits += 1
         token = f"commit-{self.commits}"
         parts: dict[str, tuple[PartFile, ...]] = dict(self.files)
-        staged, small = {}, {}
+        staged: dict[str, Path] = {}
+        small: dict[str, Callable[[], dict[str, SmallRows]]] = {}
         for key, tables in partitions.items():
             if tables is None:
                 del parts[key]
@@ -81,7 +81,7 @@ class SinkDriver:
             if few is not None:
                 parts[key] = _stage_small(staged[key], few)
                 if parts[key]:
-                    small[key] = partial(read_small, staged[key], parts[key])
+                    small[key] = partial(_read_small, staged[key], parts[key])
             else:
                 parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
         return Publication(
@@ -133,11 +133,29 @@ class SinkDriver:
 def _stage_small(
     directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
 ) -> tuple[PartFile, ...]:
+    """Put few rows aside until the sink writes them: of each record type, an Arrow stream."""
     tables: dict[str, list[pa.Table]] = {}
     for kind, table in given:
         tables.setdefault(kind.name, []).append(table)
-    joined = {name: concat_tables(each) for name, each in tables.items()}
-    return tuple(write_small_parts(directory, [joined])[0])
+    files = []
+    for number, (name, each) in enumerate(tables.items()):
+        rows = concat_tables(each)
+        path = directory / f"{number}.arrow"
+        with path.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
+            stream.write_table(rows)
+        whole = _description(directory, path.name, name, rows.num_rows)
+        files.append(attrs.evolve(whole, first_row=0, file_rows=rows.num_rows))
+    return tuple(files)
+
+
+def _read_small(directory: Path, files: Iterable[PartFile]) -> dict[str, SmallRows]:
+    found = {}
+    for file in files:
+        with pa.ipc.open_stream((directory / file.path).read_bytes()) as stream:
+            rows = stream.read_all()
+        size = size_of(rows) if rows.num_rows else 0
+        found[file.record_type] = SmallRows(rows, 0, rows.num_rows, size)
+    return found
 
 
 def _stage_files(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from harvest.api.sink import Publication
+from harvest import Publication
 from harvest.testing.lab.process import in_process
 from harvest.testing.promise import does_not_apply, promise, require
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from harvest.api.sink import Publication
+from harvest import Publication
 from harvest.testing.promise import BrokenPromise, broken, promise
 
 from .driver import SinkDriver

@@ -12,11 +12,8 @@ from typing import Any, ClassVar
 import attrs
 
 import harvest
-from harvest.api.context import ReadContext
-from harvest.api.sink import PartFile, Publication, Sink
-from harvest.api.source import Partition, Rows, Source
+from harvest import PartFile, Partition, Publication, ReadContext, Sink, Source
 from harvest.testing.lab.process import forked, killed
-from harvest.testing.source.runs import plugins_with
 
 from .steps import Switch
 from .values import LINE, Line, Other, lines
@@ -24,16 +21,8 @@ from .values import LINE, Line, Other, lines
 __all__ = ["Kill", "LineSource", "kill_runs", "read_back", "run_into"]
 
 PUBLISHED = "publish() ends"
-NEEDED = (
-    *(
-        "harvest.pipeline.runner",
-        "harvest.engines.local",
-        "harvest.model.json",
-        "harvest.storage.rejects",
-    ),
-    *("polars", "pyarrow.compute", "pyarrow.parquet"),
-)
-"""What a run imports."""
+NEEDED = ("harvest.model.json", "polars", "pyarrow.compute", "pyarrow.parquet")
+"""What a run imports, besides what ``harvest.run`` does."""
 
 
 class LineSource(Source):
@@ -42,7 +31,7 @@ class LineSource(Source):
     name: ClassVar[str] = "conformance-lines"
     record_types: ClassVar[tuple[type[harvest.Record], ...]] = (Line, Other)
 
-    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[harvest.Record]:
         """A row per line, and one for the file."""
         texts = partition.path.read_text().splitlines()
         for number, text in enumerate(texts, 1):
@@ -88,7 +77,7 @@ def run_into(
         settings={sink.name: settings} if settings else None,
         workers=1,
         keep_runs=keep_runs,
-        plugins=plugins_with(LineSource, sink),
+        plugins=harvest.plugins_of(LineSource, sink),
     )
 
 
@@ -101,9 +90,12 @@ def kill_runs(
     of its own, which does nothing else: its children do the runs, and each is killed by the kernel
     as any process is.  The first result is that of the undisturbed run.
     """
+    # once here, not again in each child: what a run imports, and Arrow with its first array
     for module in NEEDED:
-        importlib.import_module(module)  # once here, not again in each child; it starts no thread
-    lines(LINE, 1)  # for what Arrow itself imports with its first array
+        importlib.import_module(module)
+    _ = harvest.run
+    harvest.plugins_of().engine("local")
+    lines(LINE, 1)
     first = _one(sink, settings, inputs, whole, 0)
     total, kills = len(first.steps), len(others)
     spread = [1 + round(n * (total - 1) / max(1, kills - 1)) for n in range(kills)]
@@ -151,7 +143,7 @@ def _watch(cls: type[Sink], switch: Switch) -> type[Sink]:
 
 def read_back(sink: type[Sink], location: Path | str) -> tuple[list[Any], list[str]]:
     """The rows of a dataset, and what ``harvest verify`` says of it."""
-    dataset = harvest.open(location, plugins=plugins_with(LineSource, sink))
+    dataset = harvest.open(location, plugins=harvest.plugins_of(LineSource, sink))
     rows: list[Any] = []
     for name in ("conformance.line", "conformance.other"):
         frame = dataset[name].select("text", "origin", "position").collect()

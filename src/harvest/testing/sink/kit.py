@@ -12,9 +12,7 @@ import attrs
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from harvest.api.settings import structure
-from harvest.api.sink import PartFile, Sink
-from harvest.errors import HarvestError, UsageError
+from harvest import ConfigError, HarvestError, PartFile, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
 from harvest.testing.promise import BrokenPromise, Conformance, broken, does_not_apply
@@ -89,10 +87,9 @@ class SinkKit(Conformance):
         if cls is None:
             broken(f"{type(self).__name__} has no sink", "set sink = YourSink in the class")
         try:
-            config = structure(cls.Config, self.settings, plugin=cls.name)
-        except HarvestError as error:
+            made: Sink = cls.configured(location, **self.settings)
+        except ConfigError as error:
             raise BrokenPromise(str(error), "mend `settings` of the test class") from error
-        made: Sink = cls(str(location), config)
         return made
 
     def driver(self, directory: Path) -> SinkDriver:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from unittest import SkipTest
 
-from harvest.api.directory_sink import DirectorySink
+from harvest import DirectorySink
 from harvest.testing.promise import BrokenPromise, promise, require
 
 from .kit import SinkKit

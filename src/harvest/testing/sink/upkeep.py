@@ -10,10 +10,9 @@ from pathlib import Path
 from unittest import mock
 
 import harvest
-from harvest.api.sink import PartFile
+from harvest import PartFile
 from harvest.testing.lab.globals import elsewhere
 from harvest.testing.promise import BrokenPromise, promise, require
-from harvest.testing.source.runs import plugins_with
 
 from .driver import SinkDriver
 from .kills import LineSource, read_back, run_into
@@ -100,13 +99,13 @@ class UpkeepPromises(SinkKit):
 
     def _file_of_b(self, location: Path | str) -> tuple[PartFile, Path]:
         """The first file that holds the rows of the input ``b``."""
-        dataset = harvest.open(location, plugins=plugins_with(LineSource, self.sink))
+        dataset = harvest.open(location, plugins=harvest.plugins_of(LineSource, self.sink))
         (part,) = (part for part in dataset.parts if part.origin.endswith("b"))
         file: PartFile = part.files[0]
         return file, dataset.sink.root / file.path
 
     def _problems(self, location: Path | str) -> list[str]:
-        return harvest.open(location, plugins=plugins_with(LineSource, self.sink)).verify()
+        return harvest.open(location, plugins=harvest.plugins_of(LineSource, self.sink)).verify()
 
     def _require_noticed(self, location: Path | str, when: str) -> None:
         with contextlib.suppress(*REPORTED):
@@ -122,7 +121,7 @@ class UpkeepPromises(SinkKit):
         inputs = self._harvested(tmp_path)
         location = self.location(tmp_path / "dataset")
         old, _ = read_back(self.sink, location)
-        dataset = harvest.open(location, plugins=plugins_with(LineSource, self.sink))
+        dataset = harvest.open(location, plugins=harvest.plugins_of(LineSource, self.sink))
         (first,) = (run["run"] for run in dataset.runs())
         (inputs / "a").write_text("a\nchanged\n")
         (inputs / "d").write_text("d\nnew\n")

@@ -10,11 +10,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from harvest.api.context import ReadContext, Reject
-from harvest.api.source import Detection, Partition, Source
-from harvest.errors import HarvestError, SourceError
-from harvest.pipeline.collect import Collected
-from harvest.pipeline.rows import typed_tables
+import harvest
+from harvest import (
+    Collected,
+    Detection,
+    HarvestError,
+    Partition,
+    ReadContext,
+    Reject,
+    Source,
+    SourceError,
+)
 from harvest.testing.lab.damage import UNEVEN
 from harvest.testing.lab.names import odd_names
 from harvest.testing.promise import BrokenPromise, does_not_apply, promise, require
@@ -318,7 +324,7 @@ def _stops(source: Source, partition: Partition) -> bool:
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch), on_reject=stop)
         try:
-            for _ in typed_tables(source, partition, ctx):
+            for _ in harvest.tables(source, partition, ctx):
                 pass
         except _Stop:
             return True

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from unittest import mock
 
-from harvest.api.source import Partition
-from harvest.errors import SourceError
+from harvest import Partition, SourceError
 from harvest.testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, copy_of, files_of

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harvest.api.settings import structure
-from harvest.api.source import Partition, Source
-from harvest.errors import HarvestError, SourceError
+from harvest import ConfigError, Partition, Source, SourceError
 from harvest.testing.lab.damage import CORRUPTIONS, Corruption
 from harvest.testing.promise import BrokenPromise, Conformance, broken, does_not_apply, require
 
@@ -92,10 +90,9 @@ class SourceKit(Conformance):
         if cls is None:
             broken(f"{type(self).__name__} has no source", "set source = YourSource in the class")
         try:
-            config = structure(cls.Config, {**self.settings, **more}, plugin=cls.name)
-        except HarvestError as error:
+            made: Source = cls.configured(location, **{**self.settings, **more})
+        except ConfigError as error:
             raise BrokenPromise(str(error), "mend `settings` of the test class") from error
-        made: Source = cls(str(location), config)
         return made
 
     def make(self, directory: Path, name: str = "sample") -> Path | str:

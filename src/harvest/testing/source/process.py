@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harvest.api.context import ReadContext
-from harvest.api.source import Partition, Source
-from harvest.errors import SourceError
+import harvest
+from harvest import Partition, ReadContext, Source, SourceError
 from harvest.model import record_type
-from harvest.pipeline.rows import typed_tables
 from harvest.testing.lab.globals import changes, elsewhere, snapshot
 from harvest.testing.lab.process import in_process, peak_memory
 from harvest.testing.promise import BrokenPromise, promise, require
@@ -244,7 +242,7 @@ def _measure(sources: list[Source]) -> list[int]:
             with tempfile.TemporaryDirectory() as scratch:
                 ctx = ReadContext(partition.origin, Path(scratch), on_reject=lambda reject: None)
                 rows = 0
-                for _, table in typed_tables(source, partition, ctx):
+                for _, table in harvest.tables(source, partition, ctx):
                     rows += table.num_rows
         peaks.append(peak_memory())
     return peaks

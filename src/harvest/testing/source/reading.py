@@ -15,10 +15,15 @@ from typing import Any, NoReturn
 
 import attrs
 
-from harvest.api.context import Reject
-from harvest.api.source import Partition, Source
-from harvest.errors import PluginError, SourceError
-from harvest.pipeline.collect import Collected, collect_partition
+from harvest import (
+    Collected,
+    Partition,
+    PluginError,
+    Reject,
+    Source,
+    SourceError,
+    collect_partition,
+)
 from harvest.plugin_code import contained
 from harvest.testing.promise import BrokenPromise, require
 from harvest.toolkit.texts import printable
@@ -82,11 +87,12 @@ def planned(source: Source) -> list[Partition]:
     return partitions
 
 
-def read_piece(source: Source, partition: Partition) -> Piece:
+def read_piece(source: Source, partition: Partition, *, batch_rows: int | None = None) -> Piece:
     """One partition, read as the core does; SourceError and OSError refuse it as a whole."""
     try:
         with contained():
-            return Piece(partition, collect_partition(source, partition))
+            found = collect_partition(source, partition, batch_rows=batch_rows)
+            return Piece(partition, found)
     except SourceError as error:
         require(error.message.strip(), "a SourceError without a message", "say what was found")
         return Piece(partition, None, error.message)
@@ -101,9 +107,12 @@ def read_piece(source: Source, partition: Partition) -> Piece:
         _break_promise(f"read() of partition {partition.id!r} of {partition.origin!r}", error)
 
 
-def read_all(source: Source, partitions: Iterable[Partition] | None = None) -> list[Piece]:
-    """Some partitions, or all that the location has."""
-    return [read_piece(source, p) for p in (planned(source) if partitions is None else partitions)]
+def read_all(
+    source: Source, partitions: Iterable[Partition] | None = None, *, batch_rows: int | None = None
+) -> list[Piece]:
+    """Some partitions, or all that the location has; batch_rows: as in ``harvest.tables``."""
+    some = planned(source) if partitions is None else partitions
+    return [read_piece(source, partition, batch_rows=batch_rows) for partition in some]
 
 
 def all_lines(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:

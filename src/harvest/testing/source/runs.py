@@ -5,29 +5,22 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest.api.directory_sink import DirectorySink
-from harvest.api.sink import PartFile, PartWriter, Publication, Sink
-from harvest.api.source import Source
-from harvest.dataset import open as open_dataset
+import harvest
+from harvest import DirectorySink, PartFile, PartWriter, Publication, Source
 from harvest.model import RecordType, record_type
 from harvest.model.arrow import conform
 from harvest.model.frames import frame_of
-from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.pipeline.runner import execute
-from harvest.plugins.registry import PluginManager
 from harvest.testing.lab.process import forked, killed
 
 from .reading import rows_as_lines
 
-__all__ = ["ArrowSink", "contents", "harvest_into", "kill_runs", "plugins_with"]
+__all__ = ["ArrowSink", "contents", "harvest_into", "kill_runs"]
 
 
 class ArrowSink(DirectorySink):
@@ -97,37 +90,17 @@ def _rows_of(path: Path) -> pa.Table:
         return rows.read_all()
 
 
-@attrs.frozen
-class _Given:
-    """An entry point whose object is at hand."""
-
-    name: str
-    value: str
-    dist: None
-    loaded: Any
-
-    def load(self) -> Any:
-        return self.loaded
-
-
-def plugins_with(*classes: type[Source] | type[Sink]) -> PluginManager:
-    """A manager that knows the core and these classes alone, installed or not."""
-    points: list[Any] = [EntryPoint("core", "harvest.builtin.plugin", "harvest")]
-    points += [_Given(cls.name, cls.__qualname__, None, cls) for cls in classes]
-    return PluginManager(points, disabled="")
-
-
 def harvest_into(
     out: Path, source: type[Source], location: str, settings: Mapping[str, Any]
 ) -> None:
     """Harvest a location into the kit's sink, in this process, as ``harvest run`` does."""
-    recipe = Recipe(
-        sources=(Endpoint(source.name, location),),
-        sinks=(Endpoint(ArrowSink.name, str(out)),),
-        settings={source.name: dict(settings)},
+    harvest.run(
+        f"{source.name}:{location}",
+        f"{ArrowSink.name}:{out}",
+        settings={source.name: settings},
         workers=1,
+        plugins=harvest.plugins_of(source, ArrowSink),
     )
-    execute(recipe, plugins_with(source, ArrowSink))
 
 
 def kill_runs(
@@ -153,7 +126,7 @@ def kill_runs(
 
 def contents(out: Path, source: type[Source]) -> list[str]:
     """Everything that a dataset of the kit's sink holds, as lines: rows, rejects and accounts."""
-    dataset = open_dataset(out, plugins=plugins_with(source, ArrowSink))
+    dataset = harvest.open(out, plugins=harvest.plugins_of(source, ArrowSink))
     kinds = {record_type(cls).name for cls in source.record_types}
     lines = []
     for part in dataset.parts:

@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
 
-from harvest.api.context import ReadContext
-from harvest.api.settings import structure
-from harvest.api.source import Source
-from harvest.errors import SourceError
-from harvest.pipeline.rows import typed_tables
+import harvest
+from harvest import ReadContext, Source, SourceError
 from harvest.testing.declarations import class_problems
 from harvest.testing.golden import check_schemas
 from harvest.testing.lab.globals import open_files
@@ -41,7 +38,6 @@ class ReadingPromises(SourceKit):
     def test_schema_is_declared(self) -> None:
         problems = class_problems(self.source)
         require(not problems, "\n".join(problems), "declare and document it")
-        structure(self.source.Config, {}, plugin=self.source.name)  # every setting has a default
 
     @promise("no column of a record type changes or goes while its version stays", quick=True)
     def test_schema_is_stable(self) -> None:
@@ -151,17 +147,14 @@ class ReadingPromises(SourceKit):
     def test_batch_size_does_not_matter(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         expected = all_lines(self.read(location))
-        names = {"BATCH_ROWS": "harvest.pipeline.rows", "INSTANCE_ROWS": "harvest.pipeline.rows"}
-        sizes = [(f"{module}:{name}", (1, 3)) for name, module in names.items()]
-        for target, values in [*sizes, *self.blocks.items()]:
+        for rows in (1, 3):
+            found = all_lines(self.checked(read_all(self.open(location), batch_rows=rows)))
+            _require_equal(found, expected, f"tables of {rows}")
+        for target, values in self.blocks.items():
             for value in values:
                 with _other_value(target, value):
                     found = all_lines(self.read(location))
-                require(
-                    found == expected,
-                    f"with {target} = {value}:\n{difference(expected, found)}",
-                    "carry what a block cuts off over to the next one",
-                )
+                _require_equal(found, expected, f"{target} = {value}")
 
     @promise("how inputs are cut into partitions does not change the rows", quick=True)
     def test_partition_count_does_not_matter(self, tmp_path: Path) -> None:
@@ -194,9 +187,9 @@ class ReadingPromises(SourceKit):
             for tables in (0, 1, 2):
                 with tempfile.TemporaryDirectory() as scratch:
                     ctx = ReadContext(printable(partition.origin), Path(scratch))
-                    rows = typed_tables(source, partition, ctx)
+                    rows = harvest.tables(source, partition, ctx)
                     list(islice(rows, tables))
-                    rows.close()  # type: ignore[attr-defined]
+                    rows.close()
                 held = open_files(tmp_path)
                 require(
                     not held,
@@ -227,6 +220,14 @@ class ReadingPromises(SourceKit):
             difference(expected, found),
             "take rows from the content alone; the place belongs into `origin`",
         )
+
+
+def _require_equal(found: list[str], expected: list[str], size: str) -> None:
+    require(
+        found == expected,
+        f"with {size}:\n{difference(expected, found)}",
+        "carry what a block cuts off over to the next one",
+    )
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from harvest.api.context import ReadContext
-from harvest.api.source import Partition, Source
+from harvest import Partition, ReadContext, Source
 from harvest.testing.lab.globals import elsewhere, open_files
 from harvest.testing.promise import promise, require
 from harvest.toolkit.texts import printable
