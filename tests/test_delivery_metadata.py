@@ -17,6 +17,8 @@ from zipfile import ZipFile
 import pytest
 from delivery import ROOT, script
 
+from harvest.plugins.known import KNOWN
+
 for tool in ("build", "hatch_vcs", "tomlkit", "twine"):
     pytest.importorskip(tool)
 markdown = pytest.importorskip("markdown")
@@ -80,7 +82,7 @@ def test_every_wheel_and_source_distribution_says_what_a_package_page_shows(buil
         }, file
         assert metadata["Summary"], file
         assert metadata["Requires-Python"] == ">=3.11", file
-        plugin = metadata["Name"] != "hpc-harvest"
+        plugin = metadata["Name"] in {known.distribution for known in KNOWN}
         assert ("harvest-plugin" in metadata["Keywords"].split(",")) == plugin, file
 
 

@@ -27,12 +27,6 @@ CORE = "hpc-harvest"
 NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_jax": "jax"}
 """Methods of polars and pyarrow that import another library."""
 
-WITH_NUMPY = tuple(
-    f"harvest.toolkit.{name}"
-    for name in ("delimited", "json_lines", "line_blocks", "pairs", "spans", "values")
-)
-"""Modules of the core that need numpy, which who imports them declares."""
-
 LEFT_OPEN = {
     "pytest": "harvest.testing is for those who run pytest",
     "llvmlite": "comes with numba",
@@ -80,8 +74,6 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
                     yield alias.name.partition(".")[0], node.col_offset == 0, where
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 yield node.module.partition(".")[0], node.col_offset == 0, where
-                if node.module in WITH_NUMPY:
-                    yield "numpy", node.col_offset == 0, where
             elif isinstance(node, ast.Attribute) and node.attr in NEEDS:
                 yield NEEDS[node.attr], False, where
 
@@ -97,7 +89,9 @@ def test_what_a_distribution_imports_is_what_it_declares(name):
     for module, at_import, where in used(here):
         if module in own or module in LEFT_OPEN:
             continue
-        distributions = {canonicalize_name(home) for home in homes.get(module, [module])}
+        ours = module.startswith("harvest_")
+        brought = [f"hpc-{module}"] if ours else homes.get(module, [module])
+        distributions = set(map(canonicalize_name, brought))
         seen |= distributions
         needed = always if at_import and module not in MODULES_OF_THEIR_OWN else optional
         assert distributions & needed, f"{where} needs {module}"
@@ -165,8 +159,9 @@ for name in dataset.views():
 @pytest.mark.slow
 @pytest.mark.parametrize("source", small_inputs.MAKERS)
 def test_a_plugin_that_does_not_declare_numpy_works_without(source, tmp_path):
-    if "numpy" in declared(f"{CORE}-{small_inputs.plugin_of(source)}", extras=False):
-        pytest.skip(f"{source} declares numpy")
+    needed = declared(f"{CORE}-{small_inputs.plugin_of(source)}", extras=False)
+    if needed & {"numpy", f"{CORE}-toolkit"}:
+        pytest.skip(f"{source} declares numpy, or the library that does")
     small_inputs.write(tmp_path / "in", 1)
     hidden = ("numpy", "pandas", "duckdb", "matplotlib", "numba", "yaml")
     shown = without(hidden, RUN, f"{source}:{tmp_path / 'in' / source}", str(tmp_path / "out"))

@@ -17,9 +17,9 @@ import pytest
 from strength import some, times
 
 from harvest.testing import Collected, collect
-from harvest.toolkit import delimited
 from harvest_mofka_dask.source import MofkaDaskSource
 from harvest_ncem.source import NcemSource
+from harvest_toolkit import delimited
 from harvest_yappi.source import YappiSource
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -163,9 +163,11 @@ def test_plugins_are_listed_by_the_keyword_in_their_metadata(hook, monkeypatch, 
 
 def test_every_plugin_of_ours_and_every_example_is_listed(hook):
     listed = re.findall(r"^\| \[.*?\]\((.*?)/README.md\)", hook.plugin_list(), re.MULTILINE)
-    folders = [*ROOT.glob("plugins/*/README.md"), *ROOT.glob("examples/plugins/*/README.md")]
-    assert len(folders) >= 12
-    assert sorted(listed) == sorted(os.path.relpath(p.parent, ROOT / "plugins") for p in folders)
+    folders = (ROOT / "plugins", ROOT / "examples" / "plugins")
+    files = [path for folder in folders for path in folder.glob("*/pyproject.toml")]
+    plugins = [path.parent for path in files if "entry-points.harvest]" in path.read_text()]
+    assert len(plugins) >= 12
+    assert sorted(listed) == sorted(os.path.relpath(folder, ROOT / "plugins") for folder in plugins)
 
 
 def test_links_to_a_notebook_lead_to_its_page(hook, monkeypatch):

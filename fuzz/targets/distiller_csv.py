@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from harvest.toolkit import delimited
 from harvest_distiller.source import DistillerSource
+from harvest_toolkit import delimited
 
 from .. import seeds
 from ..invariant import check_source, require, write

@@ -12,9 +12,9 @@ import io
 from pathlib import Path
 from random import Random
 
-from harvest.toolkit import delimited
 from harvest_mofka_dask.read.layout import CSV_KINDS
 from harvest_mofka_dask.source import MofkaDaskSource
+from harvest_toolkit import delimited
 
 from .. import seeds
 from ..invariant import check_source, require, write

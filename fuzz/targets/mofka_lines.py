@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from random import Random
 
-from harvest.toolkit import lines as toolkit_lines
 from harvest_mofka_dask.source import Config, MofkaDaskSource
+from harvest_toolkit import lines as toolkit_lines
 
 from .. import seeds
 from ..invariant import check_source, require, write

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from harvest.toolkit import delimited
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.source import NcemSource
+from harvest_toolkit import delimited
 
 from .. import seeds
 from ..invariant import check_source, require, write

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .api.column import Column
     from .api.context import ReadContext, Reject
     from .api.directory_sink import DirectorySink
-    from .api.line_source import LineConfig, LineSource
     from .api.rule import Basis, Finding, Rule, Threshold
     from .api.setting import Setting
     from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
@@ -91,7 +90,6 @@ _HOMES = {
     ".api.column": ("Column",),
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
-    ".api.line_source": ("LineConfig", "LineSource"),
     ".api.rule": ("Basis", "Finding", "Rule", "Threshold"),
     ".api.setting": ("Setting",),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
@@ -121,6 +119,8 @@ _HOMES = {
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MOVED = dict.fromkeys(("LineConfig", "LineSource"), "harvest_toolkit.line_source")
+"""Names that are elsewhere now; here they work for one minor version more."""
 
 __all__ = [
     "API_VERSION",
@@ -141,8 +141,6 @@ __all__ = [
     "Finding",
     "HarvestError",
     "Int32",
-    "LineConfig",
-    "LineSource",
     "NoConfig",
     "PartFile",
     "PartWriter",
@@ -194,6 +192,10 @@ def __getattr__(name: str) -> Any:
         return version("hpc-harvest")
     if UNSUPPORTED:
         raise ImportError(UNSUPPORTED)
+    if name in _MOVED:
+        from .moved import moved
+
+        return moved(__name__, _MOVED[name], stacklevel=3)(name)
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'harvest' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """Old places of public names, which work for one minor version more and say where to look.
 
-The module left at an old place is three lines::
+A module left at an old place is no more than this::
 
     from harvest.moved import moved
 

@@ -55,7 +55,10 @@ BY_FILES = "    def plan_files(self, files):\n        return self.of(files)\n"
 RANGES = (
     LINE
     + '''
-class TreeSource(harvest.LineSource):
+from harvest_toolkit.line_source import LineSource
+
+
+class TreeSource(LineSource):
     """Text files of a directory, in ranges."""
 
     name, record_types = "tree", (Line,)

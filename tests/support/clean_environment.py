@@ -59,7 +59,7 @@ def installed_here() -> Iterator[Path]:
 def declared_by(names: Iterable[str]) -> set[Path]:
     """The files and folders here of the distributions that these need, and those need in turn.
 
-    names: requirements, such as ``hpc-harvest[toolkit]>=0.1``.
+    names: requirements, such as ``hpc-harvest[sql]>=0.1``.
     """
     waiting, known = list(map(Requirement, names)), set()
     found: set[Path] = set()

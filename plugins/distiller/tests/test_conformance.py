@@ -16,7 +16,7 @@ class TestDistiller(SourceConformance):
     without_effect: ClassVar = {"connect_timeout": "a file is not connected to"}
     counted: ClassVar = {"blank line": 1}
     names_matter = True  # a file's name tells the scan size
-    blocks: ClassVar = {"harvest.toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
+    blocks: ClassVar = {"harvest_toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 
     def sample(self, directory: Path) -> Path:
         path = directory / "128_128.csv"

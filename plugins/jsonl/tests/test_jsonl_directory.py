@@ -102,7 +102,7 @@ def test_the_scan_reads_several_files_lazily(driver: SinkDriver) -> None:
 def test_files_longer_than_a_block_read_back(
     driver: SinkDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harvest.toolkit.lines.BLOCK_BYTES", 100)
+    monkeypatch.setattr("harvest_jsonl.codecs.BLOCK_BYTES", 100)
     texts = [str(n) * 40 for n in range(50)]
     driver.commit({"a": [(LINE, lines(*texts)), (LINE, lines(*texts))]})
     assert driver.scan(LINE).collect()["text"].to_list() == texts * 2

@@ -341,7 +341,7 @@ def test_any_batches_come_out_in_order(
 
 
 def test_merging_holds_blocks_not_spools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harvest.toolkit.lines.BLOCK_BYTES", 500)
+    monkeypatch.setattr("harvest_jsonl.codecs.BLOCK_BYTES", 500)
     driver = SinkDriver(JsonlSink(str(tmp_path / "out.jsonl")))
     rows = [(LINE, lines(*range(1, 200, 2))), (COUNT, counts(*([7] * 50), *range(8, 200, 2)))]
     driver.commit({"a": rows})

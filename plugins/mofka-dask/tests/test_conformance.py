@@ -33,8 +33,8 @@ class TestMofkaDask(SourceConformance):
     }
     names_matter = True
     blocks: ClassVar = {
-        "harvest.toolkit.delimited:BLOCK_BYTES": (64, 500),
-        "harvest.toolkit.lines:BLOCK_BYTES": (64, 500),
+        "harvest_toolkit.delimited:BLOCK_BYTES": (64, 500),
+        "harvest_toolkit.lines:BLOCK_BYTES": (64, 500),
     }
 
     def sample(self, directory: Path) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harvest.testing import Collected, collect
-from harvest.toolkit.delimited import CUT
 from harvest_mofka_dask.source import MofkaDaskSource
+from harvest_toolkit.delimited import CUT
 
 HEADER = ",key,start,finish,called_from,time"
 ROW = "0,list-1,released,waiting,tcp://10.0.0.1:1,1713553301.5"

@@ -136,12 +136,12 @@ def test_events_are_the_same_however_the_file_is_cut(tmp_path, monkeypatch):
     text = "".join(line(f"event {i}") + (TRACE if i % 3 else "") for i in range(40))
     whole = harvest(tmp_path, text)
     for size in (40, 100, 1000):
-        monkeypatch.setattr("harvest.toolkit.lines.BLOCK_BYTES", size)
+        monkeypatch.setattr("harvest_toolkit.lines.BLOCK_BYTES", size)
         assert harvest(tmp_path, text).rows("dask.log_event") == whole.rows("dask.log_event")
 
 
 def test_an_endless_continuation_does_not_gather_without_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr("harvest.toolkit.lines.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("harvest_toolkit.lines.BLOCK_BYTES", 1000)
     monkeypatch.setattr(log_lines, "EVENT_LINES", 50)
     found = harvest(tmp_path, line("one") + "more\n" * 1000 + line("two"))
     events = found.rows("dask.log_event")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest.toolkit.spans import epoch_microseconds, spans
 from harvest_mofka_dask.read.times import microseconds_of
+from harvest_toolkit.spans import epoch_microseconds, spans
 
 
 def read(texts: list[str | None]) -> list[int | None]:

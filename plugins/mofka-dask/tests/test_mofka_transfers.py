@@ -120,7 +120,7 @@ def test_what_is_wrong_with_a_row_is_wrong_with_its_repeats(tmp_path):
 @pytest.mark.slow
 def test_repeats_are_found_across_blocks(tmp_path, monkeypatch):
     """Given many small blocks, when rows repeat far away, then counts equal those of a dict."""
-    monkeypatch.setattr("harvest.toolkit.delimited.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("harvest_toolkit.delimited.BLOCK_BYTES", 1000)
     rng = random.Random(3)
     rows = [transfer(rng.randrange(120), time=1713553306.5 + i / 8) for i in range(700)]
     expected: dict[str, list[int]] = {}

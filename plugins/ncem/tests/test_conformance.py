@@ -42,7 +42,7 @@ class TestTable(SourceConformance):
     examples: ClassVar = {"clock_offset": {"0": "-27ms"}}
     without_effect: ClassVar = {"timezone": "the times of the sample have a zone"}
     counted: ClassVar = {"receiver or file without a time": 1}
-    blocks: ClassVar = {"harvest.toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
+    blocks: ClassVar = {"harvest_toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 
     def sample(self, directory: Path) -> Path:
         path = directory / "receivers.csv"

@@ -15,11 +15,11 @@ from strength import examples
 
 from harvest import SourceError
 from harvest.testing import Collected, collect
-from harvest.toolkit.spans import PAD
 from harvest.toolkit.texts import not_utf8
 from harvest_slurm import scalars, text
 from harvest_slurm.ids import PATTERN
 from harvest_slurm.source import SlurmSource
+from harvest_toolkit.spans import PAD
 
 UTC = ZoneInfo("UTC")
 

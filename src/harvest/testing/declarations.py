@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import re
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, requires
 from typing import Any
 
 import attrs
 import polars as pl
 
-from harvest import ConfigError, LineSource, PluginError, PluginManager, Rule, Sink, Source
+from harvest import ConfigError, PluginError, PluginManager, Rule, Sink, Source
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.plugins.known import canonical
 
 __all__ = ["check_plugin", "class_problems", "owned"]
 
@@ -30,7 +27,6 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
             try:
                 cls = plugins.load(spec)
                 problems += _check_class(cls, spec, base)
-                problems += _check_needs(cls, plugins.owner(spec).distribution)
             except PluginError as error:
                 problems.append(str(error))
     for kind, attribute in (
@@ -141,44 +137,6 @@ def _check_class(cls: Any, spec: Any, base: type) -> list[str]:
     if cls.name != spec.name:
         problems.append(f"{spec.name}: its class calls itself {cls.name!r}")
     return problems + class_problems(cls)
-
-
-def _check_needs(cls: Any, distribution: str) -> list[str]:
-    """What a source's base class needs, and the plugin's distribution does not declare."""
-    if not (isinstance(cls, type) and issubclass(cls, LineSource)):
-        return []
-    brought = _brought_by(distribution)
-    if not brought or "numpy" in brought:
-        return []
-    return [
-        f"{cls.name}: harvest.LineSource needs numpy, which {distribution} does not declare: let "
-        "it depend on hpc-harvest[toolkit]"
-    ]
-
-
-def _brought_by(distribution: str) -> set[str]:
-    """The distributions that one declares that it needs, and those that these need in turn.
-
-    None where it is not installed, such as a plugin that is a file.
-    """
-    seen: set[tuple[str, str]] = set()
-    waiting = [(canonical(distribution), "")]
-    while waiting:
-        name, extras = waiting.pop()
-        try:
-            declared = requires(name) or ()
-        except PackageNotFoundError:
-            continue
-        for text in declared:
-            requirement, _, marker = text.partition(";")
-            extra = re.search(r"""extra\s*==\s*["']([^"']+)""", marker)
-            if extra and canonical(extra[1]) not in map(canonical, extras.split(",")):
-                continue
-            needed = re.match(r"\s*([\w.-]+)\s*(?:\[([^]]*)\])?", requirement)
-            if needed and (one := (canonical(needed[1]), needed[2] or "")) not in seen:
-                seen.add(one)
-                waiting.append(one)
-    return {name for name, _ in seen}
 
 
 def _check_target(plugins: PluginManager, spec: Any, attribute: str) -> list[str]:

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import polars as pl
 
 from harvest.errors import UsageError, suggestion
+from harvest.moved import moved
 
-__all__ = ["TEXT_MAP", "condition", "directory_of", "extra_of", "in_sql"]
+__all__ = ["TEXT_MAP", "condition", "directory_of", "in_sql"]
+
+__getattr__ = moved(__name__, "harvest_toolkit.frames")
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 """How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""
-
-
-def extra_of(names: Sequence[str]) -> pl.Expr:
-    """Columns of texts as the one column ``extra``: null where there are none.
-
-    A column that has no text in a row is not in that row's map.
-    """
-    if not names:
-        return pl.lit(None, TEXT_MAP).alias("extra")
-    pairs = (pl.struct(pl.lit(name).alias("key"), pl.col(name).alias("value")) for name in names)
-    pair = pl.element()
-    known = pair.filter(pair.struct.field("value").is_not_null())
-    return pl.concat_list(pairs).list.eval(known).alias("extra")
 
 
 def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:

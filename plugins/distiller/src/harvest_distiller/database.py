@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import ReadContext, SourceError
-from harvest.toolkit.frames import extra_of
+from harvest_toolkit.frames import extra_of
 
 from .records import DistillerJob
 from .rows import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harvest.toolkit.csv_header import column_names, header_line
+from harvest_toolkit.csv_header import column_names, header_line
 
 __all__ = ["NEEDED", "recognise", "size_of_name"]
 

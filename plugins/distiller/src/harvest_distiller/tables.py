@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from harvest import ReadContext, SourceError
-from harvest.toolkit.delimited import tables
-from harvest.toolkit.frames import extra_of
+from harvest_toolkit.delimited import tables
+from harvest_toolkit.frames import extra_of
 
 from .exports import NEEDED, recognise, size_of_name
 from .records import DistillerJob

@@ -12,8 +12,8 @@ import attrs
 
 from harvest import Partition, SourceError, file_partition
 from harvest.toolkit.files import list_files
-from harvest.toolkit.lines import line_starts
-from harvest.toolkit.streams import compression
+from harvest_toolkit.lines import line_starts
+from harvest_toolkit.streams import compression
 
 from .parse.layout import LONGEST_LINE
 

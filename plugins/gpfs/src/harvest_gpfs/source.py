@@ -10,7 +10,7 @@ import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
 from harvest.toolkit.files import input_path
-from harvest.toolkit.streams import compression, open_stream
+from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
 from .parse import compiled

@@ -23,7 +23,7 @@ import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
 from harvest.toolkit.files import replacing, write_atomically
-from harvest.toolkit.streams import Stream, compression, open_stream
+from harvest_toolkit.streams import Stream, compression, open_stream
 
 from .parse.counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +16,10 @@ import zstandard
 
 from harvest import DatasetError
 
-__all__ = ["Output", "codec_of", "open_range"]
+__all__ = ["Output", "blocks", "codec_of", "open_range"]
+
+BLOCK_BYTES = 8 * 1024 * 1024
+"""Bytes that are read at a time, and the rest of the last line."""
 
 DEFAULT_LEVELS = {"gz": 6, "zst": 3}
 
@@ -88,5 +92,12 @@ def open_range(path: Path, start: int, size: int, codec: str) -> IO[bytes]:
     if codec == "gz":
         return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[return-value]
     if codec == "zst":
-        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        frames = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        return io.BufferedReader(frames, 1 << 20)
     return raw
+
+
+def blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """All lines of a stream in order, many at a time; the last may lack its newline."""
+    while piece := stream.read(BLOCK_BYTES):
+        yield piece + stream.readline()

@@ -13,9 +13,8 @@ from polars.io.plugins import register_io_source
 from harvest import DatasetChanged, DatasetError, RecordType
 from harvest.model.frames import polars_schema
 from harvest.model.json import decode
-from harvest.toolkit.lines import blocks
 
-from .codecs import open_range
+from .codecs import blocks, open_range
 
 __all__ = ["Stretch", "scan_events", "scan_rows"]
 

@@ -14,9 +14,8 @@ import attrs
 import polars as pl
 
 from harvest.model.json import lines_of
-from harvest.toolkit.lines import blocks
 
-from .codecs import open_range
+from .codecs import blocks, open_range
 
 __all__ = ["Spool", "merge"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from harvest.toolkit.csv_header import column_names, header_line
+from harvest_toolkit.csv_header import column_names, header_line
 
 __all__ = ["LAST_WRITTEN", "Table", "recognise"]
 

@@ -15,8 +15,8 @@ import polars as pl
 
 from harvest import ReadContext, SourceError
 from harvest.model.frames import seconds
-from harvest.toolkit.delimited import Block, tables
-from harvest.toolkit.frames import extra_of
+from harvest_toolkit.delimited import Block, tables
+from harvest_toolkit.frames import extra_of
 
 from .config import NcemConfig
 from .headers import LAST_WRITTEN, Table, recognise

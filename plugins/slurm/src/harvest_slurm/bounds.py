@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, Final
 
 from harvest import ReadContext
-from harvest.toolkit.lines import RAW_BYTES, LongLine, skip_line
+from harvest_toolkit.lines import RAW_BYTES, LongLine, skip_line
 
 __all__ = ["LONGEST", "reject_line", "too_long"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from harvest.toolkit.spans import Spans, spans
+from harvest_toolkit.spans import Spans, spans
 
 from .compound import IdParts, id_parts
 

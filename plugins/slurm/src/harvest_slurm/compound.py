@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from harvest.toolkit.spans import Spans, unsigned, word_at
+from harvest_toolkit.spans import Spans, unsigned, word_at
 
 from .digits import clock, decimal, pieces
 

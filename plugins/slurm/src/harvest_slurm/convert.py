@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.toolkit.spans import spans
+from harvest_toolkit.spans import spans
 
 from . import digits, scalars
 from .columns import Column, series

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from harvest import ReadContext
-from harvest.toolkit.spans import PAD
+from harvest_toolkit.spans import PAD
 
 from .bounds import LONGEST
 from .columns import BatchRows, RawRows

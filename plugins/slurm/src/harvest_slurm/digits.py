@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harvest.toolkit.spans import Spans, clock_seconds, date_days, unsigned
+from harvest_toolkit.spans import Spans, clock_seconds, date_days, unsigned
 
 __all__ = ["arrow", "clock", "decimal", "minutes", "moment", "pair", "pieces", "seconds", "whole"]
 

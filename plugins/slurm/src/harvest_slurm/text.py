@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import ReadContext
-from harvest.toolkit.spans import PAD, Spans
+from harvest_toolkit.spans import PAD, Spans
 
 from .bounds import LONGEST, reject_line
 from .columns import GridRows, RawRows

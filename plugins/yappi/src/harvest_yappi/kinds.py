@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from harvest.toolkit.lines import BOM, RAW_BYTES, LongLine, blocks
+from harvest_toolkit.lines import BOM, RAW_BYTES, LongLine, blocks
 
 __all__ = ["LONGEST", "Format", "format_of", "text_lines"]
 

@@ -153,7 +153,7 @@ class LinePromises(SourceKit):
                 same or all(text.startswith(REJECTED) for text in texts),
                 f"{about}, line {number}:\n{difference(shown.at.get(number, []), texts)}",
                 "take line ends off lines, and a byte order mark off the first "
-                "(harvest.toolkit.lines does); or reject the line",
+                "(harvest_toolkit.lines does); or reject the line",
             )
 
     @promise("bytes that are not text are kept or rejected, never dropped or replaced", quick=True)

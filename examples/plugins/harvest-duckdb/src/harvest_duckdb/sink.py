@@ -29,9 +29,9 @@ from harvest import (
     conform,
 )
 from harvest.model.frames import frame_of, polars_schema
-from harvest.toolkit.deferred import deferred
 from harvest.toolkit.files import checksum, fsync_directory
 from harvest.toolkit.texts import printable
+from harvest_toolkit.deferred import deferred
 
 from .database import Piece, build, read
 

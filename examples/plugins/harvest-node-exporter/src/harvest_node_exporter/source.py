@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Record, Source, field
-from harvest.toolkit.lines import numbered
+from harvest_toolkit.lines import numbered
 
 from .exposition import Comment, Described, ExpositionError, Sample, parse
 

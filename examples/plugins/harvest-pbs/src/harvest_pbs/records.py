@@ -8,7 +8,7 @@ from typing import Final
 
 import harvest
 from harvest import Record, field
-from harvest.toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind
+from harvest_toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind
 
 __all__ = ["KNOWN", "PbsRecord"]
 

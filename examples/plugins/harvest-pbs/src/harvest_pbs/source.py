@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest import Detection, LineConfig, LineSource, Partition, ReadContext
-from harvest.toolkit.csv_header import header_line
-from harvest.toolkit.pairs import fields, pairs
+from harvest import Detection, Partition, ReadContext
 from harvest.toolkit.settings import setting, time_zone
-from harvest.toolkit.spans import strings
-from harvest.toolkit.values import LocalTimes
+from harvest_toolkit.csv_header import header_line
+from harvest_toolkit.line_source import LineConfig, LineSource
+from harvest_toolkit.pairs import fields, pairs
+from harvest_toolkit.spans import strings
+from harvest_toolkit.values import LocalTimes
 
 from .records import KNOWN, PbsRecord
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from .counters import BINS, counter_rows, metadata_seconds
 from .frames import SEGMENTS, run_of, segments, traced_once

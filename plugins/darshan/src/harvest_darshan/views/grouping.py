@@ -8,7 +8,7 @@ import attrs
 import polars as pl
 
 from harvest import UsageError
-from harvest.toolkit.choices import choices, named_directory
+from harvest_toolkit.choices import choices, named_directory
 
 from .frames import of_run, run_of
 from .layers import BASE, LAYERS

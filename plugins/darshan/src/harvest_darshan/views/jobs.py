@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from .frames import TIME
 from .grouping import KEY, certainty, layer_states, logs_by_job, named_run

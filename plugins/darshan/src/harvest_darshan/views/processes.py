@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from .counters import counter_rows
 from .files import traced_files

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from .frames import TIME, run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once

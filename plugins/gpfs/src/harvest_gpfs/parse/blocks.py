@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from harvest.toolkit.streams import Stream
+from harvest_toolkit.streams import Stream
 
 __all__ = ["BLOCK_BYTES", "SLACK", "Block", "Rest", "blocks"]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext
-from harvest.toolkit.streams import Stream
+from harvest_toolkit.streams import Stream
 
 from .blocks import BLOCK_BYTES, Rest, blocks
 from .counting import Before, is_remark, trailer_rows

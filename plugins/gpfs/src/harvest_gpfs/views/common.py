@@ -12,7 +12,7 @@ import attrs
 import polars as pl
 
 from harvest import UsageError
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from ..aggregation.definition import Aggregation
 from ..aggregation.files import no_rows

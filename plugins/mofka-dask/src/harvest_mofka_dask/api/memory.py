@@ -24,7 +24,7 @@ from harvest import (
     file_partition,
     record_type,
 )
-from harvest.toolkit.csv_header import header_line
+from harvest_toolkit.csv_header import header_line
 
 from ..frames import DASK_TYPES, JOB_TYPES, Frames, load
 from ..live.records import RECORD_TYPES as CAPTURED_TYPES

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from ..frames import host_of
 from ..runs import named_run

@@ -16,7 +16,7 @@ from __future__ import annotations
 import attrs
 import polars as pl
 
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from ..frames import Frames
 from .attempts import ATTEMPT, attempts_of, with_attempts

@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from harvest import Partition, ReadContext
-from harvest.toolkit.lines import numbered
+from harvest_toolkit.lines import numbered
 
 from ..records import RunConfig
 from .jobfiles import BLANK, LINE_LIMIT

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.toolkit.spans import epoch_microseconds, spans
+from harvest_toolkit.spans import epoch_microseconds, spans
 
 from .arrays import flags
 from .csv_tables import Chunk

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
-from harvest.toolkit.delimited import CUT, Block, blocks, columns
 from harvest.toolkit.texts import excerpt
+from harvest_toolkit.delimited import CUT, Block, blocks, columns
 
 from .arrays import flags, text_map
 from .layout import CSV_KINDS, CsvKind, parse_header

@@ -14,8 +14,8 @@ from typing import Final
 
 import attrs
 
-from harvest.toolkit.csv_header import column_names, header_line
 from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_files
+from harvest_toolkit.csv_header import column_names, header_line
 
 __all__ = [
     "CSV_KINDS",

@@ -8,8 +8,8 @@ from typing import Final
 import polars as pl
 
 from harvest import Partition, ReadContext
-from harvest.toolkit.lines import BLOCK_BYTES, LongLine, blocks, decode
 from harvest.toolkit.texts import not_utf8
+from harvest_toolkit.lines import BLOCK_BYTES, LongLine, blocks, decode
 
 __all__ = ["EVENT_BYTES", "EVENT_LINES", "log_events"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
-from harvest.toolkit.lines import numbered
+from harvest_toolkit.lines import numbered
 
 from ..records import RunSoftware
 from .jobfiles import LINE_LIMIT

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from ..frames import DASK_TYPES, Frames, complete_sum, count_if_known, known_sum, load
 from ..io.processes import processes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from harvest.toolkit.deferred import deferred
+from harvest_toolkit.deferred import deferred
 
 from ..frames import DASK_TYPES, Frames, known_sum, load
 from ..io.counted import COUNTER_TYPES

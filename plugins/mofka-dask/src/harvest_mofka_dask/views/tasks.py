@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
-from harvest.toolkit.choices import choices
+from harvest_toolkit.choices import choices
 
 from ..frames import DASK_TYPES, Frames, load, microseconds
 from ..io.views import TOTALS, task_io_totals

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.toolkit.line_blocks import split
-from harvest.toolkit.pairs import fields, pairs
-from harvest.toolkit.spans import Spans, spans, strings
-from harvest.toolkit.values import INTEGER, TEXT, Kind
+from harvest_toolkit.line_blocks import split
+from harvest_toolkit.pairs import fields, pairs
+from harvest_toolkit.spans import Spans, spans, strings
+from harvest_toolkit.values import INTEGER, TEXT, Kind
 
 KNOWN = {"user": ("user", TEXT), "n": ("count", INTEGER)}
 

@@ -8,8 +8,6 @@ before that are given::
             ...
     if stream.trouble:
         ctx.reject(b"", stream.trouble, position=number)
-
-zstd needs the library ``zstandard``, of harvest's extra ``toolkit``.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from harvest.errors import SourceError
+import zstandard
 
 __all__ = ["Stream", "compression", "open_stream"]
 
@@ -74,10 +72,7 @@ def compression(head: bytes) -> str | None:
 
 
 def open_stream(path: Path, start: int | None = None, stop: int | None = None) -> Stream:
-    """The bytes of a file; start, stop: a range of a plain one.
-
-    Raises SourceError for zstd where ``zstandard`` is not installed.
-    """
+    """The bytes of a file; start, stop: a range of a plain one."""
     with path.open("rb") as file:
         kind = compression(file.read(4))
     if kind is None:
@@ -197,13 +192,6 @@ def _gzip_members(file: _Unpacked) -> Any:
 
 def _zstd_frames(file: _Unpacked) -> Any:
     """The bytes of all frames of a zstd file."""
-    try:
-        import zstandard
-    except ModuleNotFoundError as error:
-        raise SourceError(
-            "the file is compressed by zstd, which needs the library zstandard",
-            remedy="pip install 'hpc-harvest[toolkit]', or unpack the file",
-        ) from error
     packed = file.packed(_SMALL_PIECE)
     while packed:
         frame = zstandard.ZstdDecompressor().decompressobj()

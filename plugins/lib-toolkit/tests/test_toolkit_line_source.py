@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import harvest
-from harvest import LineConfig, LineSource, Partition, ReadContext
-from harvest.testing import Collected, collect
-from harvest.toolkit.lines import BOM
+from harvest import Collected, Partition, ReadContext, collect
+from harvest_toolkit.line_source import LineConfig, LineSource
+from harvest_toolkit.lines import BOM
 
 LIMIT = 40
 

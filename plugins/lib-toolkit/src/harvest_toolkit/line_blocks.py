@@ -9,23 +9,20 @@ Lines that are not UTF-8, and one that the end of a file cuts off, are set aside
         texts = lines.column()  # the others, an Arrow column of strings
         number += lines.count
 
-:class:`harvest.LineSource` does this for files, and counts and rejects on the way.
+``LineSource`` does this for files, and counts and rejects on the way.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
+import numpy as np
 import pyarrow as pa
 
-from ._numpy import np
+from harvest import ReadContext
+
 from .delimited import CUT
 from .lines import BOM, InvalidLine, decode
 from .spans import PAD, Flags, Ints, Spans, padded, places, strings
-
-if TYPE_CHECKING:
-    from harvest.api.context import ReadContext
 
 __all__ = ["Faults", "Lines", "split"]
 

@@ -15,11 +15,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ._numpy import np
-from .frames import TEXT_MAP
+from harvest.toolkit.frames import TEXT_MAP
+
 from .line_blocks import Faults, Lines
 from .spans import Flags
 

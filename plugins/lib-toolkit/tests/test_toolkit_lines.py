@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.toolkit.lines import (
+from harvest_toolkit.lines import (
     BOM,
     RAW_BYTES,
     LongLine,

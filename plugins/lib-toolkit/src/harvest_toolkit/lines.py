@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, Protocol, overload
 
 import attrs
 
-from .texts import not_utf8
+from harvest.toolkit.texts import not_utf8
 
 __all__ = [
     "BLOCK_BYTES",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.toolkit.json_lines import json_columns
-from harvest.toolkit.line_blocks import split
+from harvest_toolkit.json_lines import json_columns
+from harvest_toolkit.line_blocks import split
 
 KNOWN = {"s": pl.String, "i": pl.Int64, "f": pl.Float64, "b": pl.Boolean}
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
+import numpy as np
 import pyarrow as pa
-
-from ._numpy import np
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest import Partition
-from harvest.toolkit.line_blocks import Faults, split
-from harvest.toolkit.spans import Spans
-from harvest.toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind, LocalTimes
+from harvest_toolkit.line_blocks import Faults, split
+from harvest_toolkit.spans import Spans
+from harvest_toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind, LocalTimes
 
 UNITS = {unit: 1024**power for power, unit in enumerate(("b", "kb", "mb", "gb", "tb", "pb"))}
 DIGITS = st.text("0123456789-:", max_size=20)

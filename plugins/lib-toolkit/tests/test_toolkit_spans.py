@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.toolkit.spans import (
+from harvest_toolkit.spans import (
     Spans,
     clock_seconds,
     date_days,

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import attrs
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from harvest.errors import SourceError
+from harvest import SourceError
+from harvest.toolkit.texts import not_utf8
 
-from ._numpy import np
 from .lines import BOM, RAW_BYTES, LongLine, skip_line
-from .texts import not_utf8
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,13 +16,14 @@ from collections.abc import Mapping
 from typing import Final
 
 import attrs
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ._numpy import np
+from harvest.toolkit.texts import excerpt
+
 from .line_blocks import Faults
 from .spans import Bytes, Flags, Ints, Spans, places, strings
-from .texts import excerpt
 from .values import Kind
 
 __all__ = ["fields", "pairs"]

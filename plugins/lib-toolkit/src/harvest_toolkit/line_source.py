@@ -2,16 +2,13 @@
 
 A subclass says what the lines mean::
 
-    class LogSource(harvest.LineSource):
+    class LogSource(LineSource):
         name, record_types = "log", (LogLine,)
 
         def read(self, partition, ctx):
             for lines in self.lines(partition, ctx):
                 texts = lines.column()
                 yield LogLine, pa.table({"text": texts, "position": lines.numbers})
-
-It needs numpy, and zstandard for files compressed by zstd: a plugin depends on
-``hpc-harvest[toolkit]``, which brings both.
 
 Files may be plain or compressed by gzip or zstd.  A large plain one is read in several partitions,
 whose lines have the numbers of the file.
@@ -22,19 +19,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import attrs
 
-from harvest.toolkit.lines import BLOCK_BYTES, LongLine, blocks, count_lines, line_starts
+from harvest import Partition, ReadContext, Source, file_partitions
 from harvest.toolkit.settings import at_least, setting
-from harvest.toolkit.streams import compression, open_stream
 
-from .context import ReadContext
-from .source import Partition, Source, file_partitions
-
-if TYPE_CHECKING:
-    from harvest.toolkit.line_blocks import Lines
+from .line_blocks import Lines, split
+from .lines import BLOCK_BYTES, LongLine, blocks, count_lines, line_starts
+from .streams import compression, open_stream
 
 __all__ = ["LineConfig", "LineSource"]
 
@@ -120,8 +114,6 @@ class LineSource(Source):
         All lines are counted as read.  Those that are too long, not UTF-8, or cut off by the end of
         the file are rejected; empty ones are counted as filtered.
         """
-        from harvest.toolkit.line_blocks import split  # numpy is of the extra ``toolkit``
-
         if partition.start and "lines_before" not in partition.options:
             partition = self.prepare(partition)
         number = partition.options.get("lines_before", 0) + 1

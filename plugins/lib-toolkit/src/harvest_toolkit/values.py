@@ -10,14 +10,16 @@ A kind makes an Arrow column of spans, and says where there is a value of its ki
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ._numpy import np
-from .amounts import count_in_words
+from harvest import Partition, ReadContext
+from harvest.toolkit.amounts import count_in_words
+
 from .line_blocks import Faults
 from .spans import (
     Flags,
@@ -29,10 +31,6 @@ from .spans import (
     unsigned,
     word_at,
 )
-
-if TYPE_CHECKING:
-    from harvest.api.context import ReadContext
-    from harvest.api.source import Partition
 
 __all__ = ["CLOCK", "EPOCH", "INTEGER", "SIZE", "TEXT", "Kind", "LocalTimes"]
 

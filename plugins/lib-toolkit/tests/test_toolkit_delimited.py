@@ -6,12 +6,11 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
-from harvest.toolkit.csv_header import column_names, header_line
-from harvest.toolkit.delimited import CUT, MISPLACED, Damage, blocks, columns, count_fields, tables
+from harvest_toolkit.csv_header import column_names, header_line
+from harvest_toolkit.delimited import CUT, MISPLACED, Damage, blocks, columns, count_fields, tables
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=12)
 ROWS = st.lists(st.lists(CELLS, min_size=2, max_size=4), max_size=12)
@@ -28,7 +27,6 @@ def damages(data: bytes, **more) -> list[Damage]:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(150))
 @given(ROWS, st.integers(1, 40))
 def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
     """Given rows of any texts, when cut in blocks of any size, then no record changes."""
@@ -41,7 +39,6 @@ def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
     assert found == [["a", "b"], *rows]
 
 
-@settings(max_examples=examples(200))
 @given(st.binary(max_size=200), st.integers(1, 30))
 def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
     numbers, kept = [], 0
@@ -54,7 +51,6 @@ def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(150))
 @given(ROWS, st.integers(1, 60))
 def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
     """Given rows of two to four cells below three names, then those of three are the table."""
@@ -72,7 +68,6 @@ def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(100))
 @given(ROWS, st.lists(st.integers(0, 12), max_size=4), st.integers(1, 60))
 def test_lines_are_counted_where_asked_for(rows, blanks, block_bytes):
     """Given cells with newlines and blank lines, then a record's number is its first line's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from harvest.errors import UsageError
+from harvest import UsageError
 
 __all__ = ["choices", "named_directory", "run_choices"]
 
