@@ -50,9 +50,9 @@ def test_the_table_says_what_a_plugin_declares(distribution):
     types = [record_type(c).name for s in known.sources for c in found.source(s).record_types]
     assert {name.partition(".")[0] for name in named} == set(known.views)
     assert {name.partition(".")[0] for name in types} == set(known.records)
-    for word in (*known.views, *known.records):
-        others = [k for k in KNOWN if word in (*k.views, *k.records)]
-        assert others == [known]
+    for kind in ("views", "records"):
+        for word in getattr(known, kind):
+            assert [k for k in KNOWN if word in getattr(k, kind)] == [known]
 
 
 def test_the_readme_lists_every_distribution_of_the_repository():

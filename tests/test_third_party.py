@@ -245,7 +245,7 @@ def test_a_dataset_whose_plugin_is_not_installed_says_which_wrote_it(environment
     verified = harvest_command(elsewhere, "verify", tmp_path / "out")
     assert verified.returncode == 1
     assert words in verified.stdout
-    shown = harvest_command(elsewhere, "report", "run.map", tmp_path / "out")
+    shown = harvest_command(elsewhere, "show", tmp_path / "out")
     assert shown.returncode == 0, shown.stderr
 
 

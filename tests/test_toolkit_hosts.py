@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from harvest.toolkit.hosts import host_name, same_host, short, short_name
+from harvest.toolkit.hosts import expand, host_name, same_host, short, short_name
 
 
 def told(one: str | None, other: str | None) -> bool | None:
@@ -52,3 +54,28 @@ def test_all_names_of_a_host_have_one_short_name_to_join_by():
     assert found == ["nid001", "nid001", "nid001", "10.201.4.43", "::1", None, None]
     assert [short_name(name) for name in names if name is not None] == found[:-1]
     assert host_name("nid001.Cray.org.") == "nid001.cray.org"
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("login1", ["login1"]),
+        ("nid[001-003,007]", ["nid001", "nid002", "nid003", "nid007"]),
+        ("a[9-10],b", ["a9", "a10", "b"]),
+        ("r[1-2]n[1-2]x", ["r1n1x", "r1n2x", "r2n1x", "r2n2x"]),
+        ("None assigned", ["None assigned"]),
+        ("n[1-", []),
+        ("n[a-b]", []),
+        ("n[1-999999999]", []),
+        ("", []),
+    ],
+)
+def test_slurm_s_lists_of_hosts_are_expanded(text, hosts):
+    assert expand(text) == hosts
+
+
+@given(st.lists(st.integers(0, 999), min_size=1, unique=True), st.sampled_from(["n", "nid-0x"]))
+def test_a_list_of_numbers_gives_each_of_them(numbers, prefix):
+    text = f"{prefix}[{','.join(f'{number:03d}' for number in numbers)}]"
+
+    assert expand(text) == [f"{prefix}{number:03d}" for number in numbers]

@@ -61,7 +61,7 @@ for name in ("lines.csv", "lines.jsonl", "lines.parquet"):
     assert export(frame, folder / name) == 3
 assert opened.verify() == []
 assert opened.view("events").collect().height == 3
-opened.report("run.map")
+assert [held.rows for held in opened.holdings()] == [3]
 assert len(collect(Greeting(str(folder / "hello.txt"))).rows("greeting.line")) == 3
 print(frame.select("text", "tags", "extra").collect().rows())
 print(importlib.util.find_spec("numpy"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest.api.spec import EngineSpec, ReportSpec, hookimpl
+from harvest.api.spec import EngineSpec, hookimpl
 from harvest.api.view import View
 
 __all__ = ["harvest_api"]
@@ -51,33 +51,4 @@ def harvest_views() -> Iterable[View]:
             build="harvest.builtin.findings:findings",
             columns="harvest.builtin.columns:FINDINGS",
         ),
-        View(
-            name="run.chain",
-            doc="Links across sources, from batch job to Dask run, process, Darshan log, file and "
-            "GPFS entry, and from scan to Distiller, Slurm job and file: how each was made, and "
-            "how sure it is.",
-            build="harvest.builtin.chain:chain",
-            columns="harvest.builtin.columns:CHAIN",
-        ),
-        View(
-            name="run.lineage",
-            doc="One row per file of a Darshan log: the process, run and job that used it, and "
-            "the file's entry in the latest scan.",
-            build="harvest.builtin.chain:lineage",
-            requires=("darshan.file",),
-            columns="harvest.builtin.columns:LINEAGE",
-        ),
-    ]
-
-
-@hookimpl
-def harvest_reports() -> Iterable[ReportSpec]:
-    """Reports over every dataset."""
-    return [
-        ReportSpec(
-            name="run.map",
-            doc="The metadata map: what was harvested of a run's life, from where, by layer, level "
-            "and step; what is missing, and which source would bring it.",
-            build="harvest.builtin.run_map:run_map",
-        )
     ]

@@ -70,6 +70,11 @@ KNOWN: Final = (
         views=("gpfs",),
     ),
     Known(
+        distribution="hpc-harvest-insight",
+        doc="tells what sources tell together: from a job to its files, and what was harvested",
+        views=("run",),
+    ),
+    Known(
         distribution="hpc-harvest-jsonl",
         doc="writes a directory of JSON Lines, or one consolidated file of events",
         sinks=("jsonl",),

@@ -10,7 +10,7 @@ import polars as pl
 from .links import CERTAIN, LIKELY, by_candidates, links, rows
 
 if TYPE_CHECKING:
-    from harvest.api.view import DatasetReader
+    from harvest import DatasetReader
 
 __all__ = ["scans_and_jobs"]
 

@@ -14,17 +14,17 @@ from .microscope import scans_and_jobs
 from .runs import processes_and_logs, runs_of
 
 if TYPE_CHECKING:
-    from harvest.dataset import Dataset
+    from harvest import DatasetReader
 
 __all__ = ["chain", "links_of"]
 
 
-def chain(dataset: Dataset) -> pl.LazyFrame:
-    """One row per link; ``harvest.builtin.columns`` has what the columns mean."""
+def chain(dataset: DatasetReader) -> pl.LazyFrame:
+    """One row per link; ``harvest_insight.columns`` has what the columns mean."""
     return pl.concat([pl.LazyFrame(schema=LINK), *links_of(dataset)])
 
 
-def links_of(dataset: Dataset) -> Iterator[pl.LazyFrame]:
+def links_of(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
     """The links, kind by kind."""
     runs = runs_of(dataset, frozenset(dataset.views()))
     yield from jobs_of_runs(dataset, runs)

@@ -7,12 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import harvest
-from harvest.builtin.chain import chain, lineage
-from harvest.toolkit.hosts import expand
+from harvest_insight.chain import chain, lineage
 
 START = datetime(2026, 3, 1, 10)
 RUN = "/data/R1"
@@ -317,32 +314,9 @@ def test_a_dataset_without_any_of_it_has_no_links():
     assert chain(Rows()).collect().height == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "hosts"),
-    [
-        ("login1", ["login1"]),
-        ("nid[001-003,007]", ["nid001", "nid002", "nid003", "nid007"]),
-        ("a[9-10],b", ["a9", "a10", "b"]),
-        ("r[1-2]n[1-2]x", ["r1n1x", "r1n2x", "r2n1x", "r2n2x"]),
-        ("None assigned", ["None assigned"]),
-        ("n[1-", []),
-        ("n[a-b]", []),
-        ("n[1-999999999]", []),
-        ("", []),
-    ],
-)
-def test_slurm_s_lists_of_hosts_are_expanded(text, hosts):
-    assert expand(text) == hosts
-
-
-@given(st.lists(st.integers(0, 999), min_size=1, unique=True), st.sampled_from(["n", "nid-0x"]))
-def test_a_list_of_numbers_gives_each_of_them(numbers, prefix):
-    text = f"{prefix}[{','.join(f'{number:03d}' for number in numbers)}]"
-
-    assert expand(text) == [f"{prefix}{number:03d}" for number in numbers]
-
-
 def test_real_runs_of_polaris_are_the_job_s_whose_output_lies_with_them(shared_data, tmp_path):
+    for module in ("harvest_mofka_dask", "harvest_darshan", "harvest_parquet"):
+        pytest.importorskip(module)
     runs = sorted((shared_data / "mofka-dask").glob("D2024*_R1_*"))
     sources = [f"{name}:{runs[0]}" for name in ("mofka-dask", "darshan")]
     harvest.run(sources, f"parquet:{tmp_path / 'out'}", workers=1)

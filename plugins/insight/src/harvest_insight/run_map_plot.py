@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harvest.model.vocabulary import LAYERS, LEVELS
-from harvest.report import Plot
-from harvest.report.draw import COLOURS
+from harvest.model import LAYERS, LEVELS
+from harvest.report import COLOURS, Plot
 
 __all__ = ["map_plot"]
 

@@ -15,17 +15,25 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
-from harvest.builtin.run_map import _common
-from harvest.builtin.run_map_kinds import STEPS, steps_of
-from harvest.builtin.run_map_plot import short
-from harvest.model.vocabulary import LAYERS, LEVELS
+from harvest.model import LAYERS, LEVELS
 from harvest.plugins.registry import PluginManager
+from harvest_insight.run_map import _common
+from harvest_insight.run_map_kinds import STEPS, steps_of
+from harvest_insight.run_map_plot import short
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
+
+
+def plugins_of(*names: str) -> PluginManager:
+    """The core's plugins, and some distributions' of the project; ``lost`` has no module."""
+    points = [EntryPoint("core", "harvest.builtin.plugin", "harvest")]
+    for name in names:
+        module = f"harvest_{name.replace('-', '_')}.plugin"
+        points.append(EntryPoint(name, module, "harvest"))
+    return PluginManager(points, disabled="")
 
 
 @pytest.fixture(scope="module")
@@ -105,29 +113,40 @@ def test_where_it_comes_from(dataset, report):
     assert row["records"] == sum(dataset.record_types.values())
 
 
-def test_a_stranger_s_types_find_their_place(demo_plugins, tmp_path):
-    (tmp_path / "a.demo").write_text("one\ntwo\n")
-    harvest.run(
-        sources=[f"demo:{tmp_path / 'a.demo'}"],
-        sinks=[f"arrow-demo:{tmp_path / 'out'}"],
-        plugins=demo_plugins,
-    )
-    report = harvest.open(tmp_path / "out", plugins=demo_plugins).report("run.map")
+@harvest.record("stranger.line", layer="workflow", level="client")
+class Line(harvest.Record):
+    """One line of a text file."""
+
+    text: str = harvest.field(doc="The line.")
+
+
+class Stranger(harvest.Source):
+    """Lines of text files."""
+
+    name, record_types = "stranger", (Line,)
+
+    def read(self, partition, ctx):
+        for line in partition.path.read_text().splitlines():
+            yield Line(text=line)
+
+
+def test_a_stranger_s_types_find_their_place(tmp_path):
+    pytest.importorskip("harvest_parquet")
+    plugins = plugins_of("insight", "parquet")
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    harvest.run(Stranger(str(tmp_path / "a.txt")), f"parquet:{tmp_path / 'out'}", plugins=plugins)
+    report = harvest.open(tmp_path / "out", plugins=plugins).report("run.map")
     (place,) = rows(report, "places")
     assert (place["layer"], place["level"], place["records"]) == ("workflow", "client", 2)
     assert place["missing"] is None
     (sources,) = rows(report, "sources")
-    assert sources["place"] == str(tmp_path / "a.demo")
+    assert sources["place"] == str(tmp_path / "a.txt")
     # the map tells which steps nothing was harvested of
     assert "1 (job start), 2 (configuration) and 5 (I/O and end)" in report.intro[0]
 
 
 def test_a_type_whose_plugin_is_gone_is_still_counted(dataset):
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-    ]
-    alone = harvest.open(dataset.sink.location, plugins=PluginManager(points, disabled=""))
+    alone = harvest.open(dataset.sink.location, plugins=plugins_of("insight", "parquet"))
     report = alone.report("run.map")
     assert {r["record_type"]: r["records"] for r in rows(report, "harvested")} == (
         dataset.record_types
@@ -138,13 +157,8 @@ def test_a_type_whose_plugin_is_gone_is_still_counted(dataset):
 
 
 def test_a_plugin_that_is_broken_is_told(dataset):
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-        EntryPoint("mofka-dask", "harvest_mofka_dask.plugin", "harvest"),
-        EntryPoint("lost", "no_such_module", "harvest"),
-    ]
-    alone = harvest.open(dataset.sink.location, plugins=PluginManager(points, disabled=""))
+    plugins = plugins_of("insight", "parquet", "mofka-dask", "lost")
+    alone = harvest.open(dataset.sink.location, plugins=plugins)
     (notes,) = alone.report("run.map").only("notes").sections
     assert any("'lost' cannot be used" in item for item in notes.items)
 
@@ -218,7 +232,7 @@ def in_common(origins: list[str]) -> str:
     return "/".join(paths[0][:alike]) or f"{len(paths)} places"
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(origins=st.lists(st.text("ab-/", max_size=7), min_size=1, max_size=6))
 def test_the_place_of_a_source_is_the_directory_of_all_its_inputs(origins: list[str]) -> None:
     assert _common(pl.Series(origins)) == in_common(origins)

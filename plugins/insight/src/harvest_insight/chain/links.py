@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 if TYPE_CHECKING:
-    from harvest.api.view import DatasetReader
+    from harvest import DatasetReader
 
 __all__ = [
     "CERTAIN",

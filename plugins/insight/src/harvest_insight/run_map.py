@@ -14,26 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from harvest.model.vocabulary import LAYERS, LEVELS
+from harvest.model import LAYERS, LEVELS
 from harvest.report import Column, Notes, Report, Table
-from harvest.storage.accounts import accounts_of
 
 from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
 from .run_map_plot import map_plot
 
 if TYPE_CHECKING:
-    from harvest.dataset import Dataset
+    from harvest import Dataset
 
 __all__ = ["run_map"]
 
 
 def run_map(dataset: Dataset) -> Report:
     """The report ``run.map`` over a dataset."""
-    bringers, broken = bringers_of(dataset.plugins)
+    bringers, broken = bringers_of(dataset)
     kinds = kinds_of(dataset, bringers)
     held = [kind for kind in kinds if kind.rows]
     missing = [kind for kind in kinds if not kind.rows]
-    accounts = accounts_of(dataset.manifest.parts)
+    accounts = dataset.accounts()
     read = set(accounts["source"].unique())
     return Report(
         "The metadata map",

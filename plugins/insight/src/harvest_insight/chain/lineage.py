@@ -12,12 +12,12 @@ from .links import LINK, SURE
 from .runs import processes_and_logs, runs_of
 
 if TYPE_CHECKING:
-    from harvest.dataset import Dataset
+    from harvest import DatasetReader
 
 __all__ = ["lineage"]
 
 
-def lineage(dataset: Dataset) -> pl.LazyFrame:
+def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per file of a Darshan log, with the links of ``run.chain`` followed to its job.
 
     Where several jobs or processes fit a log, theirs are null: the links of ``run.chain`` name the

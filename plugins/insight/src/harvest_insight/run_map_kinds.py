@@ -18,16 +18,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
-import polars as pl
 
-from harvest.errors import PluginError
-from harvest.model import RecordType, record_type
-from harvest.model.vocabulary import LAYERS, LEVELS
-from harvest.storage.accounts import accounts_of, rows_by_type
+from harvest import PluginError, record_type
+from harvest.model import LAYERS, LEVELS
 
 if TYPE_CHECKING:
-    from harvest.dataset import Dataset
-    from harvest.plugins.registry import PluginManager
+    from harvest import Dataset, RecordType
 
 __all__ = ["STEPS", "Kind", "bringers_of", "kinds_of", "steps_of"]
 
@@ -62,10 +58,10 @@ class Kind:
 
     name: str
     known: RecordType | None
-    rows: int
-    origins: int
     bringers: tuple[str, ...]
-    used: tuple[str, ...]
+    rows: int = 0
+    origins: int = 0
+    used: tuple[str, ...] = ()
     first: Any = None
     last: Any = None
 
@@ -92,13 +88,14 @@ class Kind:
         return (LAYERS.index(self.known.layer), LEVELS.index(self.known.level))
 
 
-def bringers_of(plugins: PluginManager) -> tuple[dict[str, list[str]], list[str]]:
+def bringers_of(dataset: Dataset) -> tuple[dict[str, list[str]], list[str]]:
     """Sources by name of the record types that they declare, and sources that do not load."""
+    plugins = dataset.plugins
     found: dict[str, list[str]] = {}
     broken = []
-    for source, spec in plugins.sources.items():
+    for source in plugins.sources:
         try:
-            declared = [record_type(cls).name for cls in plugins.load(spec).record_types]
+            declared = [record_type(cls).name for cls in plugins.source(source).record_types]
         except PluginError as error:
             broken.append(
                 f"What the source {source!r} would bring is not known, since it cannot be "
@@ -119,37 +116,12 @@ def bringers_of(plugins: PluginManager) -> tuple[dict[str, list[str]], list[str]
 def kinds_of(dataset: Dataset, bringers: Mapping[str, Sequence[str]]) -> list[Kind]:
     """All record types that installed sources declare or the dataset holds, by place."""
     known = dataset.plugins.record_types()
-    counts = dataset.record_types
-    accounts = accounts_of(dataset.manifest.parts)
-    held = {row.pop("of"): row for row in rows_by_type(accounts).to_dicts()}
-    spans = _spans(dataset, [name for name in known if counts.get(name)])
-    kinds = [
-        Kind(
-            name,
-            known.get(name),
-            counts.get(name, 0),
-            held[name]["origins"] if name in held else 0,
-            tuple(bringers.get(name, ())),
-            tuple(held[name]["sources"]) if name in held else (),
-            *spans.get(name, (None, None)),
-        )
-        for name in {*known, *counts}
-    ]
+    held = {each.record_type: each for each in dataset.holdings()}
+    kinds = []
+    for name in {*known, *held}:
+        kind = Kind(name, known.get(name), tuple(bringers.get(name, ())))
+        if (mine := held.get(name)) is not None:
+            kind = attrs.evolve(kind, rows=mine.rows, origins=mine.origins, used=mine.sources,
+                                first=mine.first, last=mine.last)  # fmt: skip
+        kinds.append(kind)
     return sorted(kinds, key=lambda kind: (kind.place, kind.name))
-
-
-def _spans(dataset: Dataset, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
-    """The first and the last time in the rows of each record type that has times."""
-    timed, queries = [], []
-    for name in names:
-        roles = dataset.record_type(name).roles
-        columns = [roles[role] for role in ("time", "end_time") if role in roles]
-        if columns:
-            timed.append(name)
-            queries.append(
-                dataset[name].select(
-                    first=pl.min_horizontal(pl.col(c).min() for c in columns),
-                    last=pl.max_horizontal(pl.col(c).max() for c in columns),
-                )
-            )
-    return {name: table.row(0) for name, table in zip(timed, pl.collect_all(queries), strict=True)}

@@ -13,7 +13,7 @@ from harvest.toolkit.hosts import expand, same_host, short
 from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, links, rows
 
 if TYPE_CHECKING:
-    from harvest.api.view import DatasetReader
+    from harvest import DatasetReader
 
     from .runs import Runs
 

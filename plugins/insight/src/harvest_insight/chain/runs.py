@@ -14,7 +14,7 @@ from harvest.toolkit.hosts import same_host, short
 from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, typed
 
 if TYPE_CHECKING:
-    from harvest.api.view import DatasetReader
+    from harvest import DatasetReader
 
 __all__ = ["Runs", "processes_and_logs", "runs_of"]
 
