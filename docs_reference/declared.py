@@ -14,7 +14,9 @@ from harvest.api.settings import describe
 from harvest.api.view import View
 from harvest.dataset.view_schema import view_schema
 from harvest.plugins.registry import manager
-from harvest.toolkit.markdown import paragraph, table
+from harvest.toolkit.markdown import table
+
+from .python import paragraph
 
 __all__ = ["hooks", "record_types", "rules", "views_and_reports"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import harvest
-from harvest.toolkit.markdown import paragraph
 
-__all__ = ["MODULES", "page"]
+__all__ = ["MODULES", "page", "paragraph"]
 
 MODULES = (
     "harvest",
@@ -35,6 +35,7 @@ MODULES = (
     "harvest_toolkit.deferred",
     "harvest_toolkit.delimited",
     "harvest_toolkit.frames",
+    "harvest_toolkit.hosts",
     "harvest_toolkit.json_lines",
     "harvest_toolkit.line_blocks",
     "harvest_toolkit.line_source",
@@ -70,6 +71,13 @@ def page() -> str:
         for word in sorted(set(module.__all__) - known, key=_order):
             lines += _entry(word, getattr(module, word))
     return "\n".join(lines)
+
+
+def paragraph(thing: Any) -> str:
+    """The first paragraph of a docstring, its markup as Markdown's; empty where there is none."""
+    text = (inspect.getdoc(thing) or "").partition("\n\n")[0]
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text.replace("``", "`"))
+    return " ".join(text.split()).removesuffix("::").rstrip(":")
 
 
 def _order(name: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest_toolkit.csv_header import column_names, header_line
@@ -27,6 +27,7 @@ def damages(data: bytes, **more) -> list[Damage]:
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(ROWS, st.integers(1, 40))
 def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
     """Given rows of any texts, when cut in blocks of any size, then no record changes."""
@@ -39,6 +40,7 @@ def test_records_are_cut_as_the_csv_module_reads_them(rows, block_bytes):
     assert found == [["a", "b"], *rows]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(1, 30))
 def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
     numbers, kept = [], 0
@@ -51,6 +53,7 @@ def test_any_bytes_are_cut_into_records_and_damages_without_loss(data, size):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(ROWS, st.integers(1, 60))
 def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
     """Given rows of two to four cells below three names, then those of three are the table."""
@@ -68,6 +71,7 @@ def test_columns_are_the_cells_and_other_rows_are_damages(rows, block_bytes):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(ROWS, st.lists(st.integers(0, 12), max_size=4), st.integers(1, 60))
 def test_lines_are_counted_where_asked_for(rows, blanks, block_bytes):
     """Given cells with newlines and blank lines, then a record's number is its first line's."""
@@ -130,6 +134,7 @@ def test_the_first_record_is_split_off_whether_damaged_or_not():
     assert rest.numbers.tolist() == [2]
 
 
+@settings(deadline=None)
 @given(st.lists(CELLS, min_size=1, max_size=6))
 def test_fields_are_counted_as_the_csv_module_does(row):
     line = written([row]).removesuffix(b"\n")

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest_toolkit.lines import (
@@ -31,6 +31,7 @@ def lines_of(data: bytes) -> list[bytes]:
     return found[:-1] if found[-1] == b"" else found
 
 
+@settings(deadline=None)
 @given(TEXTS, st.integers(1, 20), st.one_of(st.none(), st.integers(1, 12)))
 def test_lines_are_the_same_in_blocks_of_any_size(data, block_bytes, limit):
     """Given any bytes, when read in small blocks, then each line is there once, long ones apart."""
@@ -67,6 +68,7 @@ def test_the_rest_of_a_line_is_skipped():
     assert skip_line(io.BytesIO(b"no end"), 4) == (6, b"")
 
 
+@settings(deadline=None)
 @given(TEXTS, st.integers(1, 9))
 def test_lines_are_decoded_one_by_one_as_python_does(data, first):
     body = data.removeprefix(BOM) if first == 1 else data
@@ -84,6 +86,7 @@ def test_lines_are_decoded_one_by_one_as_python_does(data, first):
     assert found.count == len(good) + len(bad)
 
 
+@settings(deadline=None)
 @given(TEXTS, st.integers(1, 12))
 def test_single_lines_are_numbered_and_cut(tmp_path_factory, data, limit):
     path = tmp_path_factory.mktemp("lines") / "text"
@@ -99,6 +102,7 @@ def test_single_lines_are_numbered_and_cut(tmp_path_factory, data, limit):
     assert not found or found[-1].ended == data.endswith(b"\n")
 
 
+@settings(deadline=None)
 @given(TEXTS, st.integers(1, 30))
 def test_ranges_of_a_file_hold_whole_lines_and_all_of_them(tmp_path_factory, data, size):
     """Given a file, when cut into ranges, then the lines of the ranges are those of the file."""

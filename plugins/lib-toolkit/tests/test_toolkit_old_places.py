@@ -9,7 +9,8 @@ import pytest
 import harvest
 
 MOVED = (
-    "choices csv_header deferred delimited json_lines line_blocks lines pairs spans streams values"
+    "choices csv_header deferred delimited hosts json_lines line_blocks lines pairs spans streams "
+    "values"
 )
 
 
@@ -29,6 +30,7 @@ def test_all_names_of_a_module_that_moved_are_at_its_old_place(module: str) -> N
         (harvest, "LineSource", "line_source"),
         (harvest, "LineConfig", "line_source"),
         (importlib.import_module("harvest.toolkit.frames"), "extra_of", "frames"),
+        (importlib.import_module("harvest.toolkit.frames"), "directory_of", "frames"),
     ],
 )
 def test_a_name_that_left_a_module_is_at_its_old_place(place, name: str, module: str) -> None:

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest_toolkit.spans import (
@@ -32,6 +32,7 @@ def column(texts: list[str | None]) -> Spans:
     return spans(pa.array(["9", *texts, "9"], pa.string()).slice(1, len(texts)))
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.integers(0, 599_999), st.sampled_from("=; ")))
 def test_places_are_those_of_any_sign_in_a_buffer_of_several_pieces(signs):
     """Given signs anywhere in 600,000 bytes, when two are sought, then all of both are found."""
@@ -42,6 +43,7 @@ def test_places_are_those_of_any_sign_in_a_buffer_of_several_pieces(signs):
     assert places(data, b";=").tolist() == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, DIGITS)))
 def test_whole_numbers_are_those_of_python(texts):
     found = column(texts)
@@ -51,6 +53,7 @@ def test_whole_numbers_are_those_of_python(texts):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, DIGITS).map(lambda text: text + "x")))
 def test_leading_digits_end_where_the_digits_do(texts):
     found = column(texts)
@@ -67,6 +70,7 @@ DATES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(DATES))
 def test_dates_are_those_of_the_calendar(texts):
     found = column([text.ljust(10, "x") for text in texts])
@@ -82,6 +86,7 @@ def test_dates_are_those_of_the_calendar(texts):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.lists(st.one_of(NEARLY, st.times().map(lambda t: t.strftime("%H:%M:%S")))))
 def test_clock_times_are_seconds_of_the_day(texts):
     found = column([text.ljust(8, "x") for text in texts])
@@ -103,6 +108,7 @@ EPOCHS = st.one_of(
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.lists(st.one_of(EPOCHS, st.none())))
 def test_epoch_seconds_are_rounded_as_decimal_numbers(texts):
     values, good = epoch_microseconds(column(texts))

@@ -1,4 +1,4 @@
-"""Frames of polars: types of columns that become tables, conditions in SQL, paths in columns."""
+"""Frames of polars: the type of a column that is a map, and conditions in SQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from harvest.errors import UsageError, suggestion
 from harvest.moved import moved
 
-__all__ = ["TEXT_MAP", "condition", "directory_of", "in_sql"]
+__all__ = ["TEXT_MAP", "condition", "in_sql"]
 
 __getattr__ = moved(__name__, "harvest_toolkit.frames")
 
@@ -54,9 +54,3 @@ def in_sql(column: str) -> str:
     except pl.exceptions.PolarsError:
         plain = False
     return column if plain else '"' + column.replace('"', '""') + '"'
-
-
-def directory_of(path: pl.Expr) -> pl.Expr:
-    """The directory of a path or URI; ``.`` where it has none."""
-    directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
-    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")

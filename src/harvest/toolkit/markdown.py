@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
-__all__ = ["paragraph", "prose", "table"]
+__all__ = ["prose", "table"]
 
 _CODE = re.compile(r"`([^`]*\|[^`]*)`")
 
@@ -34,10 +32,3 @@ def prose(text: str) -> str:
     pieces = text.split("`")  # odd ones are code
     pieces[::2] = [piece.replace("<", "&lt;") for piece in pieces[::2]]
     return "`".join(pieces)
-
-
-def paragraph(thing: Any) -> str:
-    """The first paragraph of a docstring, its markup as Markdown's; empty where there is none."""
-    text = (inspect.getdoc(thing) or "").partition("\n\n")[0]
-    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text.replace("``", "`"))
-    return " ".join(text.split()).removesuffix("::").rstrip(":")

@@ -1,4 +1,4 @@
-"""Columns of polars frames that become tables."""
+"""Columns of polars frames: texts as the map ``extra``, and directories of paths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest.toolkit.frames import TEXT_MAP
 
-__all__ = ["extra_of"]
+__all__ = ["directory_of", "extra_of"]
 
 
 def extra_of(names: Sequence[str]) -> pl.Expr:
@@ -22,3 +22,9 @@ def extra_of(names: Sequence[str]) -> pl.Expr:
     pair = pl.element()
     known = pair.filter(pair.struct.field("value").is_not_null())
     return pl.concat_list(pairs).list.eval(known).alias("extra")
+
+
+def directory_of(path: pl.Expr) -> pl.Expr:
+    """The directory of a path or URI; ``.`` where it has none."""
+    directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
+    return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")

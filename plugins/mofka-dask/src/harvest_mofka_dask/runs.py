@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
-from harvest.toolkit.frames import directory_of
 from harvest_toolkit.choices import named_directory, run_choices
+from harvest_toolkit.frames import directory_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

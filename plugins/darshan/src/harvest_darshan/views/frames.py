@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.frames import directory_of
+from harvest_toolkit.frames import directory_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

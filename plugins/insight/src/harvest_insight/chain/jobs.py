@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from harvest.toolkit.frames import directory_of
-from harvest.toolkit.hosts import expand, same_host, short
+from harvest_toolkit.frames import directory_of
+from harvest_toolkit.hosts import expand, same_host, short
 
 from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, links, rows
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
-from harvest.toolkit.frames import directory_of
-from harvest.toolkit.hosts import same_host, short
+from harvest_toolkit.frames import directory_of
+from harvest_toolkit.hosts import same_host, short
 
 from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, typed
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from harvest.toolkit.hosts import same_host
+from harvest_toolkit.hosts import same_host
 
 from ..frames import host_of, run_of
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.toolkit.hosts import expand, host_name, same_host, short, short_name
+from harvest_toolkit.hosts import expand, host_name, same_host, short, short_name
 
 
 def told(one: str | None, other: str | None) -> bool | None:
