@@ -18,11 +18,12 @@ from crash import Place
 from strength import SEED, pairs
 
 import harvest
-from harvest.engines.dask.engine import read_unit
+from harvest import Bundle
 from harvest.pipeline import bundling as work
 from harvest.pipeline import meter, reading
 from harvest.pipeline.bundling import bundles, harvest_partitions
-from harvest.pipeline.task import Progress, Task
+from harvest.pipeline.meter import Progress
+from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, part_key, part_stem
@@ -239,16 +240,24 @@ def test_progress_of_many_small_partitions_is_reported_together(tasks, monkeypat
     monkeypatch.setattr(meter, "_REPORT_EVERY_S", 3600)
     reports: list[Progress] = []
 
-    read_unit(harvest_partitions, [tuple(tasks[:3]), tuple(tasks[3:])], reports.append)
+    Bundle.join([Bundle(tuple(tasks[:3])), Bundle(tuple(tasks[3:]))]).read(reports.append)
 
     (report,) = reports
     assert report.rows == 4
 
 
-def test_a_unit_of_bundles_gives_what_each_of_them_gives(tasks):
-    staged = read_unit(harvest_partitions, [tuple(tasks[:3]), tuple(tasks[3:])], None)
+def test_bundles_that_are_joined_give_what_each_of_them_gives(tasks, monkeypatch):
+    monkeypatch.setattr(work, "BUNDLE_PARTITIONS", 3)
+    bundles = [Bundle(tuple(tasks[:3])), Bundle(tuple(tasks[3:]))]
 
-    assert [each.part.partition for (each,) in staged] == [*LINES, "e.txt"]
+    joined = Bundle.join(bundles)
+    result = joined.read()
+
+    assert joined.split() == bundles
+    assert [len(each) for each in joined.split(2)] == [2, 2, 1]
+    assert joined.cost_bytes == sum(bundle.cost_bytes for bundle in bundles)
+    assert list(result.origins) == list(joined.origins) == [t.partition.origin for t in tasks]
+    assert [each.part.partition for (each,) in result.staged] == [*LINES, "e.txt"]
     assert len(list(finished(state_of(tasks)))) == 2
 
 

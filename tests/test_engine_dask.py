@@ -19,16 +19,15 @@ from clusters import Harvest, eventually, rows_files
 from harvest_paced import MUCH, PacedConfig, PacedSource
 from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
-from harvest.api.engine import Work
+from harvest import Work
+from harvest.engines import Terms
 from harvest.engines.dask import engine as engine_module
 from harvest.engines.dask.cluster import _binary, connect
 from harvest.engines.dask.engine import ClusterTasks, DaskEngine
 from harvest.engines.dask.local_worker import local_workers
-from harvest.engines.requirements import Absolute, Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
-from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
-from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.task import Task
+from harvest.pipeline.terms import Absolute
 from harvest.plugins.registry import manager
 
 for package in ("dask", "distributed", "cryptography"):
@@ -36,16 +35,7 @@ for package in ("dask", "distributed", "cryptography"):
 
 SHUT = frozenset(("tls_ca", "tls_cert", "tls_key"))
 
-NOTHING = Work(
-    bundles=(),
-    partitions=0,
-    sources=(),
-    sinks=(),
-    cost_bytes=0,
-    read=harvest_partitions,
-    prepare=prepare_tasks,
-    recipe=Recipe(),
-)
+NOTHING = Work(bundles=())
 """What an engine is given that is to fail before it reads anything."""
 
 # --- what is refused
@@ -147,7 +137,7 @@ def test_a_task_means_the_same_in_another_working_directory(tmp_path, monkeypatc
     absolute = Absolute()
     task = Task(source=source, partition=partition, targets=tuple((s, None) for s in sinks))
 
-    (there,), (again,) = absolute((task,)), absolute((task,))
+    there, again = absolute(task), absolute(task)
 
     assert there.source.location == str(tmp_path / "a.txt")
     assert there.source.config == source.config
@@ -216,7 +206,7 @@ def running_cluster(
 def applied(engine, function, tasks):
     """Results of any function on an engine's cluster."""
     with connect(engine.config, engine.workers, 0) as client:
-        yield from ClusterTasks(client, engine.config, Terms(), function).results(tasks)
+        yield from ClusterTasks(client, engine.config, function).results(tasks)
 
 
 @pytest.mark.slow

@@ -13,8 +13,7 @@ import pytest
 import worker_functions as work
 
 from harvest.engines import pool
-from harvest.engines.worker_process import WorkerLost
-from harvest.errors import HarvestError, TooManyRejects
+from harvest.errors import HarvestError, TooManyRejects, WorkerLost
 
 NAME = "HARVEST_TEST_OF_WORKERS"
 SUPPORT = str(Path(work.__file__).parent)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import date, datetime, time, timedelta, timezone
 from pathlib import Path
 
 import attrs
@@ -18,32 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
-from harvest.api.engine import Work
-from harvest.api.sink import Sink
-from harvest.api.source import Partition, Source
+from harvest import Bundle, Partition, Work
 from harvest.engines.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
-from harvest.engines.slurm.tasks import (
-    from_json,
-    read_error,
-    read_tasks,
-    to_json,
-    write_error,
-    write_tasks,
-)
+from harvest.engines.slurm.tasks import read_error, write_error, write_task
 from harvest.errors import (
     ConfigError,
     DatasetError,
     HarvestError,
     PluginError,
     SourceError,
+    SourceRejected,
     TooManyRejects,
     UsageError,
 )
-from harvest.pipeline.bundling import cost_bytes, harvest_partitions, prepare_tasks
-from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.task import SourceRejected, Task
-from harvest.plugins.registry import manager
-from harvest.storage.manifest import Manifest
+from harvest.pipeline.task import Task
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "dask-run"
@@ -51,153 +38,19 @@ QUICK = ("-o", "slurm.memory=300M", "-o", "slurm.time=5")
 
 # --- what jobs are told
 
-any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
-single = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), any_text, st.binary(),
-    st.datetimes(timezones=st.one_of(st.none(), st.just(timezone(timedelta(hours=5))))),
-    st.dates(), st.times(), st.timedeltas(),
-)  # fmt: skip
-hashable = st.one_of(st.integers(), any_text, st.binary(), st.tuples(any_text, st.dates()))
-plain_values = st.recursive(
-    single,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(hashable, inner, max_size=3),
-        st.sets(hashable, max_size=3),
-        st.frozensets(hashable, max_size=3),
-    ),
-    max_leaves=8,
-)
 
+class Written:
+    """Stands for a bundle."""
 
-def types_of(value):
-    """The types in a value, at every depth, in order."""
-    if isinstance(value, dict):
-        return dict, [(types_of(k), types_of(v)) for k, v in value.items()]
-    if isinstance(value, (list, tuple)):
-        return type(value), [types_of(item) for item in value]
-    return type(value)
-
-
-@pytest.mark.slow
-@given(plain_values)
-def test_plain_values_pass_through_json_unchanged(value):
-    text = json.dumps(to_json(value))
-    assert text.isascii()
-    back = from_json(json.loads(text))
-    assert back == value
-    assert types_of(back) == types_of(value)
-
-
-@pytest.mark.parametrize(
-    "value", [object(), lambda: 1, Manifest(sink="s", location="l"), {1: {2j}}]
-)
-def test_other_values_are_refused_by_name(value):
-    with pytest.raises(PluginError, match="cannot be sent to a batch job"):
-        to_json(value)
-
-
-def test_times_and_paths_keep_their_types():
-    values = [datetime(2024, 1, 2), date(2024, 1, 2), time(1, 2), Path("/a b")]
-    assert from_json(json.loads(json.dumps(to_json(values)))) == values
-
-
-def example_tasks(folder: Path, limit: int = 50) -> list[Task]:
-    """Tasks of several sources and sinks, as a run makes them, with settings that are not plain."""
-    from harvest.pipeline.plan import list_partitions, make_plan
-    from harvest.pipeline.prepare import prepare_sinks, prepare_sources
-    from harvest.pipeline.recipe import Endpoint, Recipe
-
-    ncem = folder / "ncem"
-    ncem.mkdir()
-    (ncem / "data_scan0000000001_module0.data").write_bytes(b"1")
-    recipe = Recipe(
-        sources=(Endpoint("mofka-dask", str(EXAMPLE)), Endpoint("ncem", str(ncem))),
-        sinks=(
-            Endpoint("parquet", str(folder / "p q")),
-            Endpoint("jsonl", str(folder / "caf\udce9.jsonl.gz")),
-        ),
-        settings={
-            "mofka-dask": {"timezone": "America/Chicago"},
-            "ncem": {"clock_offset.nersc": "-27ms"},
-            "jsonl": {"level": 3},
-        },
-        max_rejects=7,
-    )
-    uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
-    manifests = [Manifest(sink=sink.name, location=sink.location) for sink in sinks]
-    plan = make_plan(list_partitions(uses), sinks, manifests, run="R")
-    return [
-        Task(
-            source=planned.use.source,
-            partition=planned.partition,
-            targets=tuple((sinks[number], planned.part) for number in planned.read_for),
-            max_rejects=recipe.max_rejects,
-        )
-        for planned in plan.to_read[:limit]
-    ]
-
-
-def used_by(tasks: list[Task]) -> tuple[list[Source], list[Sink]]:
-    """The sources and sinks of tasks, each once."""
-    sources = {id(task.source): task.source for task in tasks}
-    sinks = {id(sink): sink for task in tasks for sink in task.sinks}
-    return list(sources.values()), list(sinks.values())
-
-
-def test_tasks_reach_a_job_as_they_were(tmp_path):
-    tasks = example_tasks(tmp_path)
-    assert {task.source.name for task in tasks} == {"mofka-dask", "ncem"}
-
-    assert write_tasks(tmp_path / "tasks", [tasks[:3], tasks[3:]], *used_by(tasks)) == 2
-    back = read_tasks(tmp_path / "tasks", 0) + read_tasks(tmp_path / "tasks", 1)
-
-    assert len(back) == len(tasks)
-    for mine, theirs in zip(tasks, back, strict=True):
-        assert theirs.partition == mine.partition
-        assert types_of(dict(theirs.partition.options)) == types_of(dict(mine.partition.options))
-        assert (type(theirs.source), theirs.source.location) == (
-            type(mine.source),
-            mine.source.location,
-        )
-        assert theirs.source.config == mine.source.config
-        assert [part for _, part in theirs.targets] == [part for _, part in mine.targets]
-        assert [(type(s), s.location, s.config, s.state) for s, _ in theirs.targets] == [
-            (type(s), s.location, s.config, s.state) for s, _ in mine.targets
-        ]
-        assert (theirs.on_error, theirs.max_rejects) == (mine.on_error, mine.max_rejects)
+    def to_json(self):
+        return {"password": "x"}
 
 
 def test_what_jobs_are_told_is_for_the_user_alone(tmp_path):
     """Settings and locations may hold a password."""
-    tasks = example_tasks(tmp_path, limit=1)
-    write_tasks(tmp_path / "tasks", [tasks], *used_by(tasks))
+    write_task(tmp_path / "tasks", 0, Written())
     assert (tmp_path / "tasks").stat().st_mode & 0o077 == 0
-
-
-def test_a_job_with_another_version_of_a_plugin_refuses(tmp_path):
-    tasks = example_tasks(tmp_path, limit=1)
-    write_tasks(tmp_path / "tasks", [tasks], *used_by(tasks))
-    path = tmp_path / "tasks" / "run.json"
-    document = json.loads(path.read_text())
-    assert "hpc-harvest-mofka-dask" in dict(document["versions"])
-    document["versions"] = [["hpc-harvest-mofka-dask", "0.0.1"], ["hpc-harvest-not-there", "1"]]
-    path.write_text(json.dumps(document))
-
-    with pytest.raises(UsageError) as caught:
-        read_tasks(tmp_path / "tasks", 0)
-
-    assert "hpc-harvest-mofka-dask is" in str(caught.value)
-    assert "0.0.1 here" in str(caught.value)
-    assert "hpc-harvest-not-there is not installed there" in str(caught.value)
-
-
-def test_a_source_that_jobs_could_not_find_is_refused(tmp_path, demo_plugins):
-    source = demo_plugins.source("demo")(str(tmp_path))
-    tasks = [attrs.evolve(example_tasks(tmp_path, limit=1)[0], source=source)]
-    with pytest.raises(UsageError, match="'DemoSource' of this run is not of an installed plugin"):
-        write_tasks(tmp_path / "tasks", [tasks], *used_by(tasks))
+    assert json.loads((tmp_path / "tasks" / "0.json").read_text()) == {"password": "x"}
 
 
 ERRORS = [
@@ -230,24 +83,21 @@ def test_errors_of_other_kinds_keep_their_exit_code_or_are_defects(tmp_path):
 # --- how partitions are shared out
 
 
-def sized(size: int) -> Task:
+def sized(size: int) -> Bundle:
     partition = Partition(id="p", origin="/p", size_bytes=size)
-    return Task(source=None, partition=partition, targets=())
+    return Bundle((Task(source=None, partition=partition, targets=()),))
 
 
-def shared_out(tasks: list[Task], per_job: int | None) -> list[list[Task]]:
-    """The tasks as the engine gives them to array tasks."""
+def shared_out(alone: list[Bundle], per_job: int | None) -> list[int]:
+    """How many partitions the engine gives to each array task."""
     work = Work(
-        bundles=[(task,) for task in tasks],
-        partitions=len(tasks),
-        sources=(),
-        sinks=(),
-        cost_bytes=sum(cost_bytes(task.partition) for task in tasks),
-        read=harvest_partitions,
-        prepare=prepare_tasks,
-        recipe=Recipe(),
+        bundles=alone,
+        partitions=len(alone),
+        cost_bytes=sum(bundle.cost_bytes for bundle in alone),
     )
-    return list(SlurmEngine(tasks_per_job=per_job)._chunks(work, tasks))
+    chunks = list(SlurmEngine(tasks_per_job=per_job)._chunks(work))
+    assert [each for chunk in chunks for each in chunk.split(1)] == alone
+    return list(map(len, chunks))
 
 
 @given(
@@ -256,15 +106,14 @@ def shared_out(tasks: list[Task], per_job: int | None) -> list[list[Task]]:
     st.one_of(st.none(), st.integers(1, 50)),
 )
 def test_every_partition_is_in_one_array_task_and_their_number_is_bounded(sizes, times, per_job):
-    tasks = [sized(size) for size in sizes] * times
+    alone = [sized(size) for size in sizes] * times
 
-    chunks = shared_out(tasks, per_job)
+    chunks = shared_out(alone, per_job)
 
-    assert [id(task) for chunk in chunks for task in chunk] == [id(task) for task in tasks]
     assert all(chunks)
     assert len(chunks) <= 1000
-    if per_job is not None and len(tasks) <= 1000 * per_job:
-        assert all(len(chunk) == per_job for chunk in chunks[:-1])
+    if per_job is not None and len(alone) <= 1000 * per_job:
+        assert all(count == per_job for count in chunks[:-1])
 
 
 def test_small_partitions_share_an_array_task_and_large_ones_do_not():
@@ -281,7 +130,7 @@ def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
 
     # then each has about a thousand, which take seconds to open
     assert 90 <= len(chunks) <= 110
-    assert max(map(len, chunks)) <= 1100
+    assert max(chunks) <= 1100
 
 
 # --- what is refused

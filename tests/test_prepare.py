@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from harvest_paced import PacedSource
 
 import harvest
 from harvest import Partition, PluginError, SourceError
-from harvest.engines.slurm.tasks import read_tasks, write_tasks
 from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
@@ -122,13 +122,13 @@ def test_preparation_changes_options_alone_with_plain_values(source: harvest.Sou
 
 
 def test_ranges_can_be_written_down_for_batch_jobs(source: harvest.Source, tmp_path: Path) -> None:
-    tasks = list(prepare_tasks(tuple(task_of(source, each, tmp_path) for each in source.plan())))
+    bundle = harvest.Bundle(tuple(task_of(source, each, tmp_path) for each in source.plan()))
+    ready = bundle.prepare()
 
-    write_tasks(tmp_path / "tasks", [tasks], [source], [task.targets[0][0] for task in tasks])
+    back = harvest.Bundle.from_json(json.loads(json.dumps(ready.to_json())))
 
-    assert [task.partition for task in read_tasks(tmp_path / "tasks", 0)] == [
-        task.partition for task in tasks
-    ]
+    assert [task.partition for task in back._tasks] == [task.partition for task in ready._tasks]
+    assert ready != bundle
 
 
 @pytest.mark.slow

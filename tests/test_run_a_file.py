@@ -14,8 +14,7 @@ import pytest
 from commands import harvest_here
 
 import harvest
-from harvest import ConfigError, HarvestError, UsageError
-from harvest.engines.slurm.tasks import read_tasks, write_tasks
+from harvest import Bundle, ConfigError, HarvestError, UsageError
 from harvest.pipeline.collect import collect
 from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.plan import list_partitions, make_plan
@@ -415,18 +414,18 @@ def test_batch_jobs_load_the_very_same_file(folder):
     held = Manifest(sink="parquet", location=str(folder / "out"))
     plan = make_plan(listed, sinks, [held], run="r")
     work = run.work(plan, plan.to_read)
-    write_tasks(folder / "tasks", work.bundles, work.sources, work.sinks)
+    written = json.dumps(work.bundles[0].to_json())
     cls = type(uses[0].source)
     del sys.modules[cls.__module__]
     manager.cache_clear()
 
-    (task,) = read_tasks(folder / "tasks", 0)
+    (task,) = Bundle.from_json(json.loads(written))._tasks
 
     assert type(task.source) is not cls
     assert type(task.source).__qualname__ == "GreetingSource"
     (folder / "greeting.py").write_text(GREETING + "# edited")
     with pytest.raises(HarvestError, match="has changed since the run began"):
-        read_tasks(folder / "tasks", 0)
+        Bundle.from_json(json.loads(written))
 
 
 PROGRAM = (

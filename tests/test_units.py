@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from harvest.api.source import Partition
 from harvest.engines.dask import engine as dask
 from harvest.engines.dask.engine import units
 from harvest.engines.units import in_units
-from harvest.pipeline.bundling import BUNDLE_PARTITIONS, cost_bytes
+from harvest.pipeline.bundle import Bundle
+from harvest.pipeline.bundling import BUNDLE_PARTITIONS
 from harvest.pipeline.plan import Plan, Planned, SourceUse
 from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
@@ -26,17 +27,15 @@ from harvest.plugins.registry import manager
 
 NOBODY: Any = None
 
-Bundle = tuple[Task, ...]
-
 
 def bundle(partitions: int, size_bytes: int) -> Bundle:
     """Partitions that are read together; of all that belongs to them, only their size matters."""
     partition = Partition(id="p", origin="/p", inputs=("/p",), size_bytes=size_bytes)
-    return (Task(source=NOBODY, partition=partition, targets=()),) * partitions
+    return Bundle((Task(source=NOBODY, partition=partition, targets=()),) * partitions)
 
 
-def shared_out(bundles: list[Bundle], threads: int) -> list[list[Bundle]]:
-    cost = sum(cost_bytes(task.partition) for each in bundles for task in each)
+def shared_out(bundles: list[Bundle], threads: int) -> list[Bundle]:
+    cost = sum(each.cost_bytes for each in bundles)
     return list(units(bundles, cost, lambda: threads))
 
 
@@ -60,7 +59,7 @@ def test_tiny_partitions_make_few_units(partitions, threads):
 
     # by the cost of opening alone, 256 of them are enough for a unit
     large = math.ceil(partitions / 256)
-    cost = sum(cost_bytes(task.partition) for task in together)
+    cost = together.cost_bytes
     assert len(given_out) <= large + small_ones_at_the_end(threads, dask.UNIT_BYTES, cost)
     assert len(given_out) <= dask.UNITS
 
@@ -70,7 +69,7 @@ def test_very_many_large_partitions_make_no_more_units_than_documented():
 
     given_out = shared_out(list(repeat(alone, count)), threads=4)
 
-    cost = cost_bytes(alone[0].partition)
+    cost = alone.cost_bytes
     at_the_end = small_ones_at_the_end(4, largest=cost * count // dask.UNITS, smallest=cost)
     assert len(given_out) <= dask.UNITS + at_the_end
 
@@ -96,7 +95,7 @@ def test_every_bundle_is_in_one_unit_in_its_order(sizes, times, threads):
 
     given_out = shared_out(bundles, threads)
 
-    assert list(map(id, chain(*given_out))) == list(map(id, bundles))
+    assert [one for unit in given_out for one in unit.split(1)] == bundles
     assert all(given_out)
 
 
@@ -139,8 +138,8 @@ def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
     # when they are all given out
     tracemalloc.start()
     work = run.work(plan, plan.to_read)
-    given_out = units(work.prepared(), work.cost_bytes, lambda: 4)
-    partitions = sum(len(each) for unit in given_out for each in unit)
+    given_out = units(work.bundles, work.cost_bytes, lambda: 4)
+    partitions = sum(map(len, given_out))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -156,10 +155,10 @@ def test_work_is_described_whether_or_not_its_tasks_are_made(tmp_path: Path):
 
     assert [len(each) for each in work.bundles] == [32, 32, 6]
     assert work.bundles[1:] == [work.bundles[1], work.bundles[2]]
-    assert [task.partition.id for task in work.tasks] == [
+    assert [origin for bundle in work.bundles for origin in bundle.origins] == [
         f"/scratch/logs/2026/{number:06}.log" for number in range(70)
     ]
-    assert (work.partitions, work.size_bytes) == (70, 70 * 2_000)
+    assert work.partitions == 70
     assert work.cost_bytes == 70 * (2_000 + 65_536)
-    assert [source.name for source in work.sources] == ["paced"]
-    assert [sink.name for sink in work.sinks] == ["parquet"]
+    assert (work.state, work.run) == (tmp_path / "out" / "_harvest", "20260101T000000-000000")
+    assert work.importable

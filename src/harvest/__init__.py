@@ -54,7 +54,9 @@ if TYPE_CHECKING:
         record_type,
     )
     from .model.arrow import conform
+    from .pipeline.bundle import Bundle, Result
     from .pipeline.collect import Collected, collect, collect_partition
+    from .pipeline.engine import Engine, Work
     from .pipeline.result import RunResult
     from .pipeline.rows import tables
     from .pipeline.run import run
@@ -112,6 +114,8 @@ _HOMES = {
         "hookimpl",
     ),
     ".api.view": ("DatasetReader", "View"),
+    ".pipeline.bundle": ("Bundle", "Result"),
+    ".pipeline.engine": ("Engine", "Work"),
     ".pipeline.run": ("run",),
     ".pipeline.result": ("RunResult",),
     ".pipeline.rows": ("tables",),
@@ -127,6 +131,7 @@ __all__ = [
     "OLDEST_API_VERSION",
     "Basis",
     "BatchError",
+    "Bundle",
     "Collected",
     "Column",
     "CommandGroup",
@@ -137,6 +142,7 @@ __all__ = [
     "DatasetReader",
     "Detection",
     "DirectorySink",
+    "Engine",
     "EngineSpec",
     "Finding",
     "HarvestError",
@@ -154,6 +160,7 @@ __all__ = [
     "RecordTypeError",
     "Reject",
     "ReportSpec",
+    "Result",
     "Rule",
     "RunResult",
     "Setting",
@@ -168,6 +175,7 @@ __all__ = [
     "UInt64",
     "UsageError",
     "View",
+    "Work",
     "add_plugin",
     "collect",
     "collect_partition",

@@ -22,9 +22,11 @@ __all__ = [
     "HarvestError",
     "PluginError",
     "SourceError",
+    "SourceRejected",
     "TooManyRejects",
     "UnknownTypeError",
     "UsageError",
+    "WorkerLost",
     "error_within",
     "out_of_files",
     "raised_in",
@@ -126,6 +128,14 @@ class DatasetChanged(DatasetError):
 
 class PluginError(HarvestError):
     """A plugin cannot be loaded or breaks its contract."""
+
+
+class SourceRejected(HarvestError):
+    """A reject met while ``--on-error fail`` is in force."""
+
+
+class WorkerLost(HarvestError):
+    """A worker process ended while it had work in hand."""
 
 
 class TooManyRejects(HarvestError):

@@ -13,11 +13,11 @@ from pathlib import Path
 import polars as pl
 
 import harvest
+from harvest.engines import Progress
 from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.prepare import Observer
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.runner import execute
-from harvest.pipeline.task import Progress
 from harvest.plugins.registry import manager
 
 

@@ -1,1 +1,37 @@
-"""Engines that the core brings along."""
+"""Engines of the kernel, and what others are made of that have workers on a machine.
+
+``read_bundles`` reads on this machine, as the engine ``local`` does, with ``available_cores``.
+``interpreter`` is the command of a worker process that imports from where this process does,
+``ending`` says how one ended.  ``Progress`` is what bundles report, ``Terms`` what workers
+elsewhere are checked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harvest.pipeline.meter import Progress
+    from harvest.pipeline.terms import Terms
+
+    from .local import read_bundles
+    from .pool import available_cores
+    from .worker_process import ending, interpreter
+
+__all__ = ["Progress", "Terms", "available_cores", "ending", "interpreter", "read_bundles"]
+
+_HOMES = {
+    "Progress": "harvest.pipeline.meter",
+    "Terms": "harvest.pipeline.terms",
+    "available_cores": ".pool",
+    "ending": ".worker_process",
+    "interpreter": ".worker_process",
+    "read_bundles": ".local",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'harvest.engines' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from harvest.api.engine import Engine, Work
+from harvest.pipeline.bundle import Bundle, Result
+from harvest.pipeline.engine import Engine, Work
+from harvest.pipeline.meter import Progress
 
 from . import pool
 
-if TYPE_CHECKING:
-    from harvest.storage.staging import Staged
-
-__all__ = ["LocalEngine"]
+__all__ = ["LocalEngine", "read_bundles"]
 
 BYTES_WORTH_A_WORKER: Final = 16 << 20
 """Input for which starting one more process pays, when the user names no number."""
@@ -28,15 +27,28 @@ class LocalEngine(Engine):
 
     name = "local"
 
-    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
-        """Results as they are done; see :class:`harvest.api.engine.Engine`."""
+    def run(self, work: Work) -> Iterator[Result]:
+        """Results as they are done; see :class:`harvest.Engine`."""
         worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER
-        if any(type(item).__module__ == "__main__" for item in (*work.sources, *work.sinks)):
-            worth = 1  # no worker could import it
+        if not work.importable:
+            worth = 1
         workers = self.workers or min(pool.available_cores(), worth)
-        return pool.apply(
-            work.read,
-            work.prepared(),
+        return read_bundles(
+            map(Bundle.prepare, work.bundles),
             workers=min(workers, len(work.bundles)),
             on_progress=work.on_progress,
         )
+
+
+def read_bundles(
+    bundles: Iterable[Bundle],
+    *,
+    workers: int,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Result]:
+    """Read bundles on this machine, by worker processes; with one worker, by this process itself.
+
+    Results come as they are done; each bundle is taken when it can soon be given out.
+    Raises what ``Bundle.read`` raises, and WorkerLost when a worker process is lost.
+    """
+    return pool.apply(Bundle.read, bundles, workers=workers, on_progress=on_progress)

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
 
-from harvest.errors import HarvestError, UsageError
+from harvest.errors import HarvestError, UsageError, WorkerLost
 
-__all__ = ["WorkerLost", "WorkerProcess", "ending", "interpreter"]
+__all__ = ["WorkerProcess", "ending", "interpreter"]
 
 _PROGRAM: Final = (
     "import sys; from importlib import import_module; module, *sys.path[:], number = sys.argv[1:]; "
@@ -37,10 +37,6 @@ _END_S: Final = 5.0
 """How long a worker may take to end."""
 
 _LAST_LINES: Final = 5
-
-
-class WorkerLost(HarvestError):
-    """A worker process ended while it had work in hand."""
 
 
 class WorkerProcess:

@@ -1,4 +1,4 @@
-"""Reading partitions, several together where they are small: what engines run.
+"""Reading partitions, several together where they are small: what bundles do.
 
 ``harvest_partitions`` is a plain function of picklable tasks, so that it can run in this process,
 in another one, or on another machine that sees the same files.  When it returns, the directories in
@@ -13,17 +13,18 @@ from typing import Final, Protocol, TypeVar
 
 import attrs
 
+from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
 from harvest.storage.small import Small, stage_small
 from harvest.storage.staging import Staged, staged_before
 
-from .meter import Meter
+from .meter import Meter, Progress
 from .reading import Reading
 from .rows import sink_errors, source_errors
 from .spooling import prepare
-from .task import Progress, Task, identify
+from .task import Task, identify
 
 __all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]
 
@@ -93,6 +94,7 @@ def prepare_tasks(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
 
 
 def _prepare(task: Task) -> Task:
+    interrupt.check()
     try:
         with source_errors(task.source, task.partition):
             partition = prepare(task.source, task.partition)

@@ -6,11 +6,19 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from .task import Progress
+import attrs
 
-__all__ = ["Meter"]
+__all__ = ["Meter", "Progress"]
 
 _REPORT_EVERY_S: Final = 0.2
+
+
+@attrs.frozen
+class Progress:
+    """Rows and input bytes that a running task got further."""
+
+    rows: int
+    size_bytes: int
 
 
 class Meter:

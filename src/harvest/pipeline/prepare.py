@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import attrs
 
 from harvest import fault
-from harvest.api.engine import Engine, Work
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.api.source import Source
@@ -22,13 +21,16 @@ from harvest.storage.part import Part
 from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
-from .bundling import bundles, cost_bytes, harvest_partitions, prepare_tasks
+from .bundle import Bundle, Bundles
+from .bundling import bundles, cost_bytes
 from .drift import Drift, declared_kinds
 from .endpoints import bind, own_settings
+from .engine import Engine, Work
+from .meter import Progress
 from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
 from .result import RunResult
-from .task import Progress, Task
+from .task import Task
 
 __all__ = ["Observer", "PreparedRun", "place_of", "prepare_sinks", "prepare_sources"]
 
@@ -251,17 +253,30 @@ class PreparedRun:
     def work(self, plan: Plan, todo: Sequence[Planned]) -> Work:
         """What the engine is given of a plan."""
         numbers = sorted({number for planned in todo for number in planned.read_for})
+        together = list(bundles(todo, attrgetter("read_for")))
+        engine = self.plugins.owner(self.plugins.find("engine", self.recipe.engine))
         return Work(
-            bundles=_Bundles(todo, partial(self.task, plan)),
+            bundles=Bundles(together, partial(self._bundle, plan)),
             partitions=len(todo),
+            cost_bytes=sum(cost_bytes(planned.partition) for planned in todo),
+            on_progress=self.observer.progressed,
+            run=todo[0].run if todo else "",
             sources=list({id(each.use): each.use.source for each in todo}.values()),
             sinks=[self.sinks[number] for number in numbers],
-            cost_bytes=sum(cost_bytes(planned.partition) for planned in todo),
-            read=harvest_partitions,
-            prepare=prepare_tasks,
-            on_progress=self.observer.progressed,
-            recipe=self.recipe,
+            versions=engine.versions,
+            recipe=attrs.evolve(self.recipe, settings=self._settings_left()),
         )
+
+    def _settings_left(self) -> dict[str, Mapping[str, Any]]:
+        """The settings of the recipe without those of its engine."""
+        recipe, name = self.recipe, self.recipe.engine
+        left = {key: values for key, values in recipe.settings.items() if key != name}
+        for source in (use.source for use in self.uses if use.source.name == name):
+            left[name] = _settings_of(name, recipe, type(source), [self.plugins.engine(name)])
+        return left
+
+    def _bundle(self, plan: Plan, together: Sequence[Planned]) -> Bundle:
+        return Bundle(tuple(self.task(plan, planned) for planned in together))
 
     def task(self, plan: Plan, planned: Planned) -> Task:
         """What there is to do for a partition of a plan."""
@@ -280,19 +295,3 @@ class PreparedRun:
 def _part(planned: Planned, frozen: Mapping[str, Any]) -> Part:
     """The description of a partition whose rows are brought to frozen columns, if there are any."""
     return attrs.evolve(planned.part, frozen=dict(frozen)) if frozen else planned.part
-
-
-class _Bundles(Sequence[tuple[Task, ...]]):
-    """The bundles of a plan, whose tasks are made when they are asked for."""
-
-    def __init__(self, todo: Iterable[Planned], task: Callable[[Planned], Task]):
-        self._planned = list(bundles(todo, attrgetter("read_for")))
-        self._task = task
-
-    def __len__(self) -> int:
-        return len(self._planned)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[number] for number in range(*at.indices(len(self)))]
-        return tuple(map(self._task, self._planned[at]))

@@ -25,9 +25,9 @@ from harvest.storage.part import Part
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
 from harvest.toolkit.texts import printable_line
 
+from .meter import Progress
 from .plan import Plan
 from .prepare import Observer
-from .task import Progress
 
 __all__ = ["display"]
 

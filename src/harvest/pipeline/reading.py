@@ -14,7 +14,7 @@ import pyarrow as pa
 from harvest import fault, interrupt
 from harvest.api.context import ReadContext, Reject
 from harvest.api.sink import PartFile, PartWriter, Sink
-from harvest.errors import PluginError, SourceError, TooManyRejects
+from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
@@ -38,7 +38,7 @@ from harvest.toolkit.texts import printable
 from .drift import FrozenColumns
 from .meter import Meter
 from .rows import read_tables
-from .task import SourceRejected, Task
+from .task import Task
 
 __all__ = ["Reading"]
 

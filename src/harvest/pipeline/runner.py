@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import attrs
 
 from harvest import interrupt
-from harvest.api.engine import Engine
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
@@ -20,9 +19,11 @@ from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import STAGING, Staged, clear_places
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 
+from .bundle import staged_of
 from .bundling import harvest_partitions, prepare_tasks
 from .choose import name_sources, unread_below
 from .committed import announcing
+from .engine import Engine
 from .last import last_day
 from .plan import Listed, Plan, Planned, SourceUse, list_partitions
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
@@ -308,19 +309,27 @@ class _Execution:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
             for staged in results:
                 part = staged[0].part
-                for number, one in zip(numbers[part.key], staged, strict=True):
+                if part.key not in numbers:  # an attempt that was given up for lost, too
+                    continue
+                for number, one in zip(numbers.pop(part.key), staged, strict=True):
                     self.staged[number][part.key] = one
                 self.observer.finished(part)
                 interrupt.check()
                 rejected += part.rejected
                 self._check_rejects(rejected)
+        if numbers and self.recipe.limit is None:
+            raise PluginError(
+                f"the engine {self.recipe.engine!r} gave no result for {len(numbers)} of "
+                f"{len(todo)} partitions",
+                remedy="report this to the engine's author; nothing of this run was committed",
+            )
 
     def _results(self, todo: Sequence[Planned]) -> Generator[tuple[Staged, ...], None, None]:
         if self.recipe.limit is not None:
             yield from self._read_limited(todo, self.recipe.limit)
             return
-        for results in self.prepared.engine().run(self.prepared.work(self.plan, todo)):
-            yield from results
+        engine = self.prepared.engine()
+        yield from staged_of(engine.run(self.prepared.work(self.plan, todo)), engine.name)
 
     def _read_limited(
         self, todo: Sequence[Planned], limit: int

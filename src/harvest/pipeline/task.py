@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import attrs
 
+from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition, Source
-from harvest.errors import HarvestError
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.part import Part, part_stem
 
-__all__ = ["Progress", "SourceRejected", "Task", "identify"]
+__all__ = ["Task", "identify"]
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +59,7 @@ def identify(task: Task) -> Task:
     """
     if task.identified:
         return task
+    interrupt.check()
     partition = task.partition
     now = fingerprint(partition.inputs)
     changed = (facts(partition.inputs) or b"").hex() != task.targets[0][1].facts
@@ -77,15 +78,3 @@ def identify(task: Task) -> Task:
             for sink, part in task.targets
         ),
     )
-
-
-@attrs.frozen
-class Progress:
-    """Rows and input bytes that a running task got further."""
-
-    rows: int
-    size_bytes: int
-
-
-class SourceRejected(HarvestError):
-    """A reject met while ``--on-error fail`` is in force."""

@@ -19,6 +19,7 @@ from .known import canonical, is_ours
 __all__ = [
     "DISABLE_VARIABLE",
     "PREFER_VARIABLE",
+    "UNKNOWN",
     "BrokenPlugin",
     "Claim",
     "Claims",
@@ -31,6 +32,9 @@ DISABLE_VARIABLE: Final = "HARVEST_DISABLE_PLUGINS"
 
 PREFER_VARIABLE: Final = "HARVEST_PREFER"
 """Environment variable with names of distributions, separated by commas: whose names count."""
+
+UNKNOWN: Final = "(unknown)"
+"""Distribution and version of a plugin that an entry point of none names."""
 
 
 @attrs.frozen
@@ -46,6 +50,12 @@ class Plugin:
     version: str
     module: str
     installed: bool = True
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Its distribution and version, where it is of one that other processes can have."""
+        known = self.installed and self.version != UNKNOWN
+        return {self.distribution: self.version} if known else {}
 
 
 @attrs.frozen

@@ -42,6 +42,7 @@ from harvest.plugin_code import contained
 from .claims import (
     DISABLE_VARIABLE,
     PREFER_VARIABLE,
+    UNKNOWN,
     BrokenPlugin,
     Claim,
     Claims,
@@ -406,7 +407,7 @@ def _check_distinct(kind: str, claim: Claim, other: Claim) -> None:
 def _as_named(point: EntryPoint) -> Plugin:
     """The plugin of an entry point, as yet unseen."""
     if point.dist is None:
-        return Plugin(point.name, "(unknown)", "(unknown)", point.value)
+        return Plugin(point.name, UNKNOWN, UNKNOWN, point.value)
     metadata = point.dist.metadata  # which is read and parsed each time it is asked for
     return Plugin(point.name, metadata["Name"], metadata["Version"], point.value)
 

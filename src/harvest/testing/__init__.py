@@ -1,9 +1,9 @@
 """Tools for testing plugins.
 
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
-of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance`` and
-``SinkConformance`` are tests of all that plugins promise, to be inherited, as are
-``ViewConformance`` and ``ReportConformance``.  ``check_golden``
+of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance``,
+``SinkConformance`` and ``EngineConformance`` are tests of all that plugins promise, to be
+inherited, as are ``ViewConformance`` and ``ReportConformance``.  ``check_golden``
 compares what a source gave with a file; ``check_view`` builds a view and wants a meaning for each
 of its columns; ``faults_of_unknown`` looks for what a view and its rules say too much where less is
 known (``without_column``); ``judge`` applies a rule to rows of its view.  None of it needs pytest,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harvest import Collected, collect, collect_partition
     from harvest.findings import judge
 
+    from .engine import EngineConformance
     from .golden import check_golden, check_schemas, update_golden
     from .promise import BrokenPromise
     from .reports import ReportConformance
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BrokenPromise": ".promise",
     "Collected": "harvest.pipeline.collect",
+    "EngineConformance": ".engine",
     "ReportConformance": ".reports",
     "SinkConformance": ".sink",
     "SinkDriver": ".sink.driver",
@@ -51,6 +53,7 @@ _HOMES = {
 __all__ = [
     "BrokenPromise",
     "Collected",
+    "EngineConformance",
     "ReportConformance",
     "SinkConformance",
     "SinkDriver",

@@ -21,7 +21,7 @@ from typing import Any, Final
 import attrs
 
 from harvest.batch import Options
-from harvest.engines.pool import available_cores
+from harvest.engines import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
 
 from .local_worker import local_workers

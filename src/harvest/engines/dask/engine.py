@@ -13,25 +13,22 @@ import queue
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 import attrs
 
 from harvest import interrupt
-from harvest.api.engine import Engine, Work
-from harvest.engines.requirements import Absolute, Terms, refusal, terms_for
 from harvest.engines.units import in_units
 from harvest.errors import HarvestError
-from harvest.pipeline.bundling import cost_bytes
-from harvest.pipeline.meter import Meter
-from harvest.pipeline.task import Progress, Task
-from harvest.storage.staging import Staged
-from harvest.toolkit.texts import printable
+from harvest.pipeline.bundle import Bundle, Result
+from harvest.pipeline.engine import Engine, Work
+from harvest.pipeline.meter import Progress
+from harvest.pipeline.terms import Terms
 
 from .cluster import DaskConfig, connect, library
 
-__all__ = ["DaskEngine", "read_unit", "units"]
+__all__ = ["ClusterTasks", "DaskEngine", "units"]
 
 LOOK_EVERY_S = 1.0
 """How often the number of workers is asked for."""
@@ -56,28 +53,26 @@ class DaskEngine(Engine):
     name = "dask"
     Config = DaskConfig
 
-    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
-        """Results as they are done; see :class:`harvest.api.engine.Engine`.
+    def run(self, work: Work) -> Iterator[Result]:
+        """Results as they are done; see :class:`harvest.Engine`.
 
         On a cluster that was running already, partitions in hand are read to their end when the
         iterator is closed early; the next run uses what they have staged.
         """
         wanted = self.workers and min(self.workers, len(work.bundles))
-        absolute = Absolute()  # workers have other working directories
-        read = partial(read_unit, work.read)
         with (
             connect(self.config, wanted, work.cost_bytes) as client,
-            terms_for(work) as terms,
+            work.remote() as remote,
         ):
-            tasks = ClusterTasks(client, self.config, terms, read, work.on_progress, origin=_origin)
-            bundles = map(absolute, work.prepared())
-            yield from tasks.results(units(bundles, work.cost_bytes, lambda: tasks.threads))
+            tasks = ClusterTasks(
+                client, self.config, Bundle.read, work.on_progress, remote.terms, origin=_origin
+            )
+            given = units(remote.bundles, work.cost_bytes, lambda: tasks.threads)
+            yield from tasks.results(map(Bundle.prepare, given))
 
 
-def units(
-    bundles: Iterable[tuple[Task, ...]], total: int, threads: Callable[[], int]
-) -> Iterator[list[tuple[Task, ...]]]:
-    """Bundles as they are given out.
+def units(bundles: Iterable[Bundle], total: int, threads: Callable[[], int]) -> Iterator[Bundle]:
+    """Bundles as they are given out, several as one.
 
     total: what all of them cost; threads: how many the cluster has when it is asked.
     """
@@ -87,31 +82,15 @@ def units(
     def goal() -> int:
         return min(most, left // (SHARES * max(1, threads())))
 
-    for unit in in_units(bundles, _cost, goal):
-        left -= sum(map(_cost, unit))
+    for together in in_units(bundles, attrgetter("cost_bytes"), goal):
+        unit = Bundle.join(together)
+        left -= unit.cost_bytes
         yield unit
 
 
-def _cost(bundle: tuple[Task, ...]) -> int:
-    return sum(cost_bytes(task.partition) for task in bundle)
-
-
-def _origin(unit: list[tuple[Task, ...]]) -> str:
-    origin = printable(unit[0][0].partition.origin)
-    others = sum(map(len, unit)) - 1
+def _origin(unit: Bundle) -> str:
+    origin, others = unit.origins[0], len(unit) - 1
     return f"{origin}, or one of the {others} behind it" if others else origin
-
-
-def read_unit(
-    read: Callable[..., tuple[tuple[Staged, ...], ...]],
-    unit: list[tuple[Task, ...]],
-    report: Callable[[Progress], None] | None,
-) -> tuple[tuple[Staged, ...], ...]:
-    """What ``read`` gives for the bundles of a unit, in a worker."""
-    meter = Meter(report)
-    staged = tuple(each for bundle in unit for each in read(bundle, meter.add))
-    meter.flush()
-    return staged
 
 
 @attrs.frozen(eq=False)
@@ -132,9 +111,9 @@ class ClusterTasks:
         self,
         client: Any,
         config: DaskConfig,
-        terms: Terms,
         function: Callable[..., Any],
         on_progress: Callable[[Progress], None] | None = None,
+        terms: Terms | None = None,
         *,
         origin: Callable[[Any], str] = str,
     ):
@@ -177,7 +156,6 @@ class ClusterTasks:
             _attempt,
             self.function,
             given.task,
-            self.terms,
             self.topic,
             key=f"harvest-{secrets.token_hex(12)}",
             pure=False,
@@ -211,7 +189,7 @@ class ClusterTasks:
 
     def _handle_error(self, given: _Given, error: BaseException) -> None:
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, ImportError):
-            raise refusal("a worker", [str(error.__cause__)]) from error
+            raise Terms.refusal("a worker", [str(error.__cause__)]) from error
         if not isinstance(error, library("distributed").KilledWorker):
             raise error
         self._give_again(given, str(error).partition(". ")[0])
@@ -232,15 +210,19 @@ class ClusterTasks:
             self._look()
             if not self.threads:
                 interrupt.sleep(0.05)
+        if self.terms is None:
+            return
         try:
             found = self.client.run(self.terms.problems, on_error="return")
         except OSError:  # they went away while they were asked: each is checked at its first task
             return
         for worker, problems in found.items():
             if isinstance(problems, BaseException):
-                raise refusal(f"the worker {worker}", [f"{type(problems).__name__}: {problems}"])
+                raise Terms.refusal(
+                    f"the worker {worker}", [f"{type(problems).__name__}: {problems}"]
+                )
             if problems:
-                raise refusal(f"the worker {worker}", problems)
+                raise Terms.refusal(f"the worker {worker}", problems)
 
     def _look(self) -> None:
         """Count the cluster's threads; raises HarvestError when there are none for too long."""
@@ -281,10 +263,7 @@ def _connection_lost() -> HarvestError:
     )
 
 
-def _attempt(
-    function: Callable[..., Any], task: Any, terms: Terms, topic: str | None
-) -> Any:  # runs in a worker
-    terms.require()
+def _attempt(function: Callable[..., Any], task: Any, topic: str | None) -> Any:  # in a worker
     return function(task, _reporter(topic))
 
 

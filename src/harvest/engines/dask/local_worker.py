@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from harvest import interrupt
-from harvest.engines.worker_process import ending, interpreter
+from harvest.engines import ending, interpreter
 from harvest.errors import HarvestError
 
 __all__ = ["local_workers", "main"]

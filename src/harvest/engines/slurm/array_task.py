@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from operator import attrgetter
 from pathlib import Path
 
 from harvest import interrupt
-from harvest.engines import pool
-from harvest.engines.worker_process import WorkerLost
-from harvest.errors import ExitCode, HarvestError
-from harvest.pipeline.bundling import bundles, harvest_partitions
+from harvest.engines import read_bundles
+from harvest.errors import ExitCode, HarvestError, WorkerLost
 
-from .tasks import read_tasks, write_error
+from .tasks import read_task, write_error
 
 __all__ = ["stage"]
 
@@ -20,12 +17,9 @@ __all__ = ["stage"]
 def stage(folder: Path, number: int, cpus: int) -> int:
     """Stage the task's partitions, with so many processes; gives the exit code."""
     try:
-        tasks = read_tasks(folder, number)
-        together = list(bundles(tasks, attrgetter("sinks")))
-        workers = min(cpus, len(together))
-        for results in pool.apply(harvest_partitions, together, workers=workers):
-            for staged, *_ in results:
-                print(f"harvest: staged {staged.part.source}: {staged.part.origin}", flush=True)
+        for result in read_bundles(read_task(folder, number).split(), workers=cpus):
+            for origin in result.origins:
+                print(f"harvest: staged {origin}", flush=True)
             interrupt.check()
     except (MemoryError, HarvestError, OSError) as error:
         print(f"harvest: {error}", file=sys.stderr)

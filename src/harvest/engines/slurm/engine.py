@@ -10,30 +10,26 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from harvest import interrupt
-from harvest.api.engine import Engine, Work
 from harvest.batch import Batch, Job, Options, python
 from harvest.batch.batch import PATIENCE_S
 from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
 from harvest.engines.units import in_units
-from harvest.errors import ConfigError, ExitCode, HarvestError, UsageError
-from harvest.pipeline.bundling import cost_bytes
-from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.spooling import refuse_pipes
-from harvest.pipeline.task import Task, identify
-from harvest.storage.manifest import Manifest
-from harvest.storage.staging import Staged
+from harvest.errors import ConfigError, ExitCode, HarvestError
+from harvest.pipeline.bundle import Bundle, Result
+from harvest.pipeline.engine import Engine, Work
 from harvest.toolkit.texts import printable
 
 from .array_watch import STAGE, ArrayWatch
-from .tasks import write_tasks
+from .tasks import write_task
 
 __all__ = ["SlurmConfig", "SlurmEngine", "Submitted"]
 
@@ -103,8 +99,8 @@ class SlurmEngine(Engine):
     name = "slurm"
     Config = SlurmConfig
 
-    def run(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
-        """Results as they are staged; see :class:`harvest.api.engine.Engine`.
+    def run(self, work: Work) -> Iterator[Result]:
+        """Results as they are staged; see :class:`harvest.Engine`.
 
         Raises Submitted, once all is submitted, when the run is not to wait.
         """
@@ -117,25 +113,28 @@ class SlurmEngine(Engine):
         if not work.bundles:
             return ()
         directory = self._directory(work)
-        tasks = _tasks(work) if self.config.wait else _lasting(_tasks(work))
+        if not self.config.wait:
+            work = work.left()
         jobs = []
-        if chunks := sum(1 for _ in self._chunks(work, tasks)):
+        if chunks := sum(1 for _ in self._chunks(work)):
             jobs.append(self._job(directory, chunks))
         if not self.config.wait:
-            jobs.append(self._last_job(directory, work.recipe, jobs))
+            jobs.append(self._last_job(directory, work, jobs))
         return [str(script) for script in Batch(directory).scripts(*jobs)]
 
-    def _attach(self, work: Work) -> Iterator[tuple[tuple[Staged, ...], ...]]:
+    def _attach(self, work: Work) -> Iterator[Result]:
         directory = self._directory(work)
-        watch = ArrayWatch(directory, work.sinks, self.config.retries, work.on_progress)
-        with _removed_on_failure(directory):
-            chunks = watch.expected(self._chunks(work, _prepared(work, _tasks(work))))
-            count = write_tasks(directory / "tasks", chunks, work.sources, work.sinks)
+        awaited = work.awaited()
+        with _removed_on_failure(directory), work.remote(lasting=True) as remote:
+            count = 0
+            for count, chunk in enumerate(self._chunks(remote), 1):
+                interrupt.check()
+                chunk = awaited.expect(count - 1, chunk.prepare())
+                write_task(directory / "tasks", count - 1, chunk)
             batch = Batch(directory)
             batch.submit(self._job(directory, count))
         try:
-            for result in watch.results(batch):
-                yield (result,)
+            yield from ArrayWatch(directory, awaited, self.config.retries).results(batch)
         except BaseException:
             # they only stage: a task that cannot be cancelled now does no harm
             with contextlib.suppress(HarvestError):
@@ -148,15 +147,15 @@ class SlurmEngine(Engine):
         _remove(directory)
 
     def _detach(self, work: Work) -> None:
-        refuse_pipes(work.recipe, "a job that commits later")
         directory = self._directory(work)
-        with _removed_on_failure(directory):
-            tasks = _lasting(_refusing_what_cannot_be_left(_tasks(work)))
-            chunks = self._chunks(work, _prepared(work, tasks))
-            count = write_tasks(directory / "tasks", chunks, work.sources, work.sinks)
+        with _removed_on_failure(directory), work.left().remote(lasting=True) as remote:
+            count = 0
+            for count, chunk in enumerate(self._chunks(remote), 1):
+                interrupt.check()
+                write_task(directory / "tasks", count - 1, chunk.prepare())
             jobs = [self._job(directory, count)] if count else []
-            self._write_recipe(directory, work.recipe)
-            ids = Batch(directory).submit(*jobs, self._last_job(directory, work.recipe, jobs))
+            work.write_recipe(directory / RECIPE)
+            ids = Batch(directory).submit(*jobs, self._last_job(directory, work, jobs))
         shown = printable(str(directory))
         raise Submitted(
             f"submitted as Slurm job {' and '.join(map(str, ids))}; the last one commits",
@@ -164,20 +163,19 @@ class SlurmEngine(Engine):
         )
 
     def _directory(self, work: Work) -> Path:
-        sink, part = work.bundles[0][0].targets[0]
         if self.config.directory is None:
-            return sink.state / "batch" / part.run
-        return Path(self.config.directory).expanduser().absolute() / f"harvest-{part.run}"
+            return work.state / "batch" / work.run
+        return Path(self.config.directory).expanduser().absolute() / f"harvest-{work.run}"
 
-    def _chunks(self, work: Work, tasks: Iterable[Task]) -> Iterator[list[Task]]:
-        """The partitions of each array task, in their order; tasks: of the work."""
-        per_job = self.config.tasks_per_job
-        if per_job is not None:
+    def _chunks(self, work: Work) -> Iterator[Bundle]:
+        """What each array task reads, in the order of the work."""
+        if (per_job := self.config.tasks_per_job) is not None:
             count = max(per_job, -(-work.partitions // ARRAY_TASKS))
-            return in_units(tasks, lambda task: 1, lambda: count)
+            alone = (each for bundle in work.bundles for each in bundle.split(1))
+            return map(Bundle.join, in_units(alone, len, lambda: count))
         # so that the number of array tasks stays within the limit
         enough = max(BYTES_WORTH_A_JOB, -(-work.cost_bytes // ARRAY_TASKS))
-        return in_units(tasks, lambda task: cost_bytes(task.partition), lambda: enough)
+        return map(Bundle.join, in_units(work.bundles, attrgetter("cost_bytes"), lambda: enough))
 
     def _job(self, directory: Path, count: int) -> Job:
         return Job(
@@ -190,39 +188,15 @@ class SlurmEngine(Engine):
             array_limit=self.workers,
         )
 
-    def _last_job(self, directory: Path, recipe: Recipe, before: Sequence[Job]) -> Job:
+    def _last_job(self, directory: Path, work: Work, before: Sequence[Job]) -> Job:
         """The same run, once the tasks have ended, on a node of its own."""
-        # locations may hold bytes that are not text, which TOML cannot
-        command = python(
-            "harvest",
-            "run",
-            str(directory / RECIPE),
-            *(f"--source={endpoint}" for endpoint in recipe.sources),
-            *(f"--sink={endpoint}" for endpoint in recipe.sinks),
-            f"--wait={PATIENCE_S:.0f}",
-        )
+        words = work.again(directory / RECIPE, workers=self.config.cpus or 1, wait_s=PATIENCE_S)
         return Job(
             name=COMMIT,
-            commands=[command],
+            commands=[python("harvest", *words)],
             options=self.config,
             after_any=[job.name for job in before],
         )
-
-    def _write_recipe(self, directory: Path, recipe: Recipe) -> None:
-        """What the last job needs beside sources and sinks."""
-        settings = {k: v for k, v in recipe.settings.items() if k != self.name}
-        rest = attrs.evolve(
-            recipe,
-            sources=(),
-            sinks=(),
-            settings=settings,
-            engine="local",
-            workers=self.config.cpus or 1,
-        )
-        path = directory / RECIPE
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(rest.to_toml(), encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -239,37 +213,3 @@ def _remove(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
     with contextlib.suppress(OSError):  # another run's batch is there
         directory.parent.rmdir()
-
-
-def _tasks(work: Work) -> Iterator[Task]:
-    """The tasks with the names of their parts, by which what is staged of them is found."""
-    return (identify(task) for bundle in work.bundles for task in bundle)
-
-
-def _lasting(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Without what has no lasting state, which the last job reads."""
-    return (task for task in tasks if not task.targets[0][1].live)
-
-
-def _prepared(work: Work, tasks: Iterable[Task]) -> Iterator[Task]:
-    """Tasks as they are written down for the jobs, one by one: each array task bundles its own."""
-    for task in tasks:
-        interrupt.check()
-        yield from work.prepare((task,))
-
-
-def _refusing_what_cannot_be_left(tasks: Iterable[Task]) -> Iterator[Task]:
-    """The tasks; the last job takes staged work only for what no dataset has in the same state."""
-    held: dict[int, Manifest | None] = {}
-    for task in tasks:
-        for sink, part in task.targets:
-            if id(sink) not in held:
-                held[id(sink)] = Manifest.load(sink.state)
-            manifest = held[id(sink)]
-            there = manifest.parts.get(part.key) if manifest is not None else None
-            if there is not None and there.stem == part.stem and there.settled:
-                raise UsageError(
-                    "--force cannot be left to a last job, which would find nothing changed",
-                    remedy="wait for the jobs: leave out slurm.wait=false",
-                )
-        yield task

@@ -13,22 +13,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
-from harvest.api.engine import Work
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import UsageError
-from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.staging import STAGING
 from harvest.toolkit.files import write_atomically
 
-__all__ = ["Absolute", "Terms", "terms_for", "versions_for"]
+from .task import Task
 
-_REMEDY = "give the workers the same environment and the same file system as the run"
+__all__ = ["Absolute", "Terms", "probed", "versions_for"]
+
+_REMEDY: Final = "give the workers the same environment and the same file system as the run"
 
 
 @attrs.frozen(kw_only=True)
@@ -66,7 +66,14 @@ class Terms:
         """Raise UsageError when this process, which works for a run elsewhere, lacks something."""
         problems = _problems(self)
         if problems:
-            raise refusal(f"the worker on {socket.gethostname()}", problems)
+            raise self.refusal(f"the worker on {socket.gethostname()}", problems)
+
+    @staticmethod
+    def refusal(worker: str, problems: Sequence[str]) -> UsageError:
+        """The error that says why a worker cannot work for this run."""
+        return UsageError(
+            f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY
+        )
 
 
 @cache
@@ -74,18 +81,13 @@ def _problems(terms: Terms) -> list[str]:
     return terms.problems()
 
 
-def refusal(worker: str, problems: Sequence[str]) -> UsageError:
-    """The error that says why a worker cannot work for this run."""
-    return UsageError(f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY)
-
-
-def versions_for(used: Iterable[Source | Sink]) -> tuple[tuple[str, str], ...]:
-    """The core, and the installed plugins of these sources and sinks.
+def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
+    """The core, and the installed plugins of these sources and sinks: distribution -> version.
 
     Raises UsageError for a class that no worker elsewhere could have.
     """
     plugins = manager()
-    found = {}
+    found = {"hpc-harvest": version("hpc-harvest")}
     for cls in {type(item) for item in used}:
         if cls.__module__ == "__main__":
             raise UsageError(
@@ -94,22 +96,21 @@ def versions_for(used: Iterable[Source | Sink]) -> tuple[tuple[str, str], ...]:
                 remedy="move it to a file of its own and name that, as FILE.py:LOCATION",
             )
         spec = plugins.declaring(cls)
-        if spec is not None and (owner := plugins.owner(spec)).installed:
-            found[owner.distribution] = owner.version
-    return tuple(sorted({"hpc-harvest": version("hpc-harvest"), **found}.items()))
+        if spec is not None:
+            found |= plugins.owner(spec).versions
+    return found
 
 
 @contextlib.contextmanager
-def terms_for(work: Work) -> Iterator[Terms]:
-    """The terms of a run's work, in force inside the ``with``."""
-    states = {sink.state for sink in work.sinks}
-    versions = versions_for([*work.sources, *work.sinks])
+def probed(terms: Terms, sinks: Iterable[Sink]) -> Iterator[Terms]:
+    """The terms, and that a worker sees the directories of these sinks, inside the ``with``."""
     token = secrets.token_hex(8)
-    probes = [state / STAGING / f"probe-{token}" for state in sorted(states)]
+    states = sorted({sink.state for sink in sinks})
+    probes = [state / STAGING / f"probe-{token}" for state in states]
     try:
         for probe in probes:
             write_atomically(probe, token.encode("ascii"))
-        yield Terms(token=token, versions=versions, probes=tuple(map(str, probes)))
+        yield attrs.evolve(terms, token=token, probes=tuple(map(str, probes)))
     finally:
         for probe in probes:
             probe.unlink(missing_ok=True)
@@ -118,20 +119,17 @@ def terms_for(work: Work) -> Iterator[Terms]:
 class Absolute:
     """Makes tasks mean the same in a process with another working directory.
 
-    Called with a bundle, it gives one of which sources and sinks have absolute locations.
+    Called with a task, it gives one of which sources and sinks have absolute locations.
     """
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
 
-    def __call__(self, bundle: tuple[Task, ...]) -> tuple[Task, ...]:
-        return tuple(
-            attrs.evolve(
-                task,
-                source=self._of(task.source),
-                targets=tuple((self._of(sink), part) for sink, part in task.targets),
-            )
-            for task in bundle
+    def __call__(self, task: Task) -> Task:
+        return attrs.evolve(
+            task,
+            source=self._of(task.source),
+            targets=tuple((self._of(sink), part) for sink, part in task.targets),
         )
 
     def _of(self, item: Any) -> Any:

@@ -1,0 +1,184 @@
+"""Tasks as JSON that a person can read: partitions, settings and plugins by name, not pickles.
+
+Sources and sinks are named once.  Values are plain Python values as JSON and back, exactly: tuples
+stay tuples, bytes bytes, times times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+from cattrs import structure
+
+from harvest.api.from_file import file_of, load_file
+from harvest.api.sink import Sink
+from harvest.api.source import Partition, Source
+from harvest.errors import PluginError, UsageError
+from harvest.plugins.registry import PluginManager, manager
+from harvest.storage.part import Part, plain
+
+from .task import Task
+from .terms import Terms, versions_for
+
+__all__ = ["from_document", "from_json", "to_document", "to_json"]
+
+_FORMAT: Final = 1
+
+
+def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
+    """Tasks of one run, at least one, and the terms of who reads them.
+
+    Raises UsageError for sources and sinks that another process could not find by name,
+    PluginError for settings or partitions that are not plain values.
+    """
+    plugins = manager()
+    sources = list({id(task.source): task.source for task in tasks}.values())
+    sinks = list({id(sink): sink for task in tasks for sink in task.sinks}.values())
+    names = {
+        "sources": [_name(source, plugins) for source in sources],
+        "sinks": [_name(sink, plugins) for sink in sinks],
+    }
+    if terms is None:
+        terms = Terms(versions=tuple(versions_for([*sources, *sinks]).items()))
+    number_of = {
+        id(item): number for items in (sources, sinks) for number, item in enumerate(items)
+    }
+    return {
+        "format": _FORMAT,
+        "terms": attrs.asdict(terms),
+        **names,
+        "on_error": tasks[0].on_error,
+        "max_rejects": tasks[0].max_rejects,
+        "tasks": [
+            {
+                "source": number_of[id(task.source)],
+                "partition": _fields(task.partition),
+                "unreadable": task.unreadable,
+                "targets": [[number_of[id(sink)], plain(part)] for sink, part in task.targets],
+            }
+            for task in tasks
+        ],
+    }
+
+
+def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
+    """What ``to_document`` was given, in another process.
+
+    Raises UsageError when the plugins here are of other versions than the run's, or for a document
+    of another format.
+    """
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise UsageError(
+            "this is no work that this version of harvest has written down",
+            remedy="run again: what is staged is kept",
+        )
+    terms = structure(document["terms"], Terms)
+    terms.require()
+    plugins = manager()
+    sources = [_make("source", item, plugins) for item in document["sources"]]
+    sinks = [_make("sink", item, plugins) for item in document["sinks"]]
+    tasks = (
+        Task(
+            source=sources[item["source"]],
+            partition=Partition(**{k: from_json(v) for k, v in item["partition"].items()}),
+            targets=tuple((sinks[place], structure(part, Part)) for place, part in item["targets"]),
+            on_error=document["on_error"],
+            max_rejects=document["max_rejects"],
+            unreadable=item["unreadable"],
+        )
+        for item in document["tasks"]
+    )
+    return tuple(tasks), terms
+
+
+def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
+    """A source or sink as its name, location and settings, and where its class is from."""
+    document = {"name": item.name, "location": item.location, "config": _fields(item.config)}
+    if (file := file_of(type(item))) is not None:
+        class_name = type(item).__qualname__
+        return {**document, "file": file.path, "digest": file.digest, "class": class_name}
+    spec = plugins.declaring(type(item))
+    if spec is None or not plugins.owner(spec).installed:
+        raise UsageError(
+            f"{type(item).__name__!r} of this run is not of an installed plugin",
+            remedy="batch jobs find plugins by their entry points: install it, name its file as "
+            "FILE.py:LOCATION, or use another engine",
+        )
+    return {**document, "distribution": plugins.owner(spec).distribution}
+
+
+def _make(kind: str, document: dict[str, Any], plugins: PluginManager) -> Any:
+    """The source or sink that was named."""
+    if "file" in document:
+        module = load_file(Path(document["file"]), document["digest"])
+        cls = attrgetter(document["class"])(module)
+    else:
+        cls = plugins.load(plugins.find_of(kind, document["distribution"], document["name"]))
+    config = {name: from_json(value) for name, value in document["config"].items()}
+    return cls(document["location"], cls.Config(**config))
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    """The fields of an attrs object, by the names that its class takes them by."""
+    return {
+        field.alias: to_json(getattr(item, field.name))
+        for field in attrs.fields(type(item))
+        if field.init
+    }
+
+
+def to_json(value: Any) -> Any:
+    """The value as what JSON can hold; raises PluginError for one that is not plain."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return [to_json(item) for item in value]
+    if kind is dict:
+        return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
+    if kind is tuple:
+        return {"tuple": [to_json(item) for item in value]}
+    if kind in (set, frozenset):
+        return {kind.__name__: [to_json(item) for item in sorted(value, key=repr)]}
+    if kind is bytes:
+        return {"bytes": value.hex()}
+    if kind in (datetime, date, time):
+        return {kind.__name__: value.isoformat()}
+    if kind is timedelta:
+        return {"timedelta": [value.days, value.seconds, value.microseconds]}
+    if isinstance(value, Path):
+        return {"path": str(value)}
+    raise PluginError(
+        f"a value of type {kind.__qualname__} cannot be sent to a batch job",
+        where=repr(value)[:200],
+        remedy="use plain values in settings and in Partition.options, or another engine",
+    )
+
+
+def from_json(value: Any) -> Any:
+    """The value that ``to_json`` was given."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    return _MAKERS[kind](content)
+
+
+_MAKERS: dict[str, Any] = {
+    "dict": lambda items: {from_json(key): from_json(item) for key, item in items},
+    "tuple": lambda items: tuple(from_json(item) for item in items),
+    "set": lambda items: {from_json(item) for item in items},
+    "frozenset": lambda items: frozenset(from_json(item) for item in items),
+    "bytes": bytes.fromhex,
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "timedelta": lambda parts: timedelta(*parts),
+    "path": Path,
+}
