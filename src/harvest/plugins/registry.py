@@ -438,9 +438,10 @@ def add_plugin(plugin: str | os.PathLike[str] | type[Source] | type[Sink]) -> No
         manager().add_file(Path(plugin))
 
 
-def plugins_of(*classes: type[Source] | type[Sink]) -> PluginManager:
+def plugins_of(*classes: type[Source] | type[Sink] | object) -> PluginManager:
     """Plugins that are these classes and the core alone, whatever is installed.
 
+    Anything else that is given has hooks, as a plugin's module has.
     For ``harvest.run`` and ``harvest.open``, so that a test or a program depends on no other.
 
     >>> plugins = harvest.plugins_of(GreetingSource, BoxSink)  # doctest: +SKIP
@@ -448,8 +449,12 @@ def plugins_of(*classes: type[Source] | type[Sink]) -> PluginManager:
     """
     core = EntryPoint("core", "harvest.builtin.plugin", GROUP)
     plugins = PluginManager([core], disabled="", preferred="")
-    for cls in classes:
-        plugins.add_class(cls)
+    for each in classes:
+        if isinstance(each, type):
+            plugins.add_class(each)
+        else:
+            name = type(each).__name__
+            plugins._add(Plugin(name, UNKNOWN, UNKNOWN, name, installed=False), each)
     return plugins
 
 

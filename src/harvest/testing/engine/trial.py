@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +15,9 @@ import attrs
 
 import harvest
 from harvest import interrupt
-from harvest.api.spec import EngineSpec, hookimpl
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
 from harvest.pipeline.prepare import Observer
-from harvest.plugins.registry import PluginManager
 
 __all__ = ["FILE", "Trial", "contents", "tried"]
 
@@ -113,19 +110,6 @@ class _Watching(Observer):
         self.size_bytes += progress.size_bytes
 
 
-@attrs.frozen
-class _Given:
-    """An entry point whose object is at hand."""
-
-    name: str
-    value: str
-    loaded: Any
-    dist: None = None
-
-    def load(self) -> Any:
-        return self.loaded
-
-
 class _Declared:
     """A plugin that is one engine."""
 
@@ -134,16 +118,14 @@ class _Declared:
     def __init__(self, engine: type[harvest.Engine]):
         self._engine = engine
 
-    @hookimpl
-    def harvest_engines(self) -> Iterable[EngineSpec]:
-        return [EngineSpec(name=self._engine.name, doc="Under test.", factory=self._engine)]
+    @harvest.hookimpl
+    def harvest_engines(self) -> Iterable[harvest.EngineSpec]:
+        return [harvest.EngineSpec(name=self._engine.name, doc="Under test.", factory=self._engine)]
 
 
-def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
-    points: list[Any] = [EntryPoint("core", "harvest.builtin.plugin", "harvest")]
-    if engine is not None:
-        points.append(_Given(f"engine-{engine.name}", engine.__qualname__, _Declared(engine)))
-    return PluginManager(points, disabled="")
+def _plugins(engine: type[harvest.Engine] | None) -> harvest.PluginManager:
+    declared = [] if engine is None or engine.name == "local" else [_Declared(engine)]
+    return harvest.plugins_of(*declared)
 
 
 def _run(

@@ -1,0 +1,1 @@
+"""An engine for harvest: worker processes of concurrent.futures."""

@@ -1,0 +1,20 @@
+"""The engine futures: what all engines promise, and what it does when workers die for ever."""
+
+from __future__ import annotations
+
+import pytest
+from harvest_futures.engine import FuturesEngine
+
+import harvest
+from harvest.testing import EngineConformance
+
+
+class TestFutures(EngineConformance):
+    """The conformance kit."""
+
+    engine = FuturesEngine
+
+
+def test_a_setting_that_it_has_not_is_named() -> None:
+    with pytest.raises(harvest.ConfigError, match="has no setting 'retry'; did you mean 'retries'"):
+        FuturesEngine(retry=1)
