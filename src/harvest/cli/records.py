@@ -7,12 +7,10 @@ a single value shown once above it and those that do not fit named below it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
-import orjson
 import polars as pl
 from rich.cells import cell_len
 
@@ -21,7 +19,7 @@ from harvest.toolkit.cells import exact, texts_of
 from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-from .tables import harmless, how_many, print_heading, print_plain, width_of_terminal
+from .tables import how_many, print_heading, print_json_line, print_plain, width_of_terminal
 
 __all__ = ["Style", "print_records", "print_rows_as_json"]
 
@@ -81,7 +79,7 @@ class _Cells:
 def print_rows_as_json(title: str, table: Any) -> None:
     """Print an object per row of an Arrow table or a polars frame."""
     for row in _frame(table).iter_rows(named=True):
-        sys.stdout.write(_json_text({"record_type": title, **row}) + "\n")
+        print_json_line({"record_type": title, **row})
 
 
 def print_records(
@@ -234,12 +232,3 @@ def _chosen(cells: Sequence[_Cells], room: int, style: Style) -> tuple[list[_Cel
 
 def _print_names(what: str, names: list[str], room: int) -> None:
     print_plain(fold(f"{what}: {', '.join(map(printable_line, names))}", room, "  "))
-
-
-def _json_text(value: Any) -> str:
-    def plain(item: Any) -> Any:
-        if isinstance(item, bytes):
-            return item.decode("utf-8", "backslashreplace")
-        return str(item)
-
-    return harmless(orjson.dumps(value, default=plain, option=orjson.OPT_UTC_Z))

@@ -45,8 +45,9 @@ def print_json(value: Any) -> None:
 
 
 def print_json_line(value: Any) -> None:
-    """One JSON document in one line, for output that goes on."""
-    sys.stdout.write(harmless(orjson.dumps(value, default=_plain)) + "\n")
+    """One JSON document in one line, for output that goes on; times of UTC end with ``Z``."""
+    data = orjson.dumps(value, default=_plain, option=orjson.OPT_UTC_Z)
+    sys.stdout.write(harmless(data) + "\n")
 
 
 def harmless(json: bytes) -> str:
