@@ -43,7 +43,8 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     packages.mkdir()
     passwords, others = tmp_path / "passwords", LOOPBACK.public()
     with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
-        build_wheels([ROOT, ROOT / "plugins" / "parquet"], packages)
+        ours = [ROOT / "plugins" / name for name in ("parquet", "lib-toolkit")]
+        build_wheels([ROOT, *ours], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",
                  "--dest", tmp_path, "--index-url", with_password(url)]  # fmt: skip
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
