@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parent
 SUPPORT = ROOT / "tests" / "support"
 
 sys.path.append(str(ROOT))  # for docs_reference
-sys.path.append(str(ROOT / "tests"))  # for planted
 # worker processes import the demo plugin too
 sys.path.insert(0, str(SUPPORT))
 os.environ["PYTHONPATH"] = os.pathsep.join(

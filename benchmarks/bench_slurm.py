@@ -110,7 +110,7 @@ def harvest_once(path: str, out: str) -> dict[str, float]:
 
 def _warm_up(path: str, out: str) -> None:
     """Read the first lines once, so that imports are not counted as work on rows."""
-    from harvest.testing import collect
+    from harvest import collect
     from harvest_slurm.source import SlurmSource
 
     head = Path(out) / "head.txt"

@@ -15,10 +15,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harvest import RecordType, Source, SourceError, record_type
+from harvest import Collected, RecordType, Source, SourceError, collect, record_type
 from harvest.api.context import RAW_LIMIT
 from harvest.model.json import encode_lines
-from harvest.testing import Collected, collect
 
 from .scratch import folder
 

@@ -19,8 +19,8 @@ from clusters import Harvest, eventually
 from strength import some
 
 import harvest
+from harvest import collect
 from harvest.plugins.registry import manager
-from harvest.testing import collect
 
 pytest.importorskip("harvest_dask")
 

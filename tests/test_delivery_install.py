@@ -19,7 +19,7 @@ import pytest
 import yaml
 from delivery import ROOT, script, wheel
 
-from harvest.plugins.scaffold import scaffold
+from harvest_testing.scaffold import scaffold
 
 pytest.importorskip("pypiserver")
 index = script("index").index

@@ -28,7 +28,7 @@ NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_ja
 """Methods of polars and pyarrow that import another library."""
 
 LEFT_OPEN = {
-    "pytest": "harvest.testing is for those who run pytest",
+    "pytest": "harvest_testing is for those who run pytest",
     "llvmlite": "comes with numba",
     "cycler": "comes with matplotlib",
 }

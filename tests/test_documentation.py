@@ -21,7 +21,7 @@ from harvest.errors import ExitCode
 from harvest.fault import VARIABLE
 from harvest.model import record_type
 from harvest.plugins.registry import DISABLE_VARIABLE, manager, resolve
-from harvest.testing.declarations import check_plugin
+from harvest_testing.declarations import check_plugin
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -19,7 +19,7 @@ from harvest.errors import PluginError
 from harvest.findings import Verdict, evaluate
 from harvest.plugins.registry import PluginManager
 from harvest.report import Notes, Report
-from harvest.testing import judge
+from harvest_testing import judge
 
 harvest_api = 1
 

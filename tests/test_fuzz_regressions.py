@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from strength import some, times
 
-from harvest.testing import Collected, collect
+from harvest import Collected, collect
 from harvest_mofka_dask.source import MofkaDaskSource
 from harvest_ncem.source import NcemSource
 from harvest_toolkit import delimited

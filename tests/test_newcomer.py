@@ -18,7 +18,7 @@ from clean_environment import build_wheels
 from delivery import script
 from pages import ROOT, check_page
 
-from harvest.plugins.scaffold import KINDS, scaffold
+from harvest_testing.scaffold import KINDS, scaffold
 
 pytest.importorskip("hatch_vcs")
 pytest.importorskip("passlib")

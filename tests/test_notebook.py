@@ -21,7 +21,7 @@ from harvest.dataset.summary import summary
 from harvest.findings import Verdict
 from harvest.pipeline import progress
 from harvest.report import Column, Notes, Plot, Report, Table
-from harvest.testing import judge
+from harvest_testing import judge
 
 NASTY = "<img src=x onerror=alert(1)> & \"q\" 's'"
 

@@ -12,13 +12,12 @@ import pytest
 from harvest_paced import PacedSource
 
 import harvest
-from harvest import Partition, PluginError, SourceError
+from harvest import Partition, PluginError, SourceError, collect, collect_partition
 from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
 from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
 from harvest.storage.part import Part
 from harvest.storage.staging import STAGING
-from harvest.testing import collect, collect_partition
 
 GPFS_LINE = "{inode} 2 0  -- /a/file of some length {inode}\n"
 

@@ -67,7 +67,7 @@ def test_the_ten_lines_make_a_source(tmp_path, monkeypatch):
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
     code = (
         "from harvest_greeting import GreetingSource\n"
-        "from harvest.testing import collect\n"
+        "from harvest_testing import collect\n"
         "print([r['text'] for r in collect(GreetingSource('hello.txt')).rows('greeting.line')])\n"
     )
     done = subprocess.run(

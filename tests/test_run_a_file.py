@@ -22,7 +22,7 @@ from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
 from harvest.storage.manifest import Manifest
-from harvest.testing.lab.process import in_process
+from harvest_testing.lab.process import in_process
 
 GREETING = '''\
 import attrs

@@ -19,7 +19,7 @@ SCRIPT = """
 import importlib, json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 module, name, path = sys.argv[1:]
-from harvest.testing import collect
+from harvest import collect
 found = collect(getattr(importlib.import_module(module), name)(path))
 with open("/proc/self/status") as status:
     peak = int(status.read().split("VmHWM:")[1].split()[0]) // 1024

@@ -17,7 +17,7 @@ import pytest
 from clean_environment import build_wheels, make_environment
 
 import harvest
-from harvest.plugins.scaffold import scaffold
+from harvest_testing.scaffold import scaffold
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ import pytest
 import harvest
 from harvest import Column, View, hookimpl
 from harvest.plugins.registry import PluginManager, manager
-from harvest.testing import faults_of_columns
-from harvest.testing.promise import BrokenPromise
+from harvest_testing import faults_of_columns
+from harvest_testing.promise import BrokenPromise
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 RUN = "D2024-05-06_07:08:09_R1_W4"

@@ -25,7 +25,7 @@ import polars as pl
 import harvest
 from harvest.dataset.export import export
 from harvest.plugins.registry import PluginManager
-from harvest.testing import collect
+from harvest import collect
 from harvest.toolkit.frames import TEXT_MAP
 
 @harvest.record("greeting.line", layer="workflow", level="client")
@@ -109,7 +109,7 @@ def test_the_core_and_a_sink_as_installed_bring_no_numpy_and_need_none(tmp_path)
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
-    # pytest, for harvest.testing
+    # pytest, for harvest_testing
     libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet", "pytest"])
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), libraries)
 

@@ -150,7 +150,7 @@ def make_dxt() -> Callable[..., bytes]:
 @pytest.fixture
 def harvest_bytes(tmp_path: Path) -> Callable[..., Any]:
     """Harvest a log given as bytes."""
-    from harvest.testing import collect
+    from harvest import collect
     from harvest_darshan.source import DarshanSource
 
     def run(

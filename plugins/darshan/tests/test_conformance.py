@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from harvest.testing import SourceConformance
 from harvest_darshan.source import DarshanSource
+from harvest_testing import SourceConformance
 
 STDIO = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
 

@@ -149,7 +149,7 @@ record = st.tuples(
 @pytest.mark.slow
 @given(st.lists(record, min_size=1, max_size=5), st.booleans(), st.sampled_from("<>"))
 def test_every_segment_comes_back(log_writer, make_dxt, tmp_path_factory, made, variant, order):
-    from harvest.testing import collect
+    from harvest import collect
     from harvest_darshan.source import DarshanSource
 
     text = ("pthread_id=77",) if variant else ()

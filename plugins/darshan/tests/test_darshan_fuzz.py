@@ -22,7 +22,7 @@ from pathlib import Path
 limit = 3 << 30
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-from harvest.testing import collect
+from harvest import collect
 from harvest_darshan.source import DarshanSource
 
 seeds = [Path(name).read_bytes() for name in sys.argv[3:]]

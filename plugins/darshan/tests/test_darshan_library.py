@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_darshan.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
 from harvest_darshan.counters import COUNTERS, TIMERS
 from harvest_darshan.source import DarshanSource

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from harvest.testing import judge
 from harvest_darshan.rules import RULES
+from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
 

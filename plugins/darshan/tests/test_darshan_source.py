@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import harvest
-from harvest.testing import collect
+from harvest import collect
 from harvest_darshan.source import DarshanSource
 
 STDIO = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)

@@ -14,9 +14,9 @@ from strength import NIGHT, some
 
 import harvest
 from harvest.plugins.registry import manager
-from harvest.testing import faults_of_unknown, without_column
-from harvest.testing.datasets import AlteredDataset
 from harvest_darshan.plugin import VIEWS
+from harvest_testing import faults_of_unknown, without_column
+from harvest_testing.datasets import AlteredDataset
 
 KEYS = {
     "io.files": ("run", "record_id"),

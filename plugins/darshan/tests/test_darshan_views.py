@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest import UsageError, record_type
+from harvest import Collected, UsageError, record_type
 from harvest.model.frames import frame_of, polars_schema
-from harvest.testing import Collected
 from harvest_darshan import views
 from harvest_darshan.records import ALL, DxtSegment, Job, Mpiio, Posix, Stdio
 

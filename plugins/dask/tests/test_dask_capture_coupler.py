@@ -13,8 +13,7 @@ import pytest
 from coupler import write_csv
 from distributed import wait
 
-from harvest import record_type
-from harvest.testing import Collected, collect
+from harvest import Collected, collect, record_type
 from harvest_dask import capture
 
 pytest.importorskip("harvest_mofka_dask")

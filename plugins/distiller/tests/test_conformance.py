@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harvest.testing import SourceConformance
 from harvest_distiller.source import DistillerSource
+from harvest_testing import SourceConformance
 
 
 class TestDistiller(SourceConformance):

@@ -9,8 +9,7 @@ import re
 
 import pytest
 
-from harvest import SourceError
-from harvest.testing import collect
+from harvest import SourceError, collect
 from harvest_distiller.source import DistillerConfig, DistillerSource
 
 TABLES = (

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest import SourceError
-from harvest.testing import collect
+from harvest import SourceError, collect
 from harvest_distiller.exports import size_of_name
 from harvest_distiller.source import OTHER, DistillerConfig, DistillerSource
 from harvest_distiller.uri import redact, scrub, secrets

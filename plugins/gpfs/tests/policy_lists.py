@@ -14,7 +14,7 @@ from urllib.parse import quote_from_bytes
 import numpy as np
 import pyarrow as pa
 
-from harvest.testing import Collected, collect
+from harvest import Collected, collect
 from harvest_gpfs.config import GpfsConfig
 from harvest_gpfs.parse.blocks import SLACK
 from harvest_gpfs.parse.columnar import Columnar

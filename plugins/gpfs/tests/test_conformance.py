@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from harvest.testing import SourceConformance
 from harvest_gpfs.source import GpfsSource
+from harvest_testing import SourceConformance
 
 SHOW = (
     "|size={1}|kballoc=16|access=2026-01-10 08:15:00.000000|create=2026-01-01 00:00:01.5"

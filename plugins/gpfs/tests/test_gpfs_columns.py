@@ -15,9 +15,9 @@ from scripts import run_script
 from strength import examples
 
 import harvest
-from harvest.testing import faults_of_columns
 from harvest_gpfs.aggregation import METRICS
 from harvest_gpfs.plugin import VIEWS
+from harvest_testing import faults_of_columns
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "gpfs-scan"
 KEYS = (

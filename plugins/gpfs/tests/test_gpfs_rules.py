@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from scan_rows import NOW, harvested, row
 
-from harvest.testing import judge
 from harvest_gpfs.rules import RULES
+from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
 GIB = 2**30

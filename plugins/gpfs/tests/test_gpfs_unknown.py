@@ -14,10 +14,10 @@ import pytest
 from scan_rows import NOW, harvested, row
 
 import harvest
-from harvest.testing import faults_of_unknown
-from harvest.testing.datasets import AlteredDataset
 from harvest_gpfs.plugin import VIEWS
 from harvest_gpfs.rules import RULES
+from harvest_testing import faults_of_unknown
+from harvest_testing.datasets import AlteredDataset
 
 GIB: Final = 2**30
 LATER: Final = NOW + timedelta(days=30)

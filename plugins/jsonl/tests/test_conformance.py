@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import zstandard
 
-from harvest.testing import SinkConformance
 from harvest_jsonl.sink import JsonlSink
+from harvest_testing import SinkConformance
 
 OPEN = {".jsonl": open, ".zst": zstandard.open}
 

@@ -22,8 +22,8 @@ from strength import examples
 from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
-from harvest.testing.sink.driver import SinkDriver
 from harvest_jsonl.sink import JsonlSink
+from harvest_testing.sink.driver import SinkDriver
 
 
 @record("demo.line", layer="job", level="client")

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import captures
 
-from harvest.testing import SourceConformance
 from harvest_mofka_dask.live.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
+from harvest_testing import SourceConformance
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
 FRAME_ROWS = 1_000

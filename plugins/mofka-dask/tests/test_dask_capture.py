@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest import SourceError
+from harvest import Collected, SourceError, collect
 from harvest.pipeline.survey import survey
 from harvest.plugins.registry import manager
-from harvest.testing import Collected, collect
 from harvest_mofka_dask.live import reader
 from harvest_mofka_dask.live import source as live
 from harvest_mofka_dask.live.source import MARK, SUFFIX, DaskSource

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from strength import examples
 
 import harvest
+from harvest import Collected, collect
 from harvest.report import Table
-from harvest.testing import Collected, collect
 from harvest_mofka_dask.live.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import NIGHT, examples
 
-from harvest.testing import Collected, collect
+from harvest import Collected, collect
 from harvest_mofka_dask.live.container import LONGEST, Cut, Damage, Frame, frames
 from harvest_mofka_dask.live.source import DaskSource
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.api.memory import MemoryReader
 from harvest_mofka_dask.io.ties import TRACE, ties
 from harvest_mofka_dask.io.views import task_io, workers_processes

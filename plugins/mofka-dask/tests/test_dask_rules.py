@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from harvest.testing import judge
 from harvest_mofka_dask.rules import RULES
 from harvest_mofka_dask.views.indicators import INDICATORS
+from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
 START = datetime(2026, 11, 22, 12, tzinfo=UTC)

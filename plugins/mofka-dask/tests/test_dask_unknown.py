@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest.testing.datasets import AlteredDataset
-from harvest.testing.unknown import faults_of_unknown, without_each_column
+from harvest_testing.datasets import AlteredDataset
+from harvest_testing.unknown import faults_of_unknown, without_each_column
 
 T, SCHEDULER = captures.T, captures.SCHEDULER
 WORKERS = [f"tcp://10.0.0.{n}:4001" for n in range(2, 6)]

@@ -15,7 +15,7 @@ import pytest
 
 import harvest
 from harvest.plugins.registry import manager
-from harvest.testing import faults_of_columns
+from harvest_testing import faults_of_columns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 RUN = "D2024-05-06_07:08:09_R1_W4"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.testing import Collected, collect
+from harvest import Collected, collect
 from harvest_mofka_dask.source import MofkaDaskSource
 from harvest_toolkit.delimited import CUT
 

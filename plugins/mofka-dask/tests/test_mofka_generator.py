@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.source import MofkaDaskSource
 
 pytestmark = pytest.mark.slow

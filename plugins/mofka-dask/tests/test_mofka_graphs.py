@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.source import MofkaDaskSource
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.source import MofkaDaskSource
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.read.key_columns import canonical_keys, key_sizes
 from harvest_mofka_dask.read.literals import (
     LiteralFault,

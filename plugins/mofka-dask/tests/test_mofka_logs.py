@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.read import log_lines
 from harvest_mofka_dask.source import Config, MofkaDaskSource
 

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.source import MofkaDaskSource
 
 csv.field_size_limit(1 << 30)

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_mofka_dask.read import transfers
 from harvest_mofka_dask.source import MofkaDaskSource
 

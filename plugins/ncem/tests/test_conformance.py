@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from harvest.testing import SourceConformance
 from harvest_ncem.source import NcemSource
+from harvest_testing import SourceConformance
 
 
 class TestDirectory(SourceConformance):

@@ -10,8 +10,8 @@ import pytest
 from scripts import run_script
 
 import harvest
-from harvest.testing import faults_of_columns
 from harvest_ncem.plugin import harvest_views
+from harvest_testing import faults_of_columns
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"
 STUDY = {"study": str(EXAMPLE / "study.toml")}

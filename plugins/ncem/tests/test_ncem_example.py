@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scripts import run_script
 
+from harvest import collect
 from harvest.model import record_type
-from harvest.testing import collect
 from harvest_ncem.records import DataFile, ReceiverStatus
 from harvest_ncem.source import NcemSource
 from harvest_ncem.study import load_study

@@ -9,8 +9,8 @@ import pytest
 from faulty_study import STUDY, took, write_study
 
 import harvest
-from harvest.testing import judge
 from harvest_ncem.rules import RULES
+from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
 

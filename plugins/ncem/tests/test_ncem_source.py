@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from strength import examples
 
 import harvest
-from harvest import SourceError
-from harvest.testing import collect, collect_partition
+from harvest import SourceError, collect, collect_partition
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.directory import OTHER
 from harvest_ncem.source import NcemSource

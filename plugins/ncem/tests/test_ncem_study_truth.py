@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
+from harvest import collect
 from harvest.model import record_type
-from harvest.testing import collect
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.records import DataFile, ReceiverStatus
 from harvest_ncem.reports import comparison

@@ -14,9 +14,9 @@ import pytest
 from faulty_study import STUDY, write_study
 
 import harvest
-from harvest.testing import faults_of_unknown, without_column
 from harvest_ncem.plugin import VIEWS
 from harvest_ncem.rules import RULES
+from harvest_testing import faults_of_unknown, without_column
 
 # a file from a table has no path and module, a whole one no suffix: null says so
 MAY_LACK: Final = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from harvest.testing import SinkConformance
 from harvest_parquet.sink import ParquetSink
+from harvest_testing import SinkConformance
 
 
 class TestParquet(SinkConformance):

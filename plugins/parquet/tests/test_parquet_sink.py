@@ -20,10 +20,10 @@ from strength import examples
 from harvest import Record, UInt64, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
-from harvest.testing.sink.driver import SinkDriver
 from harvest_parquet.encodings import choose
 from harvest_parquet.sink import Config, ParquetSink
 from harvest_parquet.writer import ParquetPartWriter
+from harvest_testing.sink.driver import SinkDriver
 
 
 @attrs.define

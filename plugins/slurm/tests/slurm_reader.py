@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 
 import harvest
+from harvest import collect
 from harvest.plugins.registry import resolve
-from harvest.testing import collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.records import Job, Step

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-from harvest.testing import SourceConformance
 from harvest_slurm.source import SlurmSource
+from harvest_testing import SourceConformance
 
 COLUMNS = "JobID|JobName|User|State|ExitCode|Submit|Start|End|Elapsed|ReqMem|AllocTRES|Comment"
 TIMES = "2024-05-01T10:00:00|2024-05-01T10:00:01|2024-05-01T10:00:06|00:00:05"

@@ -10,10 +10,10 @@ from scripts import run_script
 
 import harvest
 from harvest.report import Table
-from harvest.testing import faults_of_columns
 from harvest_slurm.measures import RESOURCES
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.usage import KEYS
+from harvest_testing import faults_of_columns
 
 ROOT = Path(__file__).resolve().parents[3]
 WAYS: dict[str, list[dict[str, str]]] = {

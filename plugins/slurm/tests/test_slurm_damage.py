@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest import SourceError
-from harvest.testing import Collected, collect
+from harvest import Collected, SourceError, collect
 from harvest.toolkit.texts import not_utf8
 from harvest_slurm import scalars, text
 from harvest_slurm.ids import PATTERN

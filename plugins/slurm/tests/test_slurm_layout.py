@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest import SourceError
-from harvest.testing import Collected, collect
+from harvest import Collected, SourceError, collect
 from harvest_slurm import csvtext
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.layout import find_layout

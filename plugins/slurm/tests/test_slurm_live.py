@@ -20,8 +20,7 @@ import pytest
 from clusters import real_slurm
 from slurm_reader import Reader
 
-from harvest import SourceError
-from harvest.testing import Collected, collect
+from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.job import find
 from harvest_slurm.job_text import in_words

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest.testing import Collected, collect
+from harvest import Collected, collect
 from harvest_slurm import text
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource

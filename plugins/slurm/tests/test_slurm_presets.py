@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from harvest import SourceError
-from harvest.testing import Collected, collect
+from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.fields import BY_NAME, canonical
 from harvest_slurm.presets import PRESETS

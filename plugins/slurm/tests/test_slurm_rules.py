@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest.testing import judge
 from harvest_slurm.rules import RULES
+from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harvest.testing import collect
+from harvest import collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
 

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from harvest import SourceError
-from harvest.testing import Collected, collect
+from harvest import Collected, SourceError, collect
 from harvest_slurm import text
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource

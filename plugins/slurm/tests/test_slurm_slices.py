@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import SourceError
-from harvest.testing import collect
+from harvest import SourceError, collect
 from harvest_slurm.config import SlurmConfig, moment
 from harvest_slurm.source import SlurmSource
 from harvest_slurm.window import Window, window_of

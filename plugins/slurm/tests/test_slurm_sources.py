@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from slurm_reader import Reader
 from strength import examples
 
+from harvest import collect
 from harvest.report import Report, Table
-from harvest.testing import collect
 from harvest_slurm import reports, views
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource

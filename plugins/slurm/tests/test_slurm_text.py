@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import ReadContext, SourceError
-from harvest.testing import Collected, collect
+from harvest import Collected, ReadContext, SourceError, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.layout import find_layout
 from harvest_slurm.source import SlurmSource

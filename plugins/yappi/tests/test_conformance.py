@@ -6,7 +6,7 @@ import marshal
 from pathlib import Path
 from typing import ClassVar
 
-from harvest.testing import SourceConformance
+from harvest_testing import SourceConformance
 from harvest_yappi.source import YappiSource
 
 CALLGRIND = """\

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
-from harvest.testing import collect
+from harvest import collect
 from harvest_yappi.callgrind import parse_callgrind
 from harvest_yappi.source import YappiSource
 from harvest_yappi.threads import Row, parse_threads

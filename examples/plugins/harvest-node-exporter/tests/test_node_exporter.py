@@ -14,7 +14,7 @@ from harvest_node_exporter.source import NodeExporterSource
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.testing import SourceConformance, collect
+from harvest_testing import SourceConformance, collect
 
 DATA = Path(__file__).parent / "data"
 

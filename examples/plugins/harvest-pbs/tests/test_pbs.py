@@ -12,7 +12,7 @@ import pytest
 from harvest_pbs.records import KNOWN
 from harvest_pbs.source import PbsConfig, PbsSource
 
-from harvest.testing import Collected, SourceConformance, collect
+from harvest_testing import Collected, SourceConformance, collect
 
 HERE = Path(__file__).parent
 SAMPLE = HERE / "data" / "20260302"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from harvest.cli.tables import print_json, print_lines, print_text
 from harvest.errors import UsageError
 from harvest.plugins.registry import manager
-from harvest.testing.check import Finding, check_promises
 from harvest.toolkit.amounts import count_in_words
+
+from .authors import of_authors
 
 __all__ = ["check_plugins"]
 
@@ -20,6 +22,7 @@ INDENT = " " * 9
 
 def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> int:
     """Try what plugins promise, and print what became of it; 1 on a problem."""
+    check_promises = of_authors("check:check_promises")
     found = manager()
     names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
     known = [*found.plugins, *found.broken]
@@ -29,7 +32,7 @@ def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> i
             raise UsageError(f"unknown plugin {name!r}", remedy=remedy)
     if sample is not None and len(names) != 1:
         raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
-    results: dict[str, list[Finding]] = {}
+    results: dict[str, list[Any]] = {}
     for name in sorted(names or known):
         results[name] = []
         for finding in check_promises(found, name, sample=sample):
@@ -47,13 +50,13 @@ def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> i
     return 1 if any(f.result == "broken" for all_ in results.values() for f in all_) else 0
 
 
-def _print_finding(name: str, finding: Finding) -> None:
+def _print_finding(name: str, finding: Any) -> None:
     word = {"kept": "ok", "broken": "FAILED"}[finding.result]
     print_text(f"{word:<8} {name}: {finding.about}: {finding.promise}", INDENT)
     print_lines(f"{INDENT}{line}" for line in finding.detail.splitlines())
 
 
-def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
+def _sum_up(name: str, findings: list[Any], *, reasons: bool) -> None:
     count = Counter(finding.result for finding in findings)
     if reasons:
         untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")

@@ -13,7 +13,8 @@ from harvest.model import record_type
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
 from harvest.plugins.known import KNOWN, canonical
 from harvest.plugins.registry import PluginManager, manager
-from harvest.plugins.scaffold import add_kinds, scaffold
+
+from .authors import of_authors
 
 __all__ = ["begin_plugin", "print_available", "print_declared", "print_plugin", "print_plugins"]
 
@@ -219,9 +220,11 @@ def begin_plugin(
     if add:
         if url:
             raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
-        written = add_kinds(name, chosen, directory, columnar=columnar)
+        written = of_authors("scaffold:add_kinds")(name, chosen, directory, columnar=columnar)
     else:
-        written = scaffold(name, chosen, directory, columnar=columnar, url=url)
+        written = of_authors("scaffold:scaffold")(
+            name, chosen, directory, columnar=columnar, url=url
+        )
     for path in written:
         print(path)
     print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")

@@ -90,7 +90,7 @@ def check(
 ) -> int:
     """Check a plugin's declarations, and try what it promises. Ends with 1 on a problem.
 
-    It is the quick part of the conformance kit for plugins' own tests, harvest.testing.
+    It is the quick part of the conformance kit for plugins' own tests, harvest_testing.
     """
     from harvest.cli.actions.check import check_plugins  # late: help needs none of it
 

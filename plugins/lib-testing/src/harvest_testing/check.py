@@ -1,0 +1,141 @@
+"""``harvest plugins check``: declarations, and what of a plugin's promises can be tried at once.
+
+Its sources and sinks do what the conformance kit (:mod:`harvest_testing`) asks of them, as far as
+that starts no process; the kit's whole is for the plugin's own tests.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import tempfile
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from harvest import PluginError, PluginManager, Sink, Source, UsageError
+from harvest.plugin_code import contained
+
+from .declarations import check_plugin, owned
+from .promise import BrokenPromise, does_not_apply
+from .sink import SinkConformance
+from .source import SourceConformance
+
+__all__ = ["Finding", "check_promises", "try_quick_promises"]
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """What became of one promise.
+
+    about: what promised it (``source greeting``); promise: in words.
+    result: ``kept``, ``broken`` or ``skipped``.
+    detail: what was seen, or why it was skipped.
+    """
+
+    about: str
+    promise: str
+    result: str
+    detail: str = ""
+
+
+def check_promises(
+    plugins: PluginManager, name: str, *, sample: Path | None = None
+) -> Iterator[Finding]:
+    """Try the quick promises of a plugin's sources and sinks; broken ones are findings, too.
+
+    sample: a file or directory that its sources can read; without one, what needs input is skipped.
+    Raises UsageError for a sample that is not there.
+    """
+    if sample is not None and not sample.exists():
+        raise UsageError("no such file or directory", where=str(sample))
+    declared = "everything declared can be imported and is documented"
+    problems = check_plugin(plugins, name)
+    for problem in problems:
+        yield Finding(about="plugin", promise=declared, result="broken", detail=problem)
+    if not problems:
+        yield Finding(about="plugin", promise=declared, result="kept")
+    if name in plugins.broken:
+        return
+    for spec in owned(plugins, "sources", name):
+        yield from _try_class(f"source {spec.name}", plugins, spec, _source_kit, sample)
+    for spec in owned(plugins, "sinks", name):
+        for ending in ("", *spec.suffixes[:1]):
+            yield from _try_class(f"sink {spec.name}:out{ending}", plugins, spec, _sink_kit, ending)
+
+
+def _try_class(
+    about: str, plugins: PluginManager, spec: Any, kit: Any, choice: Any
+) -> Iterator[Finding]:
+    try:
+        cls = plugins.load(spec)
+    except PluginError:
+        return  # reported among the declarations
+    yield from try_quick_promises(kit(cls, choice), about)
+
+
+def try_quick_promises(kit: Any, about: str) -> Iterator[Finding]:
+    """Try each quick promise of a conformance object, without pytest."""
+    for name in dir(kit):
+        test = getattr(kit, name)
+        if not (name.startswith("test_") and getattr(test, "quick", False)):
+            continue
+        wanted = inspect.signature(test).parameters
+        chosen: dict[str, list[str]] = {"": [""]}
+        for parameter, choices in kit.choices().items():
+            if parameter in wanted:
+                chosen = {parameter: choices}
+        ((parameter, choices),) = chosen.items()
+        for choice in choices:
+            words = f"{test.promise} ({choice})" if choice else test.promise
+            given = {parameter: choice} if choice else {}
+            result, detail = _outcome(test, given, directory="tmp_path" in wanted)
+            yield Finding(about=about, promise=words, result=result, detail=detail)
+
+
+def _outcome(test: Any, given: dict[str, str], *, directory: bool) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory(prefix="harvest-check-") as made:
+        if directory:
+            given = {**given, "tmp_path": Path(made)}  # type: ignore[dict-item]
+        try:
+            with contained():
+                test(**given)
+        except unittest.SkipTest as reason:
+            return "skipped", str(reason)
+        except BrokenPromise as error:
+            return "broken", f"{error.seen}\n{error.remedy}"
+        # whatever a stranger's plugin raises is an answer, too
+        except Exception as error:  # noqa: BLE001
+            return "broken", f"{type(error).__name__}: {error}"
+    return "kept", ""
+
+
+def _source_kit(cls: type[Source], sample: Path | None) -> Any:
+    class Installed(SourceConformance):
+        source = cls
+        counted = None  # what only its author can say
+        examples = None
+
+        def sample(self, directory: Path) -> Path:
+            if sample is None:
+                does_not_apply("it needs a sample of the input (--sample PATH)")
+            copied = directory / sample.name
+            if sample.is_dir():
+                return Path(shutil.copytree(sample, copied))
+            return Path(shutil.copy2(sample, copied))
+
+    return Installed()
+
+
+def _sink_kit(cls: type[Sink], ending: str) -> Any:
+    class Installed(SinkConformance):
+        sink = cls
+        deterministic = False  # a format may have its reasons, which only its author knows
+
+        def location(self, directory: Path) -> Path:
+            return directory / f"out{ending}"
+
+    return Installed()

@@ -1,0 +1,362 @@
+"""Promises about rows: all of them come back as they were, and lie nowhere but in the location."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import attrs
+import polars as pl
+import pyarrow as pa
+
+from harvest import PartFile, Publication, Sink
+from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
+from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
+from harvest_testing.declarations import class_problems
+from harvest_testing.lab.globals import changes, elsewhere, snapshot
+from harvest_testing.lab.names import odd_names
+from harvest_testing.lab.process import in_process, peak_memory
+from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
+
+from .driver import SinkDriver
+from .kit import REPORTED, SinkKit, files_below
+from .values import KINDS, LATER, LINE, OTHER, lines, table_with
+
+__all__ = ["RowPromises"]
+
+MEGABYTE = 1 << 20
+NAMES = ("a..b", "_.x", "a.b.c", "zürich.stadt", f"{'long' * 70}.name")
+OUTSIDE = "make paths from the location, and refuse parts of a name that lead out of it"
+
+
+class RowPromises(SinkKit):
+    """The tests that write rows and read them."""
+
+    @promise("settings are declared and documented", quick=True)
+    def test_settings_are_declared(self) -> None:
+        problems = class_problems(self.sink)
+        require(not problems, "\n".join(problems), "declare and document it")
+
+    @promise("every value comes back as it was written", quick=True)
+    def test_rows_come_back(self, tmp_path: Path, kind: str) -> None:
+        table = table_with(kind)
+        for driver in self.drivers(tmp_path):
+            driver.commit({"a": [(KINDS[kind], table)]})
+            self.require_rows(driver, KINDS[kind], table, after="after a commit")
+
+    @promise("batches, record types and partitions are kept in order and apart", quick=True)
+    def test_batches_types_and_partitions(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            one, two, other = lines(LINE, 1, 2), lines(LINE, 5, 8), lines(OTHER, 3, 5)
+            third = lines(LINE, 1, 2, 3, origin="/in/b")
+            driver.commit({"a": [(LINE, one), (OTHER, other), (LINE, two)], "b": [(LINE, third)]})
+            self.require_rows(driver, LINE, one, two, third, after="after a commit")
+            self.require_rows(driver, OTHER, other, after="after a commit")
+            self.require_scan(
+                driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part"
+            )
+
+    @promise("what close() and publish() report are the rows that were given", quick=True)
+    def test_rows_are_counted(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            # one batch more than a writer is given at once, as the core cuts them
+            many, few, other = _many_lines(BATCH_ROWS + 4_000), lines(LINE, 1), lines(OTHER, 1, 2)
+            rows = [*((LINE, piece) for piece in batches(many)), (OTHER, other)]
+            one = {LINE.name: 1}
+            given = {"a": {LINE.name: many.num_rows, OTHER.name: 2}, "b": {}, "c": one, "d": one}
+            publication = driver.stage({"a": rows, "b": [], "c": [(LINE, few)], "d": [(LINE, few)]})
+            self._require_counts(given, publication.parts, does="close() reports")
+            driver.publish(publication)
+            self._require_counts(given, driver.files, does="publish() reports")
+            driver.finish(publication)
+            self.require_rows(driver, LINE, many, few, few, after=f"after {many.num_rows} rows")
+            driver.commit({"c": None})  # may move rows of others
+            del given["c"]
+            self._require_counts(given, driver.files, does="publish() reports")
+
+    def _require_counts(
+        self,
+        given: Mapping[str, Mapping[str, int]],
+        files: Mapping[str, Iterable[PartFile]],
+        *,
+        does: str,
+    ) -> None:
+        for key, rows in given.items():
+            held = Counter[str]()
+            for file in files[key]:
+                held[file.record_type] += file.rows
+            together = held.pop("events", 0)  # of several types, of which only the sum is known
+            more = {name: n for name, n in held.items() if n > rows.get(name, 0)}
+            require(
+                held.total() + together == sum(rows.values()) and not more,
+                f"partition {key}: of {dict(rows)} rows, {does} {dict(held)}"
+                + (f" and {together} of several types" if together else ""),
+                "count what is written to each file, and let publish() describe all of it",
+            )
+
+    @promise("nothing to write is not an error, and an absent type is an empty frame", quick=True)
+    def test_nothing_to_write(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            driver.commit({"a": [], "b": [(LINE, lines(LINE))], "c": [(LINE, lines(LINE, 1))]})
+            self.require_rows(driver, LINE, lines(LINE, 1), after="with two empty partitions")
+            self.require_rows(driver, OTHER, after="without a row of the type")
+            driver.commit({"c": None})
+            self.require_rows(driver, LINE, after="after all rows were taken out")
+
+    @promise("rows that equal each other are all kept", quick=True)
+    def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            one, same = lines(LINE, 1, 1, 2), lines(LINE, 2, 2)
+            driver.commit({"a": [(LINE, one), (LINE, same)], "b": [(LINE, same)]})
+            self.require_rows(driver, LINE, one, same, same, after="with equal rows")
+
+    @promise("columns may be added to a record type; they are null in rows of before", quick=True)
+    def test_columns_may_be_added(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            old, new = lines(LINE, 1, 2), lines(LATER, 1, 2, text="new")
+            driver.commit({"a": [(LINE, old)], "c": [(LINE, old)]})
+            self.require_rows(
+                driver, LATER, conform(LATER, old), conform(LATER, old), after="before"
+            )
+            driver.commit({"b": [(LATER, new)], "c": [(LATER, new)]})
+            self.require_rows(
+                driver, LATER, conform(LATER, old), new, new, after="after columns were added"
+            )
+
+    @promise("what the format cannot hold is refused, not left out", quick=True)
+    def test_kinds_it_cannot_hold_are_refused(self, tmp_path: Path) -> None:
+        others = [kind for kind in KINDS if kind not in self.kinds]
+        if not others:
+            does_not_apply("it holds values of every kind")
+        for kind in others:
+            driver, table = self.driver(tmp_path / kind), table_with(kind)
+            with contextlib.suppress(*REPORTED):
+                driver.commit({"a": [(KINDS[kind], table)]})
+                self.require_rows(driver, KINDS[kind], table, after="after a commit")
+
+    @promise(
+        "the same rows give the same bytes, whenever and wherever they are written", quick=True
+    )
+    def test_equal_rows_give_equal_bytes(self, tmp_path: Path) -> None:
+        rows = [(KINDS[kind], table_with(kind)) for kind in self.kinds]
+        first = self._written(tmp_path / "one", rows)
+        (tmp_path / "place").mkdir()
+        with elsewhere(tmp_path / "place", "Pacific/Auckland"):
+            second = self._written(tmp_path / "two", rows)
+        differing = sorted(name for name, _ in set(first.items()) ^ set(second.items()))
+        require(
+            not differing,
+            f"these differ: {', '.join(differing)}",
+            "write no time, random number or path, and nothing in the order of a set",
+        )
+
+    def _written(
+        self, directory: Path, rows: list[tuple[RecordType, pa.Table]]
+    ) -> dict[str, object]:
+        """Checksums of what is staged, and the files that are published from it."""
+        driver = self.driver(directory)
+        publication = driver.stage({"a": rows})
+        found: dict[str, object] = {
+            f"staged {file.path} ({file.record_type})": (file.sha256, file.rows)
+            for file in publication.parts["a"]
+        }
+        driver.publish(publication)
+        driver.finish(publication)
+        if self.deterministic:
+            found |= files_below(directory, but=driver.sink.state)
+        return found
+
+    @promise("a sink travels to the processes that write", quick=True)
+    def test_it_can_be_pickled(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        try:
+            copy = pickle.loads(pickle.dumps(driver.sink))  # noqa: S301 - made here
+        # pickling asks the plugin's objects, which may raise anything
+        except Exception as error:
+            raise BrokenPromise(
+                f"pickle says {type(error).__name__}: {error}",
+                "open files and connections in writer() and publish(), not in __init__()",
+            ) from error
+        require(
+            (copy.root, copy.state) == (driver.sink.root, driver.sink.state),
+            "the copy writes to another place",
+            "derive root and state from location and config",
+        )
+        there = SinkDriver(copy)
+        there.commit({"a": [(LINE, lines(LINE, 1, 2))]})
+        self.require_scan(driver.sink, there.files, LINE, lines(LINE, 1, 2), after="from a copy")
+
+    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    def test_no_global_state(self, tmp_path: Path) -> None:
+        before = snapshot()
+        for name in ("first", "second"):
+            driver = self.driver(tmp_path / name)
+            driver.commit({"a": [(LINE, lines(LINE, 1))]})
+            driver.scan(LINE).collect()
+            changed = changes(before)
+            require(
+                not changed, f"writing changes {', '.join(changed)}", "leave it, or put it back"
+            )
+            before = snapshot(later=True)
+
+    @promise("locations of any characters and bytes are written like others", quick=True)
+    def test_names_of_any_bytes(self, tmp_path: Path) -> None:
+        self.open(tmp_path / "plain")
+        for odd in odd_names(tmp_path):
+            sink = self.configured(self.location(tmp_path / odd))
+            try:
+                sink.check()
+            except REPORTED:
+                continue  # refused in words, before anything is written
+            driver = SinkDriver(sink)
+            driver.commit({"a": [(LINE, lines(LINE, 1, 2))]})
+            require(
+                any(path.is_file() for path in (tmp_path / odd).rglob("*")),
+                f"nothing is written at {os.fsencode(tmp_path / odd)!r}",
+                "take the location as it is",
+            )
+            self.require_rows(driver, LINE, lines(LINE, 1, 2), after=f"below {odd!r}")
+
+    @promise("what harvest did not write is never overwritten or removed", quick=True)
+    def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path / "beside")
+        driver.sink.root.mkdir(parents=True, exist_ok=True)
+        beside = driver.sink.root / "notes.txt"
+        beside.write_text("precious\n")
+        driver.commit({"a": [(LINE, lines(LINE, 1))]})
+        driver.commit({"a": None})
+        require(
+            beside.is_file() and beside.read_text() == "precious\n",
+            "a file beside the dataset's own is gone or changed",
+            "remove only files that the old manifest names or whose names are a part's",
+        )
+        (tmp_path / "at").mkdir()
+        place = Path(str(self.location(tmp_path / "at")))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("precious\n")
+        with contextlib.suppress(*REPORTED):
+            SinkDriver(self.configured(place)).commit({"a": [(LINE, lines(LINE, 1))]})
+        require(
+            place.read_text() == "precious\n",
+            "a file that was at the location is overwritten",
+            "raise harvest.UsageError in check() where the location is someone else's",
+        )
+
+    @promise("no name of a record type leads out of the location", quick=True)
+    def test_record_names_lead_nowhere(self, tmp_path: Path) -> None:
+        for number, name in enumerate(NAMES):
+            directory = tmp_path / f"{number}"
+            driver = self.driver(directory / "within")
+            kind = _type_named(name)
+            if kind is None:
+                continue
+            row = kind.cls(text="a", origin="/in", position=1)  # type: ignore[call-arg]
+            table = table_of(kind, [row])
+            try:
+                driver.commit({"a": [(kind, table)]})
+            except REPORTED:
+                pass
+            else:
+                self.require_rows(driver, kind, table, after=f"of the type {name!r}")
+            outside = files_below(directory, but=directory / "within")
+            require(not outside, f"{name!r} is written to {', '.join(outside)}", OUTSIDE)
+
+    @promise("no path in a manifest leads out of the location", quick=True)
+    def test_paths_lead_nowhere(self, tmp_path: Path) -> None:
+        other = self.driver(tmp_path / "other")
+        other.commit({"a": [(LINE, lines(LINE, 1, text="secret"))]})
+        theirs = files_below(tmp_path / "other")
+        driver = self.driver(tmp_path / "mine")
+        driver.commit({"a": [(LINE, lines(LINE, 1))]})
+        evil = [
+            attrs.evolve(file, path=os.path.relpath(other.sink.root / file.path, driver.sink.root))
+            for file in other.files["a"]
+        ]
+        require(not self._reads(driver.sink, evil), "scan() reads another dataset's rows", OUTSIDE)
+        named = {"a": driver.files["a"], "x": evil}
+        staging = driver.sink.state / "staging" / "x"
+        staging.mkdir(parents=True)
+        token = f"commit-{driver.commits}"
+        with contextlib.suppress(*REPORTED):
+            driver.sink.publish(
+                Publication(parts=named, staged={"x": staging}, old=driver.files, token=token)
+            )
+        with contextlib.suppress(*REPORTED):
+            driver.sink.finish(Publication(parts=driver.files, staged={}, old=named, token=token))
+        changed = set(theirs.items()) ^ set(files_below(tmp_path / "other").items())
+        require(
+            not changed,
+            f"files of another dataset are changed or gone: {sorted(n for n, _ in changed)}",
+            OUTSIDE,
+        )
+
+    def _reads(self, sink: Sink, files: list[PartFile]) -> bool:
+        try:
+            return "secret" in sink.scan(files, LINE).collect()["text"].to_list()
+        except (*REPORTED, pl.exceptions.ComputeError):  # as which polars 1 passes ours on
+            return False
+
+    @promise("memory does not grow with the size of a partition")
+    def test_memory_is_bounded(self, tmp_path: Path) -> None:
+        sink = self.open(tmp_path)
+        staging = sink.state / "staging" / "part"
+        staging.mkdir(parents=True)
+        ended = in_process(_write_much, sink, staging, scratch=tmp_path)
+        require(ended.status == 0, ended.errors.strip()[-2000:], "see what the process says")
+        small, large, written = (number / MEGABYTE for number in ended.result)
+        require(
+            large - small <= self.max_memory_mb,
+            f"{written:.0f} MB of rows take {large - small:.0f} MB more memory",
+            f"write each batch as it comes; {self.max_memory_mb} MB are granted (max_memory_mb)",
+        )
+
+
+def _type_named(name: str) -> RecordType | None:
+    """A record type of this name, if one may be called so."""
+
+    class Named(Record):
+        """A record type with an unusual name."""
+
+        text: str = field(role="subject", doc="Some text.")
+
+    try:
+        return record_type(record(name, layer="workflow", level="client")(Named))
+    except RecordTypeError:
+        return None
+
+
+def _write_much(sink: Sink, staging: Path) -> tuple[int, int, int]:
+    """Peak memory after two batches and after all of a partition, and its size in memory."""
+    chance = random.Random(1)  # noqa: S311 - the same in every run
+    words = [f"{chance.getrandbits(1600):0400x}" for _ in range(250)]
+    batch = _many_lines(BATCH_ROWS)
+    writer = sink.writer(staging, "part-0123456789abcdef-0123456789ab")
+    small = size = 0
+    for number in range(10):
+        first = number * BATCH_ROWS + 1
+        positions = pa.array(range(first, first + BATCH_ROWS))
+        texts = pa.array(chance.choices(words, k=BATCH_ROWS))
+        rows = _with_column(_with_column(batch, "position", positions), "text", texts)
+        size += rows.nbytes
+        writer.write(LINE, rows)
+        if number == 1:
+            small = peak_memory()
+    writer.close()
+    return small, peak_memory(), size
+
+
+def _many_lines(rows: int) -> pa.Table:
+    """So many rows of ``LINE``, at positions from 1."""
+    few = lines(LINE, *range(1, 1025))
+    table = pa.concat_tables([few] * (rows // few.num_rows + 1)).slice(0, rows)
+    return _with_column(table, "position", pa.array(range(1, rows + 1)))
+
+
+def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    index = table.schema.get_field_index(name)
+    return table.set_column(index, table.schema.field(index), values)

@@ -1,0 +1,153 @@
+"""Promises about what an author declares: settings with an effect, reasons, known rows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from harvest.model import record_type
+from harvest_testing.promise import does_not_apply, promise, require
+
+from .kit import SourceKit, files_of
+from .reading import Piece, all_lines
+
+__all__ = ["DeclaredPromises"]
+
+FIELD, VALUE = "unknown_field", "unknown value 4711"
+PLAUSIBLE = (1980, 2100)
+
+
+class DeclaredPromises(SourceKit):
+    """The tests that compare the source with what its author says about it and its sample."""
+
+    @promise("each setting does something, and no unit is lost by it", quick=True)
+    def test_settings_have_an_effect(self, tmp_path: Path) -> None:
+        names = [a.name for a in attrs.fields(self.source.Config)]
+        if not names:
+            does_not_apply("the source has no settings")
+        if self.examples is None:
+            does_not_apply("it needs examples of the settings, which the plugin's own tests have")
+        cuts = {self.partition_setting[0]} if self.partition_setting else set()
+        said = {*self.examples, *self.without_effect, *cuts}
+        missing = [name for name in names if name not in said]
+        require(
+            not missing,
+            f"no example of {', '.join(missing)}",
+            "add a value that changes what comes of the sample to `examples` of the test class, or "
+            "say in `without_effect` why there is none",
+        )
+        location = self.make(tmp_path)
+        pieces = self.read(location)
+        plain, units = all_lines(pieces), _units(pieces)
+        counted = self.units is not None or self.header_lines is not None
+        for name, value in self.examples.items():
+            changed = self.read(location, **{name: value})
+            require(
+                all_lines(changed) != plain,
+                f"{name} = {value!r} changes nothing of what comes of the sample",
+                "let the setting do what it says, or mend `examples` of the test class",
+            )
+            require(
+                not counted or _units(changed) == units or any(p.found is None for p in changed),
+                f"{name} = {value!r}: {_units(changed)} units are accounted for, before {units}",
+                "count what a setting leaves out with ctx.filtered(n, reason)",
+            )
+
+    @promise("what is filtered or folded is so for declared reasons", quick=True)
+    def test_reasons_are_declared(self, tmp_path: Path) -> None:
+        if self.counted is None:
+            does_not_apply("it needs the reasons, which the plugin's own tests declare (counted)")
+        found: dict[str, int] = {}
+        for piece in self.read(self.make(tmp_path)):
+            if piece.found is not None:
+                for reason, count in [*piece.found.filtered.items(), *piece.found.folded.items()]:
+                    found[reason] = found.get(reason, 0) + count
+        declared = {reason: count for reason, count in self.counted.items() if count}
+        require(
+            found == declared,
+            f"units of the sample are counted as {found}; the class declares {declared}",
+            "count the sample by hand and mend `counted` of the test class; what cannot be read "
+            "belongs into ctx.reject",
+        )
+
+    @promise("rows that were read by hand come as they are", quick=True)
+    def test_known_rows_come_as_they_are(self, tmp_path: Path) -> None:
+        if not self.known_rows:
+            does_not_apply("the class knows no row of the sample (known_rows)")
+        rows: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        for piece in self.read(self.make(tmp_path)):
+            for name, table in piece.found.tables.items() if piece.found else ():
+                for row in table.to_pylist():
+                    rows.setdefault((name, row["position"]), []).append(row)
+        for place, known in self.known_rows.items():
+            given = [
+                {column: _comparable(row.get(column)) for column in known}
+                for row in rows.get(place, [])
+            ]
+            wanted = {column: _comparable(value) for column, value in known.items()}
+            require(
+                wanted in given,
+                f"{place[0]} at position {place[1]} is {given}, not {wanted}",
+                "mend the source, or `known_rows` where you misread the sample",
+            )
+
+    @promise("a field that the source does not know is kept in `extra`, or noted", quick=True)
+    def test_unknown_fields_are_kept(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        tried = False
+        for path in files_of(location):
+            data = path.read_bytes()
+            more = self.add_field(path, data, FIELD, VALUE)
+            if more is None:
+                continue
+            tried = True
+            path.write_bytes(more)
+            found = all_lines(self.read(location))
+            path.write_bytes(data)
+            require(
+                any(FIELD in line or VALUE in line for line in found),
+                f"{path.name} with a field {FIELD!r} of value {VALUE!r} in each unit: it is lost",
+                "put what the record type does not declare into `extra`, as text by name",
+            )
+        if not tried:
+            does_not_apply("the kit cannot add a field by name to this format (add_field)")
+
+    @promise("times of the sample lie between 1980 and 2100", quick=True)
+    def test_times_are_plausible(self, tmp_path: Path) -> None:
+        roles = {
+            (kind.name, column)
+            for kind in map(record_type, self.source.record_types)
+            for role, column in kind.roles.items()
+            if role in ("time", "end_time")
+        }
+        for piece in self.read(self.make(tmp_path)):
+            for name, table in piece.found.tables.items() if piece.found else ():
+                for column in (c for n, c in sorted(roles) if n == name):
+                    _require_plausible(f"{name}.{column}", table[column].to_pylist())
+
+
+def _require_plausible(about: str, times: list[Any]) -> None:
+    first, last = PLAUSIBLE
+    odd = [t for t in times if isinstance(t, datetime) and not first <= t.year < last]
+    require(
+        not odd,
+        f"{about} is {odd[:1]}",
+        "see whether seconds are taken for milliseconds; where the sample's times are right, "
+        "write later ones into it",
+    )
+
+
+def _units(pieces: list[Piece]) -> int:
+    return sum(piece.found.accounted for piece in pieces if piece.found is not None)
+
+
+def _comparable(value: Any) -> Any:
+    """Maps as dicts; whole numbers and fractions are different values."""
+    if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
+        return dict(value)
+    if isinstance(value, (bool, int, float)):
+        return (type(value).__name__, value)
+    return value

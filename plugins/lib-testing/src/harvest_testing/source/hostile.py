@@ -1,0 +1,331 @@
+"""Promises about input that is damaged, empty, foreign, or has a name that nobody expects."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+import harvest
+from harvest import (
+    Collected,
+    Detection,
+    HarvestError,
+    Partition,
+    ReadContext,
+    Reject,
+    Source,
+    SourceError,
+)
+from harvest.toolkit.texts import printable
+from harvest_testing.lab.damage import UNEVEN
+from harvest_testing.lab.names import odd_names
+from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
+
+from .kit import SourceKit, copy_of, files_of
+from .reading import REPLACED, Piece, all_lines, difference, planned, read_all
+
+__all__ = ["HostilePromises"]
+
+LOST = (
+    "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
+    "the file as a whole is not yours"
+)
+FOREIGN = {
+    "empty": b"",
+    "a line": b"hello, world\n",
+    "zero bytes": bytes(5000),
+    "bytes": bytes(range(256)) * 20,
+    "a picture": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "packed": b"\x1f\x8b\x08\0\0\0\0\0\0\3",
+    "JSON": b'{"what": ["is", {"this": null}]}\n',
+    "a table": b"a,b,c\n1,2,3\n",
+}
+
+
+ROUNDED = str(int(float(UNEVEN)))
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""Beginnings of files of gzip, bzip2, xz and zstd."""
+
+
+class _Stop(HarvestError):
+    """What a run raises at the first reject when it was asked to stop there."""
+
+
+class HostilePromises(SourceKit):
+    """The tests that give the source what it should not get."""
+
+    @promise("damaged input becomes rows and rejects; nothing is lost, nothing breaks", quick=True)
+    def test_corrupt_input_becomes_rejects(self, tmp_path: Path, corruption: str) -> None:
+        location = self.make_files(tmp_path)
+        replaced = any(REPLACED in line for line in all_lines(self.read(location)))
+        for path, done, damaged in self._damage_each(location, corruption):
+            try:
+                pieces = self._require_told(location, path, damaged)
+                if corruption == "truncated":
+                    _require_cut_seen(path, pieces)
+                if not replaced:
+                    _require_values_kept(damaged, pieces)
+            except BrokenPromise as error:
+                error.seen = f"{path.name}, {done}:\n{error.seen}"
+                raise
+
+    def _damage_each(self, location: Path, corruption: str) -> Iterator[tuple[Path, str, bytes]]:
+        """Each file of the sample damaged in each way, one after the other, then mended."""
+        for path in files_of(location):
+            data, times = path.read_bytes(), path.stat()
+            for done, damaged in self.corruptions[corruption](data):
+                path.write_bytes(damaged)
+                yield path, done, damaged
+            path.write_bytes(data)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _require_told(self, location: Path, path: Path, data: bytes) -> list[Piece]:
+        source = self.open(location)
+        try:
+            partitions = planned(source)
+        except SourceError as error:
+            self._require_alone(location, path, error)
+            return []
+        mine = [p for p in partitions if str(path) in p.inputs]
+        pieces = self.checked(read_all(source, mine or partitions))
+        require(
+            not mine or any(map(_tells, pieces)) or self.holds_nothing(path, data),
+            f"its {len(data)} bytes give no row, no reject, no note and no error",
+            LOST + ". Where such content holds nothing, say so in holds_nothing()",
+        )
+        return pieces
+
+    def _require_alone(self, location: Path, path: Path, error: SourceError) -> None:
+        """A directory may be refused for a damaged file only if there is nothing else to read."""
+        if not location.is_dir():
+            return
+        away = path.rename(location.parent / "out of the way")
+        try:
+            others = planned(self.open(location))
+        except SourceError:
+            return
+        finally:
+            away.rename(path)
+        require(
+            not others,
+            f"plan() refuses the directory, and with it {len(others)} sound partitions: {error}",
+            "list the damaged file as a partition, and refuse it in read()",
+        )
+
+    @promise("an input without content gives no rows, and no failure", quick=True)
+    def test_empty_input_gives_no_rows(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        for path in files_of(location):
+            path.write_bytes(b"")
+        try:
+            pieces = self.read(location)
+        except SourceError:
+            return
+        if not self.existence_is_a_row:
+            for piece in pieces:
+                require(
+                    piece.found is None or not piece.found.written,
+                    f"{piece.partition.origin}: rows of empty files",
+                    "make rows of what is in a file alone; where that a file exists is worth a "
+                    "row, set existence_is_a_row = True",
+                )
+
+    @promise("what is not there or nothing of its kind is refused with words", quick=True)
+    def test_foreign_input_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        for path in (tmp_path / "absent", tmp_path / "folder"):
+            self._require_refused(path)
+        for name, content in FOREIGN.items():
+            path = tmp_path / f"{name}.dat"
+            path.write_bytes(content)
+            try:
+                pieces = self.read(path)
+            except SourceError as error:
+                require(
+                    error.message, f"{name}: a SourceError without a message", "say what is amiss"
+                )
+                continue
+            require(
+                not content.strip() or any(map(_tells, pieces)),
+                f"a file with {name} gives no row, no reject, no note and no error",
+                LOST,
+            )
+
+    def _require_refused(self, path: Path) -> None:
+        try:
+            pieces = self.read(path)
+        except SourceError as error:
+            require(
+                error.message and error.remedy,
+                f"{path.name}: {error}",
+                "give the SourceError a message, `where` and `remedy`",
+            )
+        else:
+            require(
+                not any(map(_tells, pieces)),
+                f"{path.name} gives rows",
+                "raise harvest.SourceError in plan() where there is nothing to read",
+            )
+
+    @promise("detect() answers for any path, with a reason, and raises nothing", quick=True)
+    def test_detection_is_harmless(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        self._require_answer(tmp_path / "folder")
+        answers = []
+        for name, content in FOREIGN.items():
+            path = tmp_path / f"{name}.dat"
+            path.write_bytes(content)
+            answers.append(self._require_answer(path))
+        require(
+            None in answers,
+            f"detect() recognises {', '.join(FOREIGN)}, whatever a file is",
+            "give None for what is not recognised, so that other sources get it",
+        )
+
+    @promise("detect() recognises the sample, or nothing", quick=True)
+    def test_detection_of_the_sample(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        for path in {location, *files_of(location)}:
+            self._require_answer(path)
+
+    def _require_answer(self, path: Path) -> Detection | None:
+        try:
+            answer = self.open(path).detect(path)
+        # a source under test may raise anything
+        except Exception as error:
+            raise BrokenPromise(
+                f"detect({path.name!r}) raised {type(error).__name__}: {error}",
+                "look at the first bytes only, and give None for what is not recognised",
+            ) from error
+        require(
+            answer is None
+            or (isinstance(answer, Detection) and 0 <= answer.confidence <= 1 and answer.reason),
+            f"detect({path.name!r}) gives {answer!r}",
+            "give None, or harvest.Detection(confidence from 0 to 1, reason)",
+        )
+        return answer
+
+    @promise("names of any characters and bytes are read like others", quick=True)
+    def test_names_of_any_bytes(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        expected = all_lines(self.read(location), location.parent)
+        for odd in odd_names(tmp_path):
+            places = [tmp_path / odd / location.name]
+            if not location.is_dir() and not self.names_matter:
+                places.append(tmp_path / odd / f"{odd}{location.name}")
+            for place in places:
+                copy = copy_of(location, place)
+                found = all_lines(self.read(copy), copy.parent)
+                found = [
+                    line.replace(repr(printable(copy.name))[1:-1], location.name) for line in found
+                ]
+                require(
+                    sorted(found) == expected,
+                    f"at {os.fsencode(copy)!r}:\n{difference(expected, found)}",
+                    "take paths as they are (os.fspath, pathlib) and never as text in a pattern, "
+                    "a command or an encoding of your own",
+                )
+
+    @promise("a reject that is to stop the run stops it", quick=True)
+    def test_the_first_reject_can_stop_the_run(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        tried = False
+        for path in files_of(location):
+            damaged = self._damaged_by_any(location, path)
+            with contextlib.closing(damaged):
+                for done, partition in damaged:
+                    tried = True
+                    require(
+                        _stops(self.open(location), partition),
+                        f"{path.name}, {done}: reading went on after ctx.reject() had raised",
+                        "catch no exception around ctx.reject() but your own",
+                    )
+                    break
+        if not tried:
+            does_not_apply("no damage of the sample leads to a reject")
+
+    def _damaged_by_any(
+        self, location: Path, path: Path
+    ) -> Generator[tuple[str, Partition], None, None]:
+        """A file damaged in all ways, where that leads to rejects; mended at the end."""
+        data = path.read_bytes()
+        try:
+            for corruption in self.corruptions.values():
+                for done, damaged in corruption(data):
+                    path.write_bytes(damaged)
+                    for partition in self._rejecting(location, path):
+                        yield done, partition
+        finally:
+            path.write_bytes(data)
+
+    def _rejecting(self, location: Path, path: Path) -> list[Partition]:
+        source = self.open(location)
+        try:
+            mine = [p for p in planned(source) if str(path) in p.inputs]
+        except SourceError:
+            return []
+        pieces = read_all(source, mine)
+        return [p.partition for p in pieces if p.found is not None and p.found.rejects]
+
+
+def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
+    """A compressed file that was cut short never ends as a whole one does."""
+    with path.open("rb") as file:
+        packed = file.read(6).startswith(PACKED)
+    require(
+        not packed
+        or any(piece.found is None or piece.found.rejects or piece.found.notes for piece in pieces),
+        "it was compressed, its end is missing, and nobody says so",
+        "let EOFError and the like become a SourceError, or a reject of what is missing",
+    )
+
+
+def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:
+    """What could not be read was not made to fit: no replaced characters, no rounded numbers."""
+    values = [text for piece in pieces if piece.found for text in _texts(piece.found)]
+    if REPLACED.encode() not in data and b"ufffd" not in data.lower():
+        found = [text for text in values if REPLACED in text]
+        require(
+            not found,
+            f"{found[:1]} holds U+FFFD, which the input does not",
+            'decode with errors="strict" and reject what fails, or with "backslashreplace"',
+        )
+    if UNEVEN in data and ROUNDED.encode() not in data:
+        found = [text for text in values if ROUNDED in text]
+        require(
+            not found,
+            f"{UNEVEN.decode()} became {found[:1]}",
+            "read whole numbers as int, and columns of them as int64, never through float",
+        )
+
+
+def _texts(found: Collected) -> Iterator[str]:
+    """All texts and whole numbers of the rows, as text."""
+    for table in found.tables.values():
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name not in ("origin", "position") and not pa.types.is_floating(column.type):
+                yield from map(str, column.to_pylist())
+
+
+def _tells(piece: Piece) -> bool:
+    """Whether anything at all was said about a partition."""
+    return piece.found is None or bool(piece.found.accounted or piece.found.notes)
+
+
+def _stops(source: Source, partition: Partition) -> bool:
+    def stop(reject: Reject) -> None:
+        raise _Stop(reject.reason)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = ReadContext(printable(partition.origin), Path(scratch), on_reject=stop)
+        try:
+            for _ in harvest.tables(source, partition, ctx):
+                pass
+        except _Stop:
+            return True
+    return False

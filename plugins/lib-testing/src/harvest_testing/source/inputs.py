@@ -1,0 +1,317 @@
+"""Promises about inputs: all are named and reported, listed cheaply and in a fixed order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from unittest import mock
+
+from harvest import Partition, SourceError
+from harvest_testing.promise import does_not_apply, promise, require
+
+from .kit import SourceKit, copy_of, files_of
+from .reading import Piece, all_lines, difference, planned, read_all, read_piece
+
+__all__ = ["InputPromises"]
+
+_Partitions: TypeAlias = Mapping[tuple[str, str], tuple[Partition, list[str]]]
+"""What came of each partition, by origin and id."""
+
+PLANNED = (
+    "let plan() list it as any other (harvest.toolkit.files.may_be): read() then reports why it "
+    "cannot be read"
+)
+
+LARGE = 16 << 20
+"""Bytes of the inputs of which a plan, or a look for the format, may read but a part."""
+
+
+class InputPromises(SourceKit):
+    """The tests of what belongs to a partition, and of finding that out."""
+
+    @promise("a partition names every file that its rows come from", quick=True)
+    def test_inputs_are_complete(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        before = self._by_partition(location)
+        for path in files_of(location):
+            data, times = path.read_bytes(), path.stat()
+            for changed in (data[: len(data) // 2], b""):
+                path.write_bytes(changed)
+                self._require_named(path, before, self._by_partition(location))
+            path.write_bytes(data)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _require_named(self, path: Path, before: _Partitions, after: _Partitions) -> None:
+        for key, (partition, lines) in before.items():
+            now, then = after.get(key, (partition, lines))
+            named = str(path) in partition.inputs or not (partition.inputs or partition.fingerprint)
+            require(
+                then == lines or named or now.fingerprint != partition.fingerprint,
+                f"{path.name} changes what comes of partition {partition.id!r}, whose inputs "
+                f"are {partition.inputs}:\n{difference(lines, then)}",
+                "name all files that read() opens in the partition's inputs, or make a "
+                "fingerprint of them; else a later run keeps stale rows",
+            )
+
+    def _by_partition(self, location: Path) -> _Partitions:
+        try:
+            pieces = read_all(self.open(location))
+        except SourceError:
+            return {}
+        return {(p.partition.origin, p.partition.id): (p.partition, all_lines([p])) for p in pieces}
+
+    @promise("an input that cannot be opened is reported", quick=True)
+    def test_unreadable_input_is_reported(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        source = self.open(location)
+        partitions = self.partitions(source)
+        for path in files_of(location):
+            away = path.rename(tmp_path / "away")
+            path.symlink_to(path.name)  # a link to itself, which not even root can open
+            try:
+                for partition in partitions:
+                    if str(path) in partition.inputs:
+                        self._require_reported(path, read_piece(source, partition))
+            finally:
+                path.unlink()
+                away.rename(path)
+
+    def _require_reported(self, path: Path, piece: Piece) -> None:
+        found = piece.found
+        require(
+            found is None or found.rejects or found.notes or self.existence_is_a_row,
+            f"{path.name} cannot be opened, and partition {piece.partition.id!r} gives "
+            f"{found.written if found else 0} rows and no word",
+            "let the OSError of open() pass: it becomes a reject of the partition",
+        )
+
+    @promise("an input that cannot be opened is planned and reported, and costs itself alone",
+             quick=True)  # fmt: skip
+    def test_unreadable_input_costs_itself_alone(self, tmp_path: Path) -> None:
+        location = self._several_files(tmp_path)
+        before = self._by_partition(location)
+        for path in files_of(location):
+            others = {key: lines for key, (partition, lines) in before.items()
+                      if str(path) not in partition.inputs}  # fmt: skip
+            for why in _unreadable(path, tmp_path / "away"):
+                self._require_costs_itself(
+                    path, why, others, location, read=len(others) < len(before)
+                )
+
+    def _several_files(self, tmp_path: Path) -> Path:
+        """The sample; one of a single file is given another, and is a directory."""
+        location = self.make_files(tmp_path)
+        if location.is_dir():
+            return location
+        stem, dot, suffix = location.name.partition(".")
+        if self.names_matter:
+            does_not_apply("the sample is one file; give it two to see what one costs the other")
+        copy_of(location, location.with_name(f"{stem}-2{dot}{suffix}"))
+        if len(self._by_partition(location.parent)) < 2:
+            does_not_apply("of a directory of such files, the source does not read each")
+        return location.parent
+
+    def _require_costs_itself(
+        self, path: Path, why: str, others: Mapping[Any, list[str]], location: Path, *, read: bool
+    ) -> None:
+        said = f"{path.name} {why}"
+        try:
+            pieces = read_all(self.open(location))
+        except SourceError as error:
+            require(not others, f"{said}, and plan() refuses all: {error}", PLANNED)
+            return
+        found = {(p.partition.origin, p.partition.id): all_lines([p]) for p in pieces}
+        for key, lines in others.items():
+            then = found.get(key, [])
+            require(
+                then == lines,
+                f"{said}, and {key} comes out otherwise:\n{difference(lines, then)}",
+                PLANNED,
+            )
+        mine = [piece for piece in pieces if str(path) in piece.partition.inputs]
+        require(mine or not read, f"{said}, and plan() does not name it", PLANNED)
+        for piece in mine:
+            self._require_reported(path, piece)
+
+    @promise("the content decides, not what was read before at the same place or by the same name",
+             quick=True)  # fmt: skip
+    def test_content_alone_decides(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        if location.is_dir():
+            does_not_apply("the sample is a directory")
+        data = location.read_bytes()
+        other = b"".join(data.splitlines(keepends=True)[::-1]) if b"\0" not in data else data * 2
+        name, fresh = location.name, f"{tmp_path.name}-{location.name}"
+        here, there = tmp_path / "here" / name, tmp_path / "there" / name
+        unknown = tmp_path / "unknown" / (name if self.names_matter else fresh)
+        for place, content in ((here, data), (there, other), (unknown, other)):
+            copy_of(location, place).write_bytes(content)
+        self._lines_at(here)
+        second = self._lines_at(there)
+        expected = [line.replace(fresh, name) for line in self._lines_at(unknown)]
+        here.write_bytes(other)
+        for about, found in (
+            ("another file, read after the sample of its name", second),
+            ("another file, written over the sample", self._lines_at(here)),
+        ):
+            require(
+                found == expected,
+                f"{about}:\n{difference(expected, found)}",
+                "keep nothing by path or name between readings",
+            )
+
+    def _lines_at(self, place: Path) -> list[str]:
+        try:
+            return all_lines(self.read(place), place.parent)
+        except SourceError as error:
+            return [error.message.replace(str(place.parent), "<sample>")]
+
+    @promise("planning lists inputs in a fixed order, whatever order the file system has",
+             quick=True)  # fmt: skip
+    def test_planning_is_sorted(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        if len(files_of(location)) < 2:
+            does_not_apply("the sample is one file; give it two to see in which order they come")
+        expected = self.partitions(self.open(location))
+        for reverse in (False, True):
+            with _listing(reverse=reverse):
+                found = planned(self.open(location))
+            require(
+                found == expected,
+                f"planned as {[p.id for p in expected]}, and as {[p.id for p in found]} where the "
+                "directory is listed otherwise",
+                "sort what a directory lists (harvest.toolkit.files.list_files does)",
+            )
+
+    @promise("planning and detecting read but a part of large inputs", quick=True)
+    def test_planning_is_cheap(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        files = files_of(location)
+        for path in files:
+            data = path.read_bytes() or b"\n"
+            path.write_bytes(data * (LARGE // len(files) // len(data) + 1))
+        large = sum(path.stat().st_size for path in files)
+        source = self.open(location)
+        for doing, call in (
+            ("plan()", lambda: list(source.plan())),
+            ("detect()", lambda: [source.detect(path) for path in (location, *files)]),
+        ):
+            read = _bytes_read(call)
+            require(
+                read <= large // 2,
+                f"{doing} reads {read >> 20} MB of inputs of {large >> 20} MB",
+                "look at the first bytes in detect(), at names and sizes in plan(); what must be "
+                "counted before a partition is found by prepare(), for that partition alone",
+            )
+
+    @promise("byte ranges of a file cover it, each byte once", quick=True)
+    def test_ranges_cover_the_input(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        ranges: dict[str, list[tuple[int, int]]] = {}
+        for partition in self._partitions_of_all_sizes(location):
+            if partition.start is not None or partition.stop is not None:
+                size = partition.path.stat().st_size
+                place = (partition.start or 0, size if partition.stop is None else partition.stop)
+                ranges.setdefault(partition.origin, []).append(place)
+        if not ranges:
+            does_not_apply("no partition is a range of a file")
+        require(
+            self.partition_setting is not None,
+            "partitions are ranges of files, and nothing says how to cut them otherwise",
+            "name the setting that cuts files and some of its values in `partition_setting`",
+        )
+
+    def _partitions_of_all_sizes(self, location: Path) -> Iterator[Partition]:
+        yield from self.partitions(self.open(location))
+        if self.partition_setting is None:
+            return
+        setting, values = self.partition_setting
+        for value in values:
+            partitions = planned(self.open(location, **{setting: value}))
+            _require_cover(f"{setting} = {value!r}", partitions)
+            yield from partitions
+
+
+def _require_cover(about: str, partitions: list[Partition]) -> None:
+    for origin in {p.origin for p in partitions if p.start is not None or p.stop is not None}:
+        mine = [p for p in partitions if p.origin == origin]
+        size = mine[0].path.stat().st_size
+        end = 0
+        for start, stop in sorted((p.start or 0, size if p.stop is None else p.stop) for p in mine):
+            require(
+                start == end,
+                f"{about}: a range begins at byte {start}, the one before ends at {end}",
+                "let each range begin where the one before ends",
+            )
+            end = stop
+        require(
+            end == size,
+            f"{about}: the last range ends at byte {end} of {size}",
+            "let the last range end with the file",
+        )
+
+
+@contextlib.contextmanager
+def _listing(*, reverse: bool) -> Iterator[None]:
+    """Directories list their entries by name, forwards or backwards, for a while."""
+    scan, names = os.scandir, os.listdir
+
+    class Scanned(contextlib.AbstractContextManager[Any]):
+        def __init__(self, entries: Any):
+            with entries:
+                self.entries = iter(sorted(entries, key=lambda e: e.name, reverse=reverse))
+
+        def __iter__(self) -> Iterator[Any]:
+            return self.entries
+
+        def __next__(self) -> Any:
+            return next(self.entries)
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+        def close(self) -> None:
+            self.entries = iter(())
+
+    def listed(*place: Any) -> list[Any]:
+        return sorted(names(*place), reverse=reverse)
+
+    with (
+        mock.patch.object(os, "scandir", lambda *place: Scanned(scan(*place))),
+        mock.patch.object(os, "listdir", listed),
+    ):
+        yield
+
+
+def _bytes_read(call: Callable[[], object]) -> int:
+    """How many bytes this process read from files meanwhile."""
+    try:
+        before = _read_so_far()
+    except OSError as error:
+        does_not_apply(f"this system does not count what a process reads: {error}")
+    with contextlib.suppress(SourceError):  # such content need not be one of its inputs
+        call()
+    return _read_so_far() - before
+
+
+def _read_so_far() -> int:
+    counts = Path("/proc/self/io").read_text()
+    return int(counts.partition("rchar:")[2].split(None, 1)[0])
+
+
+def _unreadable(path: Path, away: Path) -> Iterator[str]:
+    """Make a file one that cannot be opened, in one way after the other, and say in which."""
+    mode = path.stat().st_mode
+    path.chmod(0)
+    if not os.access(path, os.R_OK):  # root is bound by no permissions
+        yield "may not be read"
+    path.chmod(mode)
+    path.rename(away)
+    for target in (path.name, "nowhere"):
+        path.symlink_to(target)
+        yield f"is a link to {target}"
+        path.unlink()
+    away.rename(path)

@@ -1,0 +1,145 @@
+"""What an author declares to the kit about a source, and what its tests are made of."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harvest import ConfigError, Partition, Source, SourceError
+from harvest_testing.lab.damage import CORRUPTIONS, Corruption
+from harvest_testing.promise import BrokenPromise, Conformance, broken, does_not_apply, require
+
+from .fields import with_field
+from .reading import Piece, planned, read_all, require_sound
+
+__all__ = ["SourceKit"]
+
+
+class SourceKit(Conformance):
+    """The knobs of the kit for sources; an author sets ``source`` and writes ``sample``.
+
+    source: the class under test, importable by its module's name.
+    settings: key -> value of its settings, for all tests.
+    units: how many input units the sample holds, counted by hand; None where that says nothing.
+    corruptions: kinds of damage by name; leave out what your format cannot distinguish from data.
+    blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (its default)
+        -> values: sizes of your reader's blocks; with each the rows must be the same.
+    partition_setting: a setting that changes how inputs are cut into partitions, with values.
+    header_lines: for a format of lines, each a unit that its number identifies: how many lines
+        come before the first of them; None for any other format.
+    line_end_is_data: True where a carriage return before a line's end belongs to its value.
+    known_rows: (record type, position) -> columns, read in the sample by you and not by the source.
+    counted: reason -> how many units of the sample are filtered or folded for it; one that only
+        other input has counts 0.  None where nobody knows the sample.
+    examples: setting -> a value that changes what comes of the sample; None as above.
+    without_effect: setting -> why no value of it changes what comes of the sample.
+    names_matter: True where a file's name is part of its format, so that tests leave it alone.
+    existence_is_a_row: True where that a file exists is a row, whatever is in it.
+    max_memory_mb: how much more memory an input of many times the size may take.
+    """
+
+    source: ClassVar[type[Source]]
+    settings: ClassVar[Mapping[str, Any]] = {}
+    units: ClassVar[int | None] = None
+    corruptions: ClassVar[Mapping[str, Corruption]] = CORRUPTIONS
+    blocks: ClassVar[Mapping[str, Sequence[int]]] = {}
+    partition_setting: ClassVar[tuple[str, Sequence[Any]] | None] = None
+    header_lines: ClassVar[int | None] = None
+    line_end_is_data: ClassVar[bool] = False
+    known_rows: ClassVar[Mapping[tuple[str, int], Mapping[str, Any]]] = {}
+    counted: ClassVar[Mapping[str, int] | None] = {}
+    examples: ClassVar[Mapping[str, Any] | None] = {}
+    without_effect: ClassVar[Mapping[str, str]] = {}
+    names_matter: ClassVar[bool] = False
+    existence_is_a_row: ClassVar[bool] = False
+    max_memory_mb: ClassVar[int] = 32
+
+    def sample(self, directory: Path) -> Path | str:
+        """Write a small sound input below an empty directory; gives the location to read.
+
+        The more kinds of rows and rejects it has, the more the tests see.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs a method sample(self, directory)")
+
+    def enlarge(self, directory: Path, times: int) -> Path | str:
+        """Write an input of ``times`` as many units as the sample; gives the location."""
+        does_not_apply("memory is measured where the class has a method enlarge(directory, times)")
+
+    def holds_nothing(self, path: Path, data: bytes) -> bool:
+        """Whether a damaged file's content has no unit by your format (a header alone, say)."""
+        return not data.strip(b" \t\r\n")
+
+    def add_field(self, path: Path, data: bytes, name: str, value: str) -> bytes | None:
+        """A file's content with one field more in its units; None where fields have no names.
+
+        By default, objects of JSON and columns under a header line get one.
+        """
+        return with_field(data, name, value, header_lines=self.header_lines)
+
+    def choices(self) -> dict[str, list[str]]:
+        """One test for every kind of damage."""
+        return {"corruption": list(self.corruptions)}
+
+    # --- what tests are made of -------------------------------------------------------------------
+
+    def open(self, location: Path | str, **more: Any) -> Source:
+        """The source for a location, configured as a run would."""
+        cls = getattr(self, "source", None)
+        if cls is None:
+            broken(f"{type(self).__name__} has no source", "set source = YourSource in the class")
+        try:
+            made: Source = cls.configured(location, **{**self.settings, **more})
+        except ConfigError as error:
+            raise BrokenPromise(str(error), "mend `settings` of the test class") from error
+        return made
+
+    def make(self, directory: Path, name: str = "sample") -> Path | str:
+        """A fresh sample below a directory; gives its location."""
+        place = directory / name
+        place.mkdir()
+        return self.sample(place)
+
+    def make_files(self, directory: Path) -> Path:
+        """A fresh sample that is a file or directory; ends the test where it is not one."""
+        location = self.make(directory)
+        if not isinstance(location, Path) and not Path(location).exists():
+            does_not_apply(f"the location {location!r} is not a file")
+        return Path(location)
+
+    def read(self, location: Path | str, **more: Any) -> list[Piece]:
+        """Everything at a location, checked to be sound."""
+        return self.checked(read_all(self.open(location, **more)))
+
+    def checked(self, pieces: list[Piece]) -> list[Piece]:
+        """The pieces, after looking at each."""
+        for piece in pieces:
+            require_sound(piece)
+        return pieces
+
+    def partitions(self, source: Source) -> list[Partition]:
+        """What the source plans for the sample, which must be something."""
+        try:
+            partitions = planned(source)
+        except SourceError as error:
+            raise BrokenPromise(
+                f"plan() refuses the sample: {error}", "mend sample() or plan()"
+            ) from error
+        require(partitions, "plan() gives no partition for the sample", "mend sample() or plan()")
+        return partitions
+
+
+def files_of(location: Path) -> list[Path]:
+    """All files of a sample, in the order of their names."""
+    if not location.is_dir():
+        return [location]
+    return sorted(p for p in location.rglob("*") if p.is_file())
+
+
+def copy_of(location: Path, target: Path) -> Path:
+    """The sample once more at another path, with the same times."""
+    if location.is_dir():
+        return Path(shutil.copytree(location, target))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy2(location, target))

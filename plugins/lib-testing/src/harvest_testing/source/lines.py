@@ -1,0 +1,272 @@
+"""Promises of formats whose units are lines: each is accounted for, at its own number.
+
+What a source makes of a file is compared with what it makes of the file with a line less, a line
+more, or other line ends.  Nothing of that needs to know what the lines mean.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import attrs
+
+from harvest.toolkit.texts import printable
+from harvest_testing.promise import does_not_apply, promise, require
+
+from .kit import SourceKit, files_of
+from .reading import REPLACED, Piece, difference, rows_as_lines
+
+__all__ = ["LinePromises"]
+
+TRIED = 12
+"""Lines of a file that are taken out, doubled or damaged, one after the other."""
+
+MANY_LINES, MANY_BYTES = 70_000, 8 << 20
+"""How large a file is made to see whether positions count through batches."""
+
+NUMBERS = "number lines as the file has them, from 1, before any is skipped or grouped into batches"
+LOST = "count each line with ctx.read(1); let it become a row, or be rejected, filtered or folded"
+REJECTED = "reject"
+
+
+@attrs.frozen
+class _Shown:
+    """What came of one file: texts of rows and rejects by position, and how many units it has."""
+
+    at: Mapping[int, list[str]]
+    units: int
+    refused: str | None
+
+    def moved(self, first: int, by: int, leave_out: int | None = None) -> list[str]:
+        """Position and text of all units, those from ``first`` on moved by some lines."""
+        return sorted(
+            f"{number + by if number >= first else number}: {text}"
+            for number, texts in self.at.items()
+            if number != leave_out
+            for text in texts
+        )
+
+
+class LinePromises(SourceKit):
+    """The tests of formats of lines (``header_lines``)."""
+
+    @promise("each line is one unit, and its number the position of what becomes of it", quick=True)
+    def test_each_line_is_accounted_for(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path in self._files(location):
+            lines = _lines(path.read_bytes())
+            shown = self._shown(location, path)
+            self._require_all(path.name, lines, shown)
+            for piece in self._pieces(location, path):
+                for reject in piece.found.rejects if piece.found else ():
+                    line = lines[reject.position - 1] if reject.position else b""
+                    raw = reject.raw.rstrip(b"\r\n")
+                    require(
+                        (raw and line.startswith(raw)) or line.strip() == raw == b"",
+                        f"{path.name}: the reject at position {reject.position} has raw "
+                        f"{reject.raw[:80]!r}; line {reject.position} is {line[:80]!r}",
+                        "give ctx.reject the line's own bytes and its number",
+                    )
+
+    def _require_all(self, about: str, lines: list[bytes], shown: _Shown) -> None:
+        header = self.header_lines or 0
+        require(
+            all(1 <= number <= len(lines) for number in shown.at),
+            f"{about} has {len(lines)} lines, and rows or rejects at {sorted(shown.at)}",
+            NUMBERS,
+        )
+        least = sum(bool(line.strip()) for line in lines[header:])
+        require(
+            least <= shown.units <= len(lines),
+            f"{about} has {least} lines that are not blank below its header, and {shown.units} "
+            "units are accounted for",
+            LOST,
+        )
+
+    @promise("without one line, its unit is gone and later ones move up by one", quick=True)
+    def test_a_line_can_be_removed(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path, lines, number, shown in self._tried(location):
+            found = self._changed(location, path, lines[: number - 1] + lines[number:])
+            if len(lines) == (self.header_lines or 0) + 1:
+                continue
+            self._require_same(
+                f"{path.name} without line {number}, {lines[number - 1][:60]!r}",
+                shown.moved(number + 1, -1, leave_out=number),
+                found.moved(1, 0),
+                # a line that only changes the meaning of others may do so
+                contents=number in shown.at,
+            )
+
+    @promise("a line more is one unit more, and later ones move down by one", quick=True)
+    def test_a_line_can_be_added(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path, lines, number, shown in self._tried(location):
+            whole = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+            expected = shown.moved(number + 1, 1)
+            for what, line, least in (
+                ("a blank line", b"\n", 0),
+                ("a line of no meaning", b"\x01 \x7f no line of yours \x02\n", 1),
+                ("the same line again", whole[number - 1], 1),
+            ):
+                about = f"{path.name} with {what} below line {number}"
+                found = self._changed(location, path, [*whole[:number], line, *whole[number:]])
+                rest = found.moved(1, 0, leave_out=number + 1)
+                self._require_same(about, expected, rest)
+                require(
+                    least <= found.units - shown.units <= 1,
+                    f"{about}: {shown.units} units before, {found.units} with it",
+                    LOST,
+                )
+
+    @promise("line ends of another system, no last one, or a byte order mark change no row",
+             quick=True)  # fmt: skip
+    def test_line_ends_do_not_matter(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path in self._files(location):
+            data = path.read_bytes()
+            shown = self._shown(location, path)
+            plain = data.replace(b"\r\n", b"\n")
+            for about, changed in (
+                ("without the newline at its end", plain.removesuffix(b"\n")),
+                ("with line ends of another system", plain.replace(b"\n", b"\r\n")),
+                ("with a byte order mark", b"\xef\xbb\xbf" + plain),
+            ):
+                found = self._changed(location, path, [changed])
+                self._require_like(f"{path.name} {about}", shown, found)
+
+    def _require_like(self, about: str, shown: _Shown, found: _Shown) -> None:
+        """The same units at the same places; a row may have become a reject."""
+        if found.refused is not None:
+            return
+        require(
+            set(found.at) >= set(shown.at) and shown.units <= found.units,
+            f"{about}: rows or rejects at {sorted(found.at)}, before at {sorted(shown.at)}; "
+            f"{found.units} units, before {shown.units}",
+            LOST,
+        )
+        for number, texts in found.at.items():
+            same = texts == shown.at.get(number) or self.line_end_is_data
+            require(
+                same or all(text.startswith(REJECTED) for text in texts),
+                f"{about}, line {number}:\n{difference(shown.at.get(number, []), texts)}",
+                "take line ends off lines, and a byte order mark off the first "
+                "(harvest_toolkit.lines does); or reject the line",
+            )
+
+    @promise("bytes that are not text are kept or rejected, never dropped or replaced", quick=True)
+    def test_bytes_are_never_dropped(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path, lines, number, shown in self._tried(location):
+            line = lines[number - 1]
+            middle = len(line.rstrip()) // 2
+            damaged = line[:middle] + b"\xff" + line[middle:]
+            found = self._changed(location, path, [*lines[: number - 1], damaged, *lines[number:]])
+            before, texts = shown.at.get(number), found.at.get(number, [])
+            replaced = [t for t in texts if REPLACED in t and not t.startswith(REJECTED)]
+            require(
+                not replaced or REPLACED.encode() in line,
+                f"{path.name}, line {number}: {damaged[:80]!r} gives {replaced}",
+                'decode with errors="strict" and reject what fails, or with "backslashreplace"',
+            )
+            require(
+                before is None or found.refused is not None or texts != before,
+                f"{path.name}, line {number}: {damaged[:80]!r} gives what {line[:80]!r} does",
+                'decode with errors="strict" and reject what fails, or keep the bytes',
+            )
+
+    @promise("positions count through batches, however many lines there are")
+    def test_many_lines_are_numbered_alike(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        path = self._files(location)[0]
+        lines = _lines(path.read_bytes())
+        header, data = lines[: self.header_lines], lines[self.header_lines :]
+        data = [line if line.endswith(b"\n") else line + b"\n" for line in data]
+        times = min(MANY_LINES // len(data), MANY_BYTES // sum(map(len, data)))
+        rows = {n for n, texts in self._shown(location, path).at.items() if n > len(header)}
+        path.write_bytes(b"".join((*header, *data * times)))
+        numbers: list[int] = []
+        for piece in self._pieces(location, path):
+            require(piece.found, f"{path.name} many times is refused: {piece.refused}", NUMBERS)
+            assert piece.found is not None
+            for table in piece.found.tables.values():
+                numbers += table["position"].to_pylist()
+            numbers += [reject.position or 0 for reject in piece.found.rejects]
+        expected = {n + turn * len(data) for n in rows for turn in range(times)}
+        require(
+            len(numbers) == len(set(numbers)) and expected <= set(numbers),
+            f"{path.name} with its lines {times} times: {len(numbers)} rows and rejects at "
+            f"{len(set(numbers))} positions, the last {max(numbers, default=0)}; "
+            f"{len(expected - set(numbers))} lines have none",
+            NUMBERS,
+        )
+
+    # --- what these tests are made of -------------------------------------------------------------
+
+    def _location(self, directory: Path) -> Path:
+        if self.header_lines is None:
+            does_not_apply("units are lines where the class says so (header_lines = 0, or more)")
+        return self.make_files(directory)
+
+    def _files(self, location: Path) -> list[Path]:
+        """Files of the sample that are read line by line: each is the origin of a partition."""
+        origins = {p.origin for p in self.partitions(self.open(location))}
+        return [path for path in files_of(location) if str(path) in origins]
+
+    def _pieces(self, location: Path, path: Path) -> list[Piece]:
+        origin = printable(str(path))
+        return [p for p in self.read(location) if printable(p.partition.origin) == origin]
+
+    def _shown(self, location: Path, path: Path, **more: object) -> _Shown:
+        at: dict[int, list[str]] = defaultdict(list)
+        units, refused = 0, None
+        for piece in self._pieces(location, path):
+            if piece.found is None:
+                refused = piece.refused
+                continue
+            units += piece.found.accounted
+            for name, table in piece.found.tables.items():
+                numbers = table["position"].to_pylist()
+                texts = rows_as_lines(name, table.drop_columns(["origin", "position"]))
+                for number, text in zip(numbers, texts, strict=True):
+                    at[number].append(text)
+            for reject in piece.found.rejects:
+                require(
+                    reject.position, f"{path.name}: a reject without position: {reject}", NUMBERS
+                )
+                raw = reject.raw.rstrip(b"\r\n")
+                at[reject.position or 0].append(f"{REJECTED} {raw!r}")
+        return _Shown({number: sorted(texts) for number, texts in at.items()}, units, refused)
+
+    def _changed(self, location: Path, path: Path, lines: list[bytes]) -> _Shown:
+        data = path.read_bytes()
+        path.write_bytes(b"".join(lines))
+        try:
+            return self._shown(location, path)
+        finally:
+            path.write_bytes(data)
+
+    def _tried(self, location: Path) -> Iterator[tuple[Path, list[bytes], int, _Shown]]:
+        """Each file with its lines, the number of one below the header, and what it gives."""
+        for path in self._files(location):
+            lines = _lines(path.read_bytes())
+            shown = self._shown(location, path)
+            numbers = range((self.header_lines or 0) + 1, len(lines) + 1)
+            step = max(1, -(-len(numbers) // TRIED))
+            for number in sorted({*numbers[::step], *numbers[-1:]}):
+                yield path, lines, number, shown
+
+    def _require_same(
+        self, about: str, expected: list[str], found: list[str], *, contents: bool = True
+    ) -> None:
+        if not contents:
+            expected, found = ([line.partition(":")[0] for line in s] for s in (expected, found))
+        require(expected == found, f"{about}:\n{difference(expected, found)}", NUMBERS)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Lines with their ends; the last may have none."""
+    *lines, last = data.split(b"\n")
+    return [line + b"\n" for line in lines] + ([last] if last else [])

@@ -1,0 +1,248 @@
+"""Promises about the process: nothing global is changed or relied on, and a kill does no harm."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import harvest
+from harvest import Partition, ReadContext, Source, SourceError
+from harvest.model import record_type
+from harvest_testing.lab.globals import changes, elsewhere, snapshot
+from harvest_testing.lab.process import in_process, peak_memory
+from harvest_testing.promise import BrokenPromise, promise, require
+
+from .kit import SourceKit, files_of
+from .reading import all_lines, difference, planned, read_all
+from .runs import contents, harvest_into, kill_runs
+
+__all__ = ["ProcessPromises"]
+
+MEGABYTE = 1 << 20
+TIMES = (2, 12)
+"""How large the inputs are between which the growth of memory is measured, at least."""
+
+FULL_BATCH = 8 * MEGABYTE
+"""Bytes of the smaller input, if it can be, so that it fills a source's batches, too."""
+
+LARGEST = 64 * MEGABYTE
+"""Bytes of the largest input that is made to have more to read than memory is granted."""
+
+
+class ProcessPromises(SourceKit):
+    """The tests in which it matters which process reads, where, and for how long it lives."""
+
+    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    def test_no_global_state(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        before = snapshot()
+        first = all_lines(self.read(location))
+        _require_unchanged(before)
+        before = snapshot(later=True)
+        second = all_lines(self.read(location))
+        _require_unchanged(before)
+        require(
+            first == second,
+            f"a second reading in one process gives something else:\n{difference(first, second)}",
+            "keep nothing in module or class variables",
+        )
+
+    @promise("time zone and working directory of the machine do not matter", quick=True)
+    def test_time_zone_and_directory_do_not_matter(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        place = tmp_path / "elsewhere"
+        place.mkdir()
+        expected = all_lines(self.read(location))
+        for zone in ("America/St_Johns", "Pacific/Auckland"):
+            with elsewhere(place, zone):
+                found = all_lines(self.read(location))
+            require(
+                found == expected,
+                f"with TZ={zone}:\n{difference(expected, found)}",
+                "take the zone of naive times from a setting, and make paths absolute in plan()",
+            )
+
+    @promise("source, settings and partitions travel to other processes", quick=True)
+    def test_it_can_be_pickled(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        source = self.open(location)
+        partitions = self.partitions(source)
+        copies = _round_trip((source, partitions))
+        require(
+            copies[1] == partitions and copies[0].config == source.config,
+            "partitions or settings are not equal to their copies",
+            "keep plain values in them, and let settings be an attrs class",
+        )
+        expected = all_lines(read_all(source, partitions))
+        found = all_lines(read_all(*copies))
+        require(found == expected, difference(expected, found), "keep all that read() needs")
+
+    @promise("another process, zone, locale and hash seed give the same rows")
+    def test_another_process_gives_the_same(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        source = self.open(location)
+        read = [(source, self.partitions(source)), *self._accented(tmp_path)]
+        expected = _read_here(read)
+        ended = in_process(
+            _read_there, read, scratch=tmp_path, cwd=Path("/"),
+            environment={"TZ": "Pacific/Auckland", "LC_ALL": "C", "PYTHONUTF8": "0",
+                         "PYTHONHASHSEED": "4711"},
+        )  # fmt: skip
+        require(
+            ended.status == 0,
+            f"a worker process cannot read it (status {ended.status}):\n{_last(ended.errors)}",
+            "let the class be importable by its module's name",
+        )
+        found, schemas = ended.result
+        require(
+            found == expected,
+            difference(expected, found),
+            "rely on nothing that differs between machines: zone, locale, order of sets",
+        )
+        require(
+            schemas == _schemas(source),
+            "the record types' schemas differ between processes",
+            "declare columns in a fixed order",
+        )
+
+    @promise("after a kill, the next run leaves what an undisturbed one does")
+    def test_killed_runs_resume(self, tmp_path: Path) -> None:
+        location, whole = str(self.make(tmp_path)), tmp_path / "undisturbed"
+        self.partitions(self.open(location))
+        harvest_into(whole, self.source, location, self.settings)
+        expected = contents(whole, self.source)
+        outs = {step: tmp_path / f"killed at {step}" for step in ("write", "publish")}
+        task = (outs, self.source, location, dict(self.settings))
+        ended = in_process(kill_runs, *task, scratch=tmp_path)
+        require(ended.status == 0, _last(ended.errors), "see what the process says")
+        for step, out in outs.items():
+            said = _last(ended.result.get(step, ""))
+            require(
+                step not in ended.result,
+                f"a second run was to die at the first {step}:\n{said}",
+                "keep no state beside the input or between runs",
+            )
+            harvest_into(out, self.source, location, self.settings)
+            found = contents(out, self.source)
+            require(
+                found == expected,
+                f"killed at the first {step}:\n{difference(expected, found)}",
+                "keep all state in ctx.scratch, and none beside the input or between runs",
+            )
+
+    @promise("memory does not grow with the input")
+    def test_memory_is_bounded(self, tmp_path: Path) -> None:
+        first, last = self._times(_size_of(self._enlarged(tmp_path, 1)))
+        small_input, large_input = (self._enlarged(tmp_path, n) for n in (first, last))
+        self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
+        sources = [self.open(small_input), self.open(large_input)]
+        limit = self.max_memory_mb * MEGABYTE
+        small, large = _peaks(sources, tmp_path)
+        if large - small > limit:  # again, since an allocator now and then takes a block ahead
+            small, large = _peaks(sources, tmp_path)
+        require(
+            large - small <= limit,
+            f"{last / first:.1f} times the input takes {(large - small) / MEGABYTE:.0f} MB more "
+            f"({small / MEGABYTE:.0f} MB and {large / MEGABYTE:.0f} MB)",
+            f"yield rows as they are read; {self.max_memory_mb} MB are granted (max_memory_mb)",
+        )
+
+    def _accented(self, directory: Path) -> list[tuple[Source, list[Partition]]]:
+        """The sample with a letter in each file that ASCII does not have."""
+        place = self.make(directory, "accented")
+        for path in files_of(Path(place)) if Path(place).exists() else ():
+            data = path.read_bytes()
+            path.write_bytes(data[: len(data) // 2] + "é".encode() + data[len(data) // 2 :])
+        source = self.open(place)
+        try:
+            return [(source, planned(source))]
+        except SourceError:
+            return []
+
+    def _enlarged(self, directory: Path, times: int) -> Path | str:
+        place = directory / f"times {times}"
+        place.mkdir()
+        return self.enlarge(place, times)
+
+    def _times(self, size: int) -> tuple[int, int]:
+        """How large to make the two inputs: held in memory, the second is more than granted.
+
+        size: bytes of an input of ``times`` 1.
+        """
+        if not size:
+            return TIMES
+        wanted = min(self.max_memory_mb * MEGABYTE * 5 // 4, LARGEST)
+        first = max(TIMES[0], FULL_BATCH // size)
+        return first, first + max(TIMES[1] - TIMES[0], wanted // size + 1)
+
+    def _warn_unless_enough(self, added: int) -> None:
+        if added < self.max_memory_mb * MEGABYTE:
+            warnings.warn(
+                f"max_memory_mb grants {self.max_memory_mb} MB, and the larger input has "
+                f"{added / MEGABYTE:.0f} MB more: a source that holds all of it would pass; grant "
+                "less, or let enlarge(directory, times) write more",
+                stacklevel=2,
+            )
+
+
+def _size_of(location: Path | str) -> int:
+    path = Path(location)
+    return sum(p.stat().st_size for p in files_of(path)) if path.exists() else 0
+
+
+def _require_unchanged(before: Mapping[str, Any]) -> None:
+    changed = changes(dict(before))
+    require(not changed, f"reading changes {', '.join(changed)}", "leave it, or put it back")
+
+
+def _round_trip(value: Any) -> Any:
+    try:
+        return pickle.loads(pickle.dumps(value))  # noqa: S301 - made here
+    # pickling asks the plugin's objects, which may raise anything
+    except Exception as error:
+        raise BrokenPromise(
+            f"pickle says {type(error).__name__}: {error}",
+            "keep no open file, connection, lambda or local class in source, settings, partitions",
+        ) from error
+
+
+def _last(errors: str) -> str:
+    return "\n".join(errors.strip().splitlines()[-5:])
+
+
+def _read_here(read: list[tuple[Source, list[Partition]]]) -> list[str]:
+    return [line for source, partitions in read for line in all_lines(read_all(source, partitions))]
+
+
+def _read_there(read: list[tuple[Source, list[Partition]]]) -> tuple[list[str], list[str]]:
+    return _read_here(read), _schemas(read[0][0])
+
+
+def _schemas(source: Source) -> list[str]:
+    return [record_type(cls).arrow_schema.to_string() for cls in source.record_types]
+
+
+def _peaks(sources: list[Source], scratch: Path) -> list[int]:
+    """What ``_measure`` finds in a process of its own."""
+    ended = in_process(_measure, sources, scratch=scratch)
+    require(ended.status == 0, _last(ended.errors), "see what the process says")
+    peaks: list[int] = ended.result
+    return peaks
+
+
+def _measure(sources: list[Source]) -> list[int]:
+    """Peak memory after reading each location, one after the other, row by row thrown away."""
+    peaks = []
+    for source in sources:
+        for partition in planned(source):
+            with tempfile.TemporaryDirectory() as scratch:
+                ctx = ReadContext(partition.origin, Path(scratch), on_reject=lambda reject: None)
+                rows = 0
+                for _, table in harvest.tables(source, partition, ctx):
+                    rows += table.num_rows
+        peaks.append(peak_memory())
+    return peaks

@@ -1,0 +1,292 @@
+"""Promises about a sound sample: what is declared, what is counted, what does not matter."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import tempfile
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+from unittest import mock
+
+import harvest
+from harvest import ReadContext, Source, SourceError
+from harvest.toolkit.texts import printable
+from harvest_testing.declarations import class_problems
+from harvest_testing.golden import check_schemas
+from harvest_testing.lab.globals import open_files
+from harvest_testing.promise import does_not_apply, promise, require
+
+from .kit import SourceKit, copy_of, files_of
+from .reading import all_lines, difference, planned, read_all
+
+__all__ = ["ReadingPromises"]
+
+
+class ReadingPromises(SourceKit):
+    """The tests that read the sample as it is.
+
+    schema_file: where the record types' columns are kept, for a comparison; None for none.
+    """
+
+    schema_file: ClassVar[Path | None] = None
+
+    @promise("record types, columns and settings are declared and documented", quick=True)
+    def test_schema_is_declared(self) -> None:
+        problems = class_problems(self.source)
+        require(not problems, "\n".join(problems), "declare and document it")
+
+    @promise("no column of a record type changes or goes while its version stays", quick=True)
+    def test_schema_is_stable(self) -> None:
+        if self.schema_file is None:
+            does_not_apply(
+                "set schema_file = Path(__file__).with_name('schemas.json') to keep the columns"
+            )
+        check_schemas(self.schema_file, self.source.record_types)
+
+    @promise("every unit read becomes a row or a reject, or is counted with a reason", quick=True)
+    def test_accounting_adds_up(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        self.partitions(self.open(location))
+        total = written = 0
+        for piece in self.read(location):
+            found = piece.found
+            require(
+                found is not None,
+                f"the sample's partition {piece.partition.id!r} is refused: {piece.refused}",
+                "mend sample() or read()",
+            )
+            assert found is not None
+            total += found.accounted
+            written += found.written
+        require(written, "the sample gives no row at all", "write a sample that has some")
+        require(
+            self.units is None or total == self.units,
+            f"{total} units are accounted for; the class says that the sample has {self.units}",
+            "find the units that the source does not see or sees twice, or mend `units`",
+        )
+
+    @promise("record type, origin and position identify a row", quick=True)
+    def test_rows_say_where_they_come_from(self, tmp_path: Path) -> None:
+        seen: Counter[tuple[str, str, int]] = Counter()
+        for piece in self.read(self.make(tmp_path)):
+            for name, table in piece.found.tables.items() if piece.found else ():
+                origins, positions = table["origin"].to_pylist(), table["position"].to_pylist()
+                seen.update(zip([name] * len(origins), origins, positions, strict=True))
+        for (name, origin, position), count in seen.items():
+            require(
+                origin.startswith("/") or "://" in origin,
+                f"{name}: origin {origin!r} is neither an absolute path nor a URI",
+                "leave origin empty, or give an absolute path or a URI",
+            )
+            where = f"{name}: {origin}, position {position}"
+            require(position >= 1, where, "positions begin at 1")
+            require(
+                count == 1,
+                f"{where}: {count} rows",
+                "set position to the line or record number, or leave it to the core",
+            )
+
+    @promise("planning again gives the same partitions, each with an id of its own", quick=True)
+    def test_planning_is_repeatable(self, tmp_path: Path) -> None:
+        source = self.open(self.make(tmp_path))
+        partitions = self.partitions(source)
+        require(
+            # two partitions that are shuffled come in one order every other time
+            all(planned(source) == partitions for _ in range(12)),
+            "a second plan() differs from the first",
+            "sort what a directory lists, and put no time or random number into a partition",
+        )
+        counts = Counter((p.id, p.origin) for p in partitions)
+        twice = [key for key, count in counts.items() if count > 1]
+        require(not twice, f"two partitions are called {twice}", "give each an id of its own")
+        for path in {path for p in partitions for path in p.inputs}:
+            require(Path(path).is_absolute(), f"input {path!r} is relative", "give absolute paths")
+
+    @promise("some files have the partitions of the plan, also one that is gone", quick=True)
+    def test_some_files_are_planned_alike(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        source = self.open(location)
+        partitions = self.partitions(source)
+        files = sorted({f for p in partitions for f in p.inputs if Path(f).is_file()})
+        if source.plan_files(map(Path, files)) is None:
+            does_not_apply("plan_files() gives None for these files: runs list the whole location")
+        setting, values = self.partition_setting or ("", ())
+        for each in [source, *(self.open(location, **{setting: value}) for value in values)]:
+            for file in files:
+                _require_planned(each, file, {file})
+        if not Path(location).is_dir():
+            return  # where the location itself is gone, nobody asks
+        for partition in partitions:
+            *others, file = partition.inputs or ("",)
+            if Path(file).is_file():
+                Path(file).unlink()
+                _require_planned(source, file, set(others))
+
+    @promise("partitions do not depend on each other, nor on the order of reading", quick=True)
+    def test_partitions_are_independent(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        source = self.open(location)
+        partitions = self.partitions(source)
+        if len(partitions) < 2:
+            does_not_apply("the sample is one partition; give it two to see whether they depend")
+        forwards = [all_lines([p]) for p in read_all(source, partitions)]
+        backwards = [all_lines(read_all(self.open(location), [p])) for p in reversed(partitions)]
+        for partition, one, other in zip(partitions, forwards, reversed(backwards), strict=True):
+            require(
+                one == other,
+                f"partition {partition.id!r} read alone gives something else:\n"
+                + difference(one, other),
+                "keep nothing between partitions: each may be read in another process",
+            )
+
+    @promise("the size of batches does not change the rows", quick=True)
+    def test_batch_size_does_not_matter(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        expected = all_lines(self.read(location))
+        for rows in (1, 3):
+            found = all_lines(self.checked(read_all(self.open(location), batch_rows=rows)))
+            _require_equal(found, expected, f"tables of {rows}")
+        for target, values in self.blocks.items():
+            for value in values:
+                with _other_value(target, value):
+                    found = all_lines(self.read(location))
+                _require_equal(found, expected, f"{target} = {value}")
+
+    @promise("how inputs are cut into partitions does not change the rows", quick=True)
+    def test_partition_count_does_not_matter(self, tmp_path: Path) -> None:
+        if self.partition_setting is None:
+            does_not_apply("no setting cuts inputs into partitions (partition_setting)")
+        setting, values = self.partition_setting
+        location = self.make(tmp_path)
+        found = {}
+        for value in values:
+            pieces = self.read(location, **{setting: value})
+            lines = [line for line in all_lines(pieces) if not line.startswith("units ")]
+            found[value] = (len(pieces), lines)
+        (first, (_, expected)), *others = found.items()
+        for value, (_, lines) in others:
+            require(
+                lines == expected,
+                f"{setting} = {first} and {value}:\n{difference(expected, lines)}",
+                "let each partition begin and end at units, and number positions as the file does",
+            )
+        require(
+            len({count for count, _ in found.values()}) > 1,
+            f"all values of {setting} give {len(self.partitions(self.open(location)))} partitions",
+            "choose values in partition_setting that cut the sample differently",
+        )
+
+    @promise("reading may be given up at any batch, and leaves nothing open", quick=True)
+    def test_reading_can_be_given_up(self, tmp_path: Path) -> None:
+        source = self.open(self.make(tmp_path))
+        for partition in self.partitions(source):
+            for tables in (0, 1, 2):
+                with tempfile.TemporaryDirectory() as scratch:
+                    ctx = ReadContext(printable(partition.origin), Path(scratch))
+                    rows = harvest.tables(source, partition, ctx)
+                    list(islice(rows, tables))
+                    rows.close()
+                held = open_files(tmp_path)
+                require(
+                    not held,
+                    f"given up after {tables} batches, it holds open: {', '.join(held)}",
+                    "open files in a `with` block within read()",
+                )
+
+    @promise("the input is read and nothing else", quick=True)
+    def test_the_input_is_left_as_it_is(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        before = _state_of(tmp_path)
+        self.read(location)
+        changed = sorted(path for path, _ in set(_state_of(tmp_path).items()) ^ set(before.items()))
+        require(
+            not changed,
+            f"these files are new, changed or gone: {', '.join(changed)}",
+            "write temporary files to ctx.scratch, which the core removes",
+        )
+
+    @promise("a copy of the input at another place gives the same rows", quick=True)
+    def test_a_copy_gives_the_same(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        copy = copy_of(location, tmp_path / "another place" / location.name)
+        expected = all_lines(self.read(location), location.parent)
+        found = all_lines(self.read(copy), copy.parent)
+        require(
+            found == expected,
+            difference(expected, found),
+            "take rows from the content alone; the place belongs into `origin`",
+        )
+
+
+def _require_equal(found: list[str], expected: list[str], size: str) -> None:
+    require(
+        found == expected,
+        f"with {size}:\n{difference(expected, found)}",
+        "carry what a block cuts off over to the next one",
+    )
+
+
+def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
+    """``plan_files`` of a file gives what the plan has of each origin, at least of these inputs.
+
+    What has a file as its only input may be given when that is gone: it is left out.
+    """
+    given = source.plan_files([Path(file)])
+    if given is None:
+        return
+    there = Path(file).exists()
+    given = [partition for partition in given if there or partition.inputs != (file,)]
+    try:
+        plan = list(source.plan())
+    except SourceError:  # nothing is left that it could be compared with
+        return
+    origins = {partition.origin for partition in given}
+    require(
+        all(p in plan for p in given)
+        and all(p in given for p in plan if not inputs.isdisjoint(p.inputs)),
+        f"plan_files() of {file!r} differs from what plan() gives for it",
+        "give the same partitions, for a file that is gone those that it shared with others; "
+        "None where a partition depends on more than its files",
+    )
+    lost = [p.id for p in plan if p.origin in origins and p not in given]
+    require(
+        not lost,
+        f"plan_files() of {file!r} gives some partitions of an origin, and not {lost}",
+        "give all that plan() has of this origin: others leave the dataset",
+    )
+
+
+def _other_value(target: str, value: int) -> contextlib.AbstractContextManager[Any]:
+    """A constant, or the default of a function's parameter, of another value for a while."""
+    module, _, name = target.partition(":")
+    home = importlib.import_module(module)
+    name, dot, parameter = name.partition(".")
+    if not dot:
+        return mock.patch.object(home, name, value)
+    function = getattr(home, name)
+    signature = inspect.signature(function)
+    parameters = [
+        p.replace(default=value) if p.name == parameter else p
+        for p in signature.parameters.values()
+    ]
+    require(
+        parameter in signature.parameters,
+        f"{module}:{name} has no parameter {parameter!r}",
+        "mend `blocks` of the test class",
+    )
+    given = [p for p in parameters if p.default is not p.empty]
+    defaults = tuple(p.default for p in given if p.kind is not p.KEYWORD_ONLY)
+    if signature.parameters[parameter].kind is inspect.Parameter.KEYWORD_ONLY:
+        only = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY}
+        return mock.patch.object(function, "__kwdefaults__", only)
+    return mock.patch.object(function, "__defaults__", defaults)
+
+
+def _state_of(directory: Path) -> dict[str, tuple[int, bytes]]:
+    files = {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in files_of(directory)}
+    folders = (p for p in directory.rglob("*") if p.is_dir())
+    return files | {f"{p}/": (0, b"") for p in folders}

@@ -1,0 +1,5 @@
+"""The old place of the library for authors' tests, ``harvest_testing``."""
+
+from harvest.moved import moved
+
+__getattr__ = moved(__name__, "harvest_testing")
