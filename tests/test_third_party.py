@@ -89,8 +89,8 @@ def furnish(folder: Path) -> None:
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
     scaffold("made-up", ["source"], folder)
-    ours = [ROOT / "plugins" / name for name in ("parquet", "jsonl", "lib-toolkit")]
-    roots = [ROOT, *ours, *EXAMPLES]
+    ours = ("parquet", "jsonl", "lib-testing", "lib-toolkit")
+    roots = [ROOT, *(ROOT / "plugins" / name for name in ours), *EXAMPLES]
     roots.append(folder / "harvest-made-up")
     build_wheels(roots, wheels)
     build_wheel(wheels, "greeting", "greeting_harvest", TEN_LINES,

@@ -109,8 +109,7 @@ def test_the_core_and_a_sink_as_installed_bring_no_numpy_and_need_none(tmp_path)
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
-    # pytest, for harvest_testing
-    libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet", "pytest"])
+    libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet"])
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), libraries)
 
     assert harvested(python, folder=tmp_path) == EXPECTED
