@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from planted.engines import FAULTS
 
 from harvest.engines.local import LocalEngine
 from harvest_testing import BrokenPromise, EngineConformance
-from planted.engines import FAULTS
 
 
 class TestLocal(EngineConformance):

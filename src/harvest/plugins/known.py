@@ -109,10 +109,6 @@ KNOWN: Final = (
         views=("slurm",),
     ),
     Known(
-        distribution="hpc-harvest-testing",
-        doc="tests of all that plugins promise, and new plugins: for their authors",
-    ),
-    Known(
         distribution="hpc-harvest-yappi",
         doc="reads Yappi and cProfile saves: functions and coroutines",
         sources=("yappi",),
