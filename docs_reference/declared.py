@@ -30,14 +30,13 @@ _DECLARATIONS = (
     Threshold,
     Finding,
     spec.EngineSpec,
-    spec.CommandGroup,
+    spec.Command,
 )
 
 _COMMON = {
     "name": "what users type",
     "doc": "a line of documentation",
     "factory": "the class, or `package.module:Class`, imported when first used",
-    "app": "the typer app, or `package.module:app`, imported when first used",
     "requires": "record types that it reads",
     "settings": "what it accepts, by name: a Setting, or what it means as text for one of any type",
 }

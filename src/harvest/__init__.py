@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .api.spec import (
         API_VERSION,
         OLDEST_API_VERSION,
+        Command,
         CommandGroup,
         EngineSpec,
         ReportSpec,
@@ -106,6 +107,7 @@ _HOMES = {
     ".api.spec": (
         "API_VERSION",
         "OLDEST_API_VERSION",
+        "Command",
         "CommandGroup",
         "EngineSpec",
         "ReportSpec",
@@ -134,6 +136,7 @@ __all__ = [
     "Bundle",
     "Collected",
     "Column",
+    "Command",
     "CommandGroup",
     "ConfigError",
     "Dataset",

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API_VERSION",
+    "COMMANDS",
     "GROUP",
     "OLDEST_API_VERSION",
+    "Command",
     "CommandGroup",
     "EngineSpec",
     "ReportSpec",
@@ -36,6 +38,9 @@ __all__ = [
 
 GROUP: Final = "harvest"
 """The entry-point group, and pluggy's project name."""
+
+COMMANDS: Final = "harvest.commands"
+"""The entry-point group that says which plugin declares a command, before any is imported."""
 
 API_VERSION: Final = 1
 """The newest plugin API that this core offers.  A plugin states its own as ``harvest_api``."""
@@ -95,12 +100,25 @@ class ReportSpec:
 
 
 @attrs.frozen(kw_only=True)
-class CommandGroup:
-    """Declares a group of commands, ``harvest NAME ...``: a typer app or ``module:app``."""
+class Command:
+    """Declares a command, ``harvest NAME``, or a group of commands.
 
-    name: str
+    name: a word; or two, of which the first is a group that harvest or another plugin has:
+        ``plugins audit``.
+    doc: its line in the list of commands.
+    app: a function that typer can call, which is one command, or a typer app, which is a group;
+        or ``module:object``, imported when the command is called.
+    after: the command that it follows in ``harvest --help``; the plugins' are last.
+    """
+
+    name: str = attrs.field(validator=attrs.validators.matches_re(r"[\w-]+( [\w-]+)?"))
     doc: str
     app: Any
+    after: str | None = None
+
+
+CommandGroup = Command
+"""The name from when plugins could bring groups alone."""
 
 
 class Hooks:
@@ -137,8 +155,8 @@ class Hooks:
         return ()
 
     @hookspec
-    def harvest_commands(self) -> Iterable[CommandGroup]:
-        """Groups of commands of this plugin."""
+    def harvest_commands(self) -> Iterable[Command]:
+        """Commands of this plugin; the entry points ``harvest.commands`` name them, too."""
         return ()
 
     @hookspec

@@ -6,46 +6,53 @@ A command is listed by its name and a line of help.  The code that takes its opt
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import harvest
-from harvest.errors import UsageError
+from harvest.errors import PluginError, UsageError
 
 from .commands import COMMANDS
+from .remarks import remark
 
 if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["app", "load_command"]
+__all__ = ["app", "call", "load_command"]
 
 
 class HarvestGroup(TyperGroup):
-    """The top level: our commands, then the groups that plugins declare."""
+    """The top level: our commands, with those that plugins declare."""
 
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.commands = {name: _stand_in(name, line) for name, (_, line) in COMMANDS.items()}
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order in which help shows them."""
-        own = super().list_commands(ctx)
-        return [*own, *(name for name in _plugins().commands if name not in own)]
+        """Names in the order in which help shows them: a plugin's behind the one it names."""
+        names = super().list_commands(ctx)
+        for spec in _plugins().commands.values():
+            if " " not in spec.name and spec.name not in names:
+                at = names.index(spec.after) + 1 if spec.after in names else len(names)
+                names.insert(at, spec.name)
+        return names
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A stand-in for a command, which carries its line of help."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        found = _plugins()
+        found = _plugins_with(cmd_name)
         if not found.claims.of("commands", cmd_name):
             if missing := found.missing("command", cmd_name):
-                raise UsageError(f"unknown command {cmd_name!r}", remedy=f"install {missing}")
-            return None
+                remedy = found.how_to_have(missing) + found.unless_disabled()
+                raise UsageError(f"unknown command {cmd_name!r}", remedy=remedy)
+            return found.find("command", cmd_name) if cmd_name in found.broken else None
         spec = found.commands.get(cmd_name)
         return _stand_in(cmd_name, spec.doc if spec is not None else "Declared by several plugins.")
 
@@ -56,24 +63,43 @@ class HarvestGroup(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """Import a command of the program, or a plugin's group of commands.
+    """Import a command of the program or of a plugin; a group with all that plugins put below it.
 
     Raises UsageError for an unknown name, PluginError where a plugin's cannot be imported.
     """
-    found = _plugins().load_app(name) if name not in COMMANDS else _of_program(COMMANDS[name][0])
-    if isinstance(found, typer.Typer):
-        found = typer.main.get_group(found)
-    found.name = name
+    ours = COMMANDS.get(name)
+    loaded = resolve_name(f"harvest.cli.commands.{ours[0]}") if ours else None
+    found = _command(name, loaded or _plugins_with(name).load_app(name))
+    for words in _plugins(name).commands:
+        first, _, word = words.partition(" ")
+        if first == name and word:
+            _put_below(found, words, word)
     return _plain(found)
 
 
-def _of_program(target: str) -> Any:
-    found = resolve_name(f"harvest.cli.commands.{target}")
+def _put_below(group: Any, words: str, word: str) -> None:
+    if not isinstance(group, TyperGroup):
+        owner = _plugins(group.name).owner(_plugins(group.name).commands[words]).distribution
+        raise PluginError(
+            f"{owner} declares a command {words!r}, and {group.name!r} is no group of commands",
+            remedy=f"report this to the author of {owner}",
+        )
+    if word in group.commands:
+        remark(f"command {words!r} is that of {group.name!r} itself; a plugin declares it, too")
+        return
+    group.commands[word] = _command(word, _plugins(group.name).load_app(words))
+
+
+def _command(name: str, found: Any) -> Any:
+    """A function, or a typer app, as the command that it is."""
     if isinstance(found, typer.Typer):
-        return found
-    alone = typer.Typer(add_completion=False)
-    alone.command()(found)
-    return typer.main.get_command(alone)
+        command: Any = typer.main.get_group(found)
+    else:
+        alone = typer.Typer(add_completion=False)
+        alone.command()(found)
+        command = typer.main.get_command(alone)
+    command.name = name
+    return command
 
 
 def _stand_in(name: str, line: str) -> TyperCommand:
@@ -94,11 +120,41 @@ def _plain(command: Any) -> Any:
     return command
 
 
-def _plugins() -> PluginManager:
-    from harvest.plugins.registry import manager  # late: a command of our own needs none
+def _plugins(name: str | None = None) -> PluginManager:
+    """The plugins whose entry points name a command, or any."""
+    from harvest.plugins.registry import manager_of_commands  # late: completion may need none
+
+    return manager_of_commands(name)
+
+
+def _plugins_with(name: str) -> PluginManager:
+    """Those that declare a command; where none says so, all are asked."""
+    found = _plugins(name)
+    return found if found.claims.of("commands", name) else _all_plugins()
+
+
+def _all_plugins() -> PluginManager:
+    from harvest.plugins.registry import manager  # late: it loads them
 
     return manager()
 
+
+def call(arguments: list[str]) -> Any:
+    """Call the command that the arguments name; what it returns.
+
+    A command whose name comes first is called as it is: typer would read the options of the
+    program before, for which it imports what reads values, also where help alone is wanted.
+    """
+    name = arguments[0] if arguments else "--help"
+    if name.startswith("-") or not (name in COMMANDS or _plugins(name).claims.of("commands", name)):
+        return app(args=arguments, standalone_mode=False)
+    command = load_command(name)
+    command.context_settings = CONTEXT | command.context_settings
+    program = "python -m harvest" if Path(sys.argv[0]).name == "__main__.py" else "harvest"
+    return command(args=arguments[1:], prog_name=f"{program} {name}", standalone_mode=False)
+
+
+CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 app = typer.Typer(
     name="harvest",
@@ -106,7 +162,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: importing rich would triple its time
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=CONTEXT,
     help="Collect the metadata that scientific runs leave behind, as one model.",
     epilog="Example: harvest run --source mofka-dask:runs/R1 --sink parquet:out",
 )
@@ -122,7 +178,7 @@ def _load(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
     """Load the files before the command is looked for, which one of them may bring."""
     for path in value or ():
         if not ctx.resilient_parsing:
-            _plugins().add_file(Path(path))
+            _all_plugins().add_file(Path(path))
     return value
 
 

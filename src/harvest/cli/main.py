@@ -42,13 +42,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _run(argv: list[str]) -> int:
     """Call a command; its exit code."""
-    from .app import app  # late: a signal during this long import ends as one line
+    from .app import app, call  # late: a signal during this long import ends as one line
 
     # typer ends so when it has completed what is typed in a shell
     completes = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
     with contextlib.nullcontext() if completes else contained(command=True):
         try:
-            code = app(args=argv, standalone_mode=False)
+            code = app(args=argv, standalone_mode=False) if completes else call(argv)
         except SystemExit as error:  # typer's and rich's, where who reads our output goes away
             if isinstance(error.__context__, BrokenPipeError):
                 raise error.__context__ from None

@@ -25,9 +25,10 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.api.spec import (
     API_VERSION,
+    COMMANDS,
     GROUP,
     OLDEST_API_VERSION,
-    CommandGroup,
+    Command,
     EngineSpec,
     Hooks,
     ReportSpec,
@@ -67,6 +68,7 @@ __all__ = [
     "PluginManager",
     "add_plugin",
     "manager",
+    "manager_of_commands",
     "plugins_of",
     "resolve",
 ]
@@ -273,8 +275,8 @@ class PluginManager(Lookup):
         return self.claims.all("engines")
 
     @property
-    def commands(self) -> Mapping[str, CommandGroup]:
-        """Declared groups of commands by name."""
+    def commands(self) -> Mapping[str, Command]:
+        """Declared commands and groups of commands by name."""
         return self.claims.all("commands")
 
     def source(self, name: str) -> type[Source]:
@@ -334,7 +336,7 @@ class PluginManager(Lookup):
         return cls
 
     def load_app(self, name: str) -> Any:
-        """The commands behind a declared group; raises PluginError when they cannot be imported."""
+        """What is behind a declared command; raises PluginError when it cannot be imported."""
         spec = self.find("command", name)
         return self.load_part(spec, spec.app, "the commands")
 
@@ -462,3 +464,16 @@ def plugins_of(*classes: type[Source] | type[Sink] | object) -> PluginManager:
 def manager() -> PluginManager:
     """The plugins of this process, found once."""
     return PluginManager()
+
+
+@cache
+def manager_of_commands(name: str | None = None) -> PluginManager:
+    """The plugins whose entry points name a command, or any; all, where all are loaded already.
+
+    name: the first word of the command.
+    """
+    if manager.cache_info().currsize:
+        return manager()
+    points = entry_points()
+    modules = {p.value for p in points.select(group=COMMANDS) if name in (None, p.name)}
+    return PluginManager(p for p in points.select(group=GROUP) if p.value in modules)

@@ -7,15 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from distributed import Client
-from distributed.comm.addressing import parse_address
-from distributed.comm.registry import get_backend
 
 from harvest import HarvestError, UsageError, interrupt
 from harvest.toolkit.completion import words
-
-from .client import capture
-from .settings import CaptureError
 
 __all__ = ["app"]
 
@@ -69,6 +63,11 @@ def capture_command(
     hpc-harvest-dask must be installed where the scheduler and the workers run.
     Read the capture with `harvest run -s dask:DIR`.
     """
+    from distributed import Client  # late: help needs no Dask
+
+    from .client import capture
+    from .settings import CaptureError
+
     via = "scheduler" if via_scheduler else None
     with interrupt.orderly():
         _check(scheduler)
@@ -93,6 +92,9 @@ def capture_command(
 
 def _check(address: str) -> None:
     """See that an address is one that Dask can connect to."""
+    from distributed.comm.addressing import parse_address  # late: as above
+    from distributed.comm.registry import get_backend
+
     try:
         get_backend(parse_address(address, strict=True)[0])
     except ValueError as error:

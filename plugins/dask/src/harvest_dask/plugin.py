@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from harvest import CommandGroup, hookimpl
+from harvest import Command, hookimpl
 
 __all__ = ["harvest_commands"]
 
 
 @hookimpl
-def harvest_commands() -> list[CommandGroup]:
+def harvest_commands() -> list[Command]:
     """Command groups of this plugin."""
     return [
-        CommandGroup(
+        Command(
             name="dask",
             doc="Dask clusters that run: capture what they do.",
             app="harvest_dask.commands:app",

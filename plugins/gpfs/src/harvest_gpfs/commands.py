@@ -16,8 +16,6 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.completion import words
 from harvest.toolkit.texts import printable_line
 
-from .converting import convert
-from .splitting import Split, split
 from .submitting import Submission, batches_of, submittable
 
 __all__ = ["app"]
@@ -78,9 +76,11 @@ def split_command(
     Called again after it was cut short, it makes what is missing. With --submit,
     an array makes the parts, and a last job what is missing then.
     """
+    from .splitting import Split  # late: help needs no numpy
+
     if not jobs.wanted:
         only = None if part is None else [part]
-        split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
+        harvest_gpfs.split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
         return 0
     plan = Split.of(path, directory, parts, compress)
     call = (
@@ -158,10 +158,11 @@ def convert_command(
         "max_rejects": max_rejects,
     }  # fmt: skip
     if not jobs.wanted:
-        return _report(convert(lists, target, engine=engine, workers=workers, **options), target)
+        result = harvest_gpfs.convert(lists, target, engine=engine, workers=workers, **options)
+        return _report(result, target)
     if layout == "flat":
         tasks = {} if jobs.per_task is None else {"tasks_per_job": jobs.per_task}
-        result = convert(
+        result = harvest_gpfs.convert(
             lists, target, engine="slurm", engine_settings={**jobs.engine_settings, **tasks},
             workers=jobs.array_limit, dry_run=jobs.dry_run, **options,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from harvest import CommandGroup, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest import Command, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
 from harvest.toolkit.settings import at_least, one_of, some_of
 
 from .rules import RULES
@@ -377,10 +377,10 @@ def harvest_rules() -> Iterable[Rule]:
 
 
 @hookimpl
-def harvest_commands() -> Iterable[CommandGroup]:
+def harvest_commands() -> Iterable[Command]:
     """The commands ``harvest gpfs ...``."""
     return [
-        CommandGroup(
+        Command(
             name="gpfs",
             doc="GPFS policy lists: split, convert, aggregate, churn, status.",
             app="harvest_gpfs.commands:app",

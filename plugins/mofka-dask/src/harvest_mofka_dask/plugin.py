@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvest import CommandGroup, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest import Command, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
 from harvest.toolkit.settings import at_least
 
 from .rules import RULES
@@ -171,10 +171,10 @@ def harvest_rules() -> tuple[Rule, ...]:
 
 
 @hookimpl
-def harvest_commands() -> list[CommandGroup]:
+def harvest_commands() -> list[Command]:
     """Command groups of this plugin."""
     return [
-        CommandGroup(
+        Command(
             name="mofka-dask",
             doc="Dask runs recorded through Mofka: compile their tasks from bare CSVs, or write "
             "a run as a page that zooms or as a trace for Perfetto.",

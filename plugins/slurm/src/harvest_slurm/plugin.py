@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harvest import CommandGroup, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest import Command, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
 from harvest.toolkit.settings import at_least, some_of, time_zone
 
 from .rules import RULES
@@ -189,10 +189,10 @@ def harvest_rules() -> Iterable[Rule]:
 
 
 @hookimpl
-def harvest_commands() -> list[CommandGroup]:
+def harvest_commands() -> list[Command]:
     """The commands ``harvest slurm ...``."""
     return [
-        CommandGroup(
+        Command(
             name="slurm",
             doc="Slurm's accounting: one job in full.",
             app="harvest_slurm.commands:app",

@@ -15,7 +15,7 @@ from harvest.cli.outcome import say
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
 from harvest.cli.settings import key_values
-from harvest.cli.tables import how_many, print_declared
+from harvest.cli.tables import how_many
 from harvest.dataset import Dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError, suggestion
@@ -24,7 +24,7 @@ from harvest.plugins.registry import manager
 from harvest.toolkit.frames import condition
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["Choice", "list_views", "show_view"]
+__all__ = ["Choice", "show_view"]
 
 REST = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
 VALUES_NAMED = 12
@@ -34,12 +34,6 @@ ROWS_SHOWN = 20
 
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
 """Texts in an SQL condition."""
-
-
-def list_views(*, json: bool) -> int:
-    """Print the views of all plugins."""
-    print_declared("view", list(manager().views.values()), json=json)
-    return 0
 
 
 @attrs.frozen(kw_only=True)

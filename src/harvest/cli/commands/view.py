@@ -76,9 +76,13 @@ def view(
 
     A table shows the columns that matter most, as many as fit, and names the others.
     """
-    from harvest.cli.actions.view import Choice, list_views, show_view  # late: help needs no polars
-
     if name is None:
-        return list_views(json=json)
+        from harvest.cli.tables import print_declared  # late: help needs none of it
+        from harvest.plugins.registry import manager
+
+        print_declared("view", list(manager().views.values()), json=json)
+        return 0
+    from harvest.cli.actions.view import Choice, show_view  # late: a list needs no polars
+
     choice = Choice(where=where, sort=sort, columns=columns, rows=rows)
     return show_view(name, dataset, output, settings, choice, json=json, exact=exact, wide=wide)

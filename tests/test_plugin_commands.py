@@ -1,0 +1,171 @@
+"""Commands of plugins: one, a group, or one below a group; only their plugin is loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = '''
+import harvest, typer
+
+group = typer.Typer(help="A group.")
+
+@group.command("first")
+def first() -> int:
+    """Do the first thing."""
+    print("first done")
+    return 0
+
+@group.command("second")
+def second() -> int:
+    """Do the second thing."""
+    return 0
+
+def greet(name: str, loud: bool = False) -> int:
+    """Greet somebody."""
+    print(f"hello {name}")
+    return 3 if loud else 0
+
+@harvest.hookimpl
+def harvest_commands():
+    return [COMMANDS]
+'''
+GREET = 'harvest.Command(name="greet", doc="Greet somebody.", app=greet, after="run")'
+GROUP = 'harvest.Command(name="things", doc="Do things.", app=group)'
+BELOW = 'harvest.Command(name="plugins greet", doc="Greet plugins.", app=greet)'
+
+
+class Strangers:
+    """Distributions in a directory, each a module of commands."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def install(self, name: str, *commands: str, named: str = "", before: str = "") -> Strangers:
+        """named: words that the entry points give for commands."""
+        code = MODULE.replace("COMMANDS", ", ".join(commands))
+        (self.folder / f"{name}.py").write_text(before + code)
+        information = self.folder / f"{name}-1.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        )
+        points = [f"[harvest]\n{name} = {name}", "[harvest.commands]"]
+        points += [f"{word} = {name}" for word in named.split()]
+        (information / "entry_points.txt").write_text("\n".join(points) + "\n")
+        return self
+
+    def harvest(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "harvest", *words], capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "80", **variables},
+        )  # fmt: skip
+
+
+@pytest.fixture
+def strangers(tmp_path):
+    return Strangers(tmp_path)
+
+
+def test_one_command_is_called_by_its_name_and_ends_with_its_code(strangers):
+    strangers.install("hello", GREET, named="greet")
+
+    done = strangers.harvest("greet", "you", "--loud")
+
+    assert (done.stdout, done.returncode) == ("hello you\n", 3)
+    assert "Usage: python -m harvest greet [OPTIONS]" in strangers.harvest("greet", "-h").stdout
+
+
+def test_help_lists_a_command_behind_the_one_it_follows(strangers):
+    strangers.install("hello", GREET, GROUP, named="greet things")
+
+    lines = strangers.harvest("--help").stdout.partition("Commands:")[2].splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+
+    assert names[names.index("run") + 1] == "greet"
+    assert names.index("things") > names.index("rejects")
+
+
+def test_a_command_below_a_group_of_harvest_is_one_of_its(strangers):
+    strangers.install("hello", BELOW, named="plugins")
+
+    assert strangers.harvest("plugins", "greet", "all").stdout == "hello all\n"
+    assert "\n  greet " in strangers.harvest("plugins", "--help").stdout
+
+
+def test_a_command_below_a_group_of_a_plugin_is_one_of_its(strangers):
+    below = BELOW.replace("plugins", "things")
+    strangers.install("one", GROUP, named="things").install("two", below, named="things")
+
+    assert strangers.harvest("things", "greet", "you").stdout == "hello you\n"
+    assert strangers.harvest("things", "first").stdout == "first done\n"
+
+
+def test_a_command_below_what_is_no_group_is_reported(strangers):
+    strangers.install("hello", BELOW.replace("plugins", "run"), named="run")
+
+    done = strangers.harvest("run")
+
+    assert done.returncode == 1
+    assert "hello declares a command 'run greet', and 'run' is no group of commands" in done.stderr
+
+
+def test_a_word_of_a_group_stays_its_own(strangers):
+    strangers.install("hello", BELOW.replace("plugins greet", "plugins list"), named="plugins")
+
+    done = strangers.harvest("plugins", "list")
+
+    assert "hello you" not in done.stdout
+    assert "command 'plugins list' is that of 'plugins' itself" in done.stderr
+
+
+def test_only_the_plugin_that_names_a_command_is_loaded(strangers):
+    strangers.install("hello", GREET, named="greet")
+    strangers.install("other", GROUP, named="things", before="raise SystemExit('loaded')\n")
+    code = "import sys; sys.argv = ['harvest', 'greet', '-h']\n"
+    code += "from harvest.cli.main import main\ntry:\n    main()\nfinally:\n"
+    code += "    print([m for m in sys.modules if m == 'other' or m.startswith('harvest_')])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(strangers.folder)},
+    )  # fmt: skip
+
+    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
+
+
+def test_a_command_that_no_entry_point_names_works_and_is_not_listed(strangers):
+    strangers.install("hello", GREET)
+
+    assert strangers.harvest("greet", "you").stdout == "hello you\n"
+    assert "\n  greet " not in strangers.harvest("--help").stdout
+
+
+def test_a_name_of_two_plugins_is_nobody_s_until_it_is_chosen(strangers):
+    strangers.install("one", GREET, named="greet").install("two", GREET, named="greet")
+
+    refused = strangers.harvest("greet", "you")
+    chosen = strangers.harvest("greet", "you", HARVEST_PREFER="two")
+
+    assert refused.returncode == 2
+    assert "command 'greet' is declared by one and two" in refused.stderr
+    assert chosen.stdout == "hello you\n"
+
+
+def test_a_plugin_that_cannot_be_imported_says_so_where_its_command_is_called(strangers):
+    strangers.install("greet", GREET, named="greet", before="import no_such_module\n")
+
+    done = strangers.harvest("greet", "you")
+
+    assert done.returncode == 1
+    assert "importing greet failed: ModuleNotFoundError" in done.stderr
+
+
+def test_a_group_of_old_plugins_is_declared_as_before(strangers):
+    strangers.install("hello", GROUP.replace("Command(", "CommandGroup("), named="things")
+
+    assert strangers.harvest("things", "first").stdout == "first done\n"
