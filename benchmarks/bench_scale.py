@@ -40,7 +40,7 @@ from harvest.api.sink import PartFile
 from harvest.api.source import Partition
 from harvest.pipeline.prepare import Observer
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.pipeline.runner import execute
+from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.manifest import NAME, Manifest

@@ -27,9 +27,8 @@ from pathlib import Path
 from bench_scale import RECEIVERS, apart, harvest_some, multiply, write_statuses
 
 import harvest
-from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.plugins.registry import manager
+from harvest.pipeline.session import Session
 from harvest.watch.inputs import Inputs, Ours
 from harvest.watch.rounds import make_round
 
@@ -84,14 +83,11 @@ def measure(log: Path | None, inputs: Path, out: Path, count: int) -> None:
         sinks=(Endpoint("parquet", str(out)),),
         workers=1,
     )
-    plugins = manager()
-    uses, sinks = prepare_sources(recipe, plugins), prepare_sinks(recipe, plugins)
-    watched = Inputs([str(inputs)], Ours(sinks, [str(inputs)]), settle_s=0)
+    session = Session(recipe)
+    watched = Inputs([str(inputs)], Ours(session.sinks, [str(inputs)]), settle_s=0)
 
     def round_of(*, whole: bool) -> None:
-        made = make_round(
-            recipe, plugins, uses, sinks, watched, whole=whole, patience_s=0, wait_s=0
-        )
+        made = make_round(session, watched, whole=whole, patience_s=0, wait_s=0)
         assert made.result is not None
 
     watched.look()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import Bundle, PluginError, UsageError
-from harvest.pipeline.plan import list_partitions, make_plan
+from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.task import Task
@@ -95,7 +95,8 @@ def example_tasks(folder: Path, limit: int = 50) -> list[Task]:
     )
     uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
     manifests = [Manifest(sink=sink.name, location=sink.location) for sink in sinks]
-    plan = make_plan(list_partitions(uses), sinks, manifests, run="R")
+    listed = [(use, partition) for use in uses for partition in use.source.plan()]
+    plan = make_plan(listed, sinks, manifests, run="R")
     return [
         Task(
             source=planned.use.source,

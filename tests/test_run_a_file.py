@@ -17,7 +17,7 @@ import harvest
 from harvest import Bundle, ConfigError, HarvestError, UsageError
 from harvest.pipeline.collect import collect
 from harvest.pipeline.endpoints import endpoint_of
-from harvest.pipeline.plan import list_partitions, make_plan
+from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
@@ -409,7 +409,7 @@ def test_batch_jobs_load_the_very_same_file(folder):
     source = endpoint_of(f"{folder / 'greeting.py'}:{folder / 'hello.txt'}", "source", manager())
     recipe = Recipe(sources=(source,), sinks=(Endpoint("parquet", str(folder / "out")),))
     uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
-    listed = list_partitions(uses)
+    listed = [(use, partition) for use in uses for partition in use.source.plan()]
     run = PreparedRun(recipe=recipe, plugins=manager(), uses=uses, listed=listed, sinks=sinks)
     held = Manifest(sink="parquet", location=str(folder / "out"))
     plan = make_plan(listed, sinks, [held], run="r")

@@ -16,7 +16,6 @@ from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 import harvest
 from harvest.errors import ExitCode, SourceError, UsageError
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.plugins.registry import manager
 from harvest.storage.lock import locked
 from harvest.watch import WatchOptions, inputs, notify, watch
 from harvest.watch.notify import network_file_system
@@ -146,7 +145,7 @@ def test_a_source_that_fails_does_not_hold_up_another(small):
     )
     told = Told()
 
-    assert watch(whole, manager(), WatchOptions(**QUICK), told) == ExitCode.FAILED
+    assert watch(whole, WatchOptions(**QUICK), told) == ExitCode.FAILED
 
     assert small.jobs() == [1, 2, 3]
     assert len(told.about("missing: no such file")) == 1
@@ -203,7 +202,7 @@ def test_wrong_usage_ends_it_at_once(small, change, words):
         **change,
     }
     with pytest.raises(UsageError, match=words):
-        watch(Recipe(**recipe), manager(), WatchOptions())
+        watch(Recipe(**recipe), WatchOptions())
 
 
 def test_the_watched_directory_cannot_itself_be_the_sink(small):
@@ -216,7 +215,7 @@ def test_an_unnamed_source_must_be_there_to_be_recognised(tmp_path):
         sources=(Endpoint(None, str(tmp_path / "no")),), sinks=(Endpoint("parquet", "out"),)
     )
     with pytest.raises(SourceError, match="no such file"):
-        watch(whole, manager(), WatchOptions())
+        watch(whole, WatchOptions())
 
 
 class Clock:

@@ -18,7 +18,8 @@ from harvest.errors import ExitCode
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.rollback import roll_back
 from harvest.pipeline.selection import selection_of
-from harvest.watch import WatchOptions, notify, rounds, watch
+from harvest.pipeline.session import Session
+from harvest.watch import WatchOptions, notify, watch
 from harvest.watch.inputs import Inputs, Ours
 
 notified = pytest.mark.skipif(not notify.notifying(), reason="watchfiles is not installed")
@@ -83,16 +84,16 @@ def test_a_round_plans_the_changed_files_alone(small, poll):
 @pytest.mark.slow
 @pytest.mark.parametrize("poll", [False, True], ids=["notified", "polled"])
 def test_a_file_that_changes_while_a_round_runs_is_found_in_the_next(small, monkeypatch, poll):
-    carry_out = rounds.carry_out
+    commit = Session.commit
     names = ["late", "new"]
 
-    def change_and_carry_out(run):
-        if "new.txt" in {partition.id for _, partition in run.listed}:
+    def change_and_commit(session, listing, **more):
+        if "new.txt" in {partition.id for partition in listing.partitions}:
             while names:
                 put(small, names.pop(), dump(8 + len(names)))
-        return carry_out(run)
+        return commit(session, listing, **more)
 
-    monkeypatch.setattr(rounds, "carry_out", change_and_carry_out)
+    monkeypatch.setattr(Session, "commit", change_and_commit)
     told = Told(lambda: put(small, "new", dump(7)))
 
     keep_watching(small, told, poll=poll, until_idle_s=3)
@@ -179,7 +180,7 @@ def test_files_that_are_read_together_are_read_without_one_that_is_gone(tmp_path
     )
     told = Told((archive.logs / "u" / "a").unlink)
 
-    watch(recipe, archive.plugins, WatchOptions(**{**QUICK, **UNTIL}, rounds=2, poll=True), told)
+    watch(recipe, WatchOptions(**{**QUICK, **UNTIL}, rounds=2, poll=True), told)
 
     assert {text for _, text in archive.texts()} == {"2", "3"}
 
@@ -190,7 +191,9 @@ def test_a_watch_since_a_day_leaves_earlier_ones_alone(tmp_path):
         (tmp_path / name).touch()
     since = Recipe(since="2026-11-03")
     root = str(tmp_path)
-    watched = Inputs([root], Ours([], [root]), settle_s=0, selection=lambda: selection_of(since))
+    watched = Inputs(
+        [root], Ours([], [root]), settle_s=0, enters=lambda: selection_of(since).enters
+    )
 
     watched.look()
     watched.look_at([str(tmp_path / "2026/11/2/old"), str(tmp_path / "2026/11/2")])

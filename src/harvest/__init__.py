@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     from .pipeline.bundle import Bundle, Result
     from .pipeline.collect import Collected, collect, collect_partition
     from .pipeline.engine import Engine, Work
+    from .pipeline.recipe import Endpoint, Recipe
     from .pipeline.result import RunResult
     from .pipeline.rows import tables
     from .pipeline.run import run
+    from .pipeline.session import Session
     from .plugins.registry import PluginManager, add_plugin, plugins_of
 
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
@@ -119,7 +121,9 @@ _HOMES = {
     ".pipeline.bundle": ("Bundle", "Result"),
     ".pipeline.engine": ("Engine", "Work"),
     ".pipeline.run": ("run",),
+    ".pipeline.recipe": ("Endpoint", "Recipe"),
     ".pipeline.result": ("RunResult",),
+    ".pipeline.session": ("Session",),
     ".pipeline.rows": ("tables",),
     ".plugins.registry": ("PluginManager", "add_plugin", "plugins_of"),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
@@ -145,6 +149,7 @@ __all__ = [
     "DatasetReader",
     "Detection",
     "DirectorySink",
+    "Endpoint",
     "Engine",
     "EngineSpec",
     "Finding",
@@ -158,6 +163,7 @@ __all__ = [
     "PluginManager",
     "Publication",
     "ReadContext",
+    "Recipe",
     "Record",
     "RecordType",
     "RecordTypeError",
@@ -166,6 +172,7 @@ __all__ = [
     "Result",
     "Rule",
     "RunResult",
+    "Session",
     "Setting",
     "Sink",
     "SinkSpec",

@@ -17,7 +17,7 @@ from harvest.engines import Progress
 from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.prepare import Observer
 from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.runner import execute
+from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
 
 

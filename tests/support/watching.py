@@ -7,7 +7,6 @@ import threading
 from datasets import SETTINGS
 
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.plugins.registry import manager
 from harvest.watch import Reporter, WatchOptions, watch
 from harvest.watch.inputs import Inputs, Ours
 
@@ -56,7 +55,7 @@ def keep_watching(small, told=None, *, sink=None, recipe=None, **options):
     )
     told = told or Told()
     try:
-        return watch(whole, manager(), WatchOptions(**{**QUICK, **options}), told)
+        return watch(whole, WatchOptions(**{**QUICK, **options}), told)
     finally:
         for timer in told.timers:
             timer.join()

@@ -20,7 +20,6 @@ from .awaited import Awaited
 from .bundle import Bundle, Bundles, Result
 from .meter import Progress
 from .recipe import Recipe
-from .spooling import refuse_pipes
 from .task import identify
 from .terms import Absolute, Terms, probed, versions_for
 
@@ -95,7 +94,7 @@ class Work:
         Raises UsageError for pipes, and, once a bundle is asked for, where ``--force`` alone has it
         read: what was staged of it would not be missed.
         """
-        refuse_pipes(self._recipe, "a job that commits later")
+        self._recipe.refuse_pipes("a job that commits later")
         lasting = [n for n, b in enumerate(self.bundles) if not b._tasks[0].targets[0][1].live]
         held: dict[int, Manifest | None] = {}
         return attrs.evolve(

@@ -24,15 +24,12 @@ from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, Unlisted
 from .deciding import Deciding, Planned, SourceUse, order_of
-from .selection import Selection, partitions_of
-from .spooling import partitions_through
 
 __all__ = [
     "Listed",
     "Plan",
     "Planned",
     "SourceUse",
-    "list_partitions",
     "make_plan",
     "order_of",
 ]
@@ -84,24 +81,6 @@ class Plan:
         gone = self.gone(number) | {p.key for p in self.partitions if p.is_for(number)}
         rows = manifest.parts.changed({}, gone).record_types()
         return {name for name, count in rows.items() if count}
-
-
-def list_partitions(uses: Iterable[SourceUse], selection: Selection | None = None) -> Listed:
-    """Ask every source what there is to read, or of it what is selected; of a pipe always all.
-
-    Raises SourceError when there is nothing to read.
-    """
-    listed = []
-    for use in uses:
-        found = (
-            partitions_of(use.source, selection)
-            if use.pipe is None
-            else partitions_through(use.source, use.pipe)
-        )
-        for partition in found:
-            interrupt.check()
-            listed.append((use, partition))
-    return listed
 
 
 def make_plan(

@@ -189,7 +189,6 @@ class PreparedRun:
     listed: the partitions that the sources list; partial: of which there may be others.
     force: read what is unchanged too; only: the keys of those to read, each with its source and
         origin, None for all; drop: keys of parts that leave the datasets in any case.
-    wait_s: how long to wait for another run on a dataset to end.
     action: what the record of the run calls it.
     check_old: whether files of the state before may be damaged.
     committed: is called for each dataset that has changed, when the run has ended.
@@ -204,7 +203,6 @@ class PreparedRun:
     force: bool = False
     only: Mapping[str, tuple[str, str]] | None = None
     drop: frozenset[str] = frozenset()
-    wait_s: float = 0
     action: str = "run"
     check_old: bool = False
     committed: Callable[[Sink, RunResult], object] = _unheard

@@ -28,9 +28,10 @@ import attrs
 import tomli_w
 
 from harvest.errors import ConfigError, UsageError, suggestion
+from harvest.toolkit.texts import printable_line
 
 from .days import day_of, is_since_last
-from .pipes import Pipe
+from .pipes import STDIN, Pipe, names_pipe
 
 __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 
@@ -170,6 +171,21 @@ class Recipe:
                 f"deleted 'drop' needs all inputs to be listed, which {given[0]!r} does not",
                 remedy="keep what is deleted here, and drop it in a run of all inputs",
             )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe file; raises ConfigError as the command line does."""
+        return load_recipe(Path(path))
+
+    def refuse_pipes(self, what: str) -> None:
+        """Raise UsageError for a source of a pipe, which ``what`` would read later, or again."""
+        for endpoint in self.sources:
+            if endpoint.location != STDIN and names_pipe(endpoint.location):
+                raise UsageError(
+                    f"{what} cannot read a pipe, from which everything comes once",
+                    where=printable_line(endpoint.location),
+                    remedy="save it to a file first, and name that",
+                )
 
     @property
     def since_last(self) -> bool:

@@ -13,8 +13,7 @@ import attrs
 
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
-from harvest.errors import DatasetError, SourceError
-from harvest.plugin_code import contained
+from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
 from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
@@ -22,12 +21,12 @@ from harvest.toolkit.texts import printable
 
 from .pipes import names_pipe
 from .plan import SourceUse
-from .prepare import PreparedRun, prepare_sinks, prepare_sources
+from .prepare import PreparedRun, prepare_sinks
 from .recipe import Endpoint, Recipe
 from .record import read_record, recipe_of
 from .result import RunResult
 from .runner import carry_out
-from .selection import partitions_of
+from .session import Session
 
 __all__ = ["Again", "read_again"]
 
@@ -144,16 +143,11 @@ def _list_inputs(
         _require_files(record, plugins)
         recipe = recipe_of(record, location, settings)
         inputs.recipe = recipe.merged(settings=inputs.recipe.settings)
-        for use in prepare_sources(recipe, plugins):
-            try:
-                with contained():
-                    found = [(use, partition) for partition in partitions_of(use.source)]
-            except SourceError as error:
-                inputs.reasons[use.source.name] = str(error)
-                continue
-            inputs.uses.append(use)
-            for item in found:
-                inputs.listed.setdefault(part_key(use.source.name, item[1]), item)
+        listing = Session(recipe, plugins).list(go_on=True)
+        inputs.reasons |= {source.name: str(error) for source, error in listing.failures}
+        inputs.uses += listing.uses
+        for use, partition in listing.listed:
+            inputs.listed.setdefault(part_key(use.source.name, partition), (use, partition))
     return inputs
 
 

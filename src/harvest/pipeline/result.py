@@ -128,6 +128,21 @@ class RunResult:
         more = len(self.notes) - _NOTES_SHOWN
         return self.notes[:_NOTES_SHOWN] + ([f"and {more} more"] if more > 0 else [])
 
+    def inputs(
+        self, *, changed: bool = False, failed: bool = False, planned: bool = False
+    ) -> set[str]:
+        """Absolute paths of inputs of the run.
+
+        changed: of partitions that changed while they were read; failed: of those that could not be
+        read; planned: of all that the run was about, what every dataset has as it is included.
+        """
+        parts = [p for p in self.parts if (changed and p.changed) or (failed and p.failed)]
+        keys = {part.key for part in parts}
+        found = [p.partition for p in self.plan.partitions if planned or p.key in keys]
+        if planned:
+            found += [partition for _, partition in self.plan.skipped()]
+        return {path for partition in found for path in partition.inputs}
+
     @property
     def exit_code(self) -> ExitCode:
         """0, or 3 when the run committed rejects."""

@@ -15,7 +15,7 @@ from .prepare import Observer
 from .progress import display
 from .recipe import Recipe, load_recipe
 from .result import RunResult
-from .runner import execute
+from .session import execute
 
 __all__ = ["run"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import attrs
@@ -12,166 +12,35 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
-from harvest.plugins.registry import PluginManager
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.part import Part
 from harvest.storage.rejects import read_rejects
-from harvest.storage.staging import STAGING, Staged, clear_places
-from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
+from harvest.storage.staging import Staged, clear_places
+from harvest.storage.target import Target, new_run_id, storage_errors
 
 from .bundle import staged_of
 from .bundling import harvest_partitions, prepare_tasks
-from .choose import name_sources, unread_below
-from .committed import announcing
-from .engine import Engine
-from .last import last_day
-from .plan import Listed, Plan, Planned, SourceUse, list_partitions
-from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
-from .recipe import Recipe
+from .plan import Plan, Planned
+from .prepare import PreparedRun
 from .record import describe_run
 from .result import RunResult, Unchanged
-from .selection import Selection, selection_of
-from .spooling import SPOOL, replaced_through, spooled, with_pipes
+from .spooling import replaced_through
 
-__all__ = ["carry_out", "execute"]
-
-
-@contained()
-def execute(
-    recipe: Recipe,
-    plugins: PluginManager,
-    *,
-    force: bool = False,
-    dry_run: bool = False,
-    wait_s: float = 0,
-    observer: Observer | None = None,
-) -> RunResult:
-    """Carry out a recipe.
-
-    wait_s: how long to wait for another run on a dataset to end.
-    Raises UsageError for a recipe that names what is not there, HarvestError for everything that
-    stops the run; then no dataset has changed.
-    """
-    observer = observer or Observer()
-    recipe = with_pipes(recipe)
-    with announcing(plugins) as committed, contextlib.ExitStack() as stack:
-        targets: list[Target] = []
-        if not dry_run and any(endpoint.pipe is not None for endpoint in recipe.sources):
-            spooling = _spooled(recipe, plugins, wait_s, observer)
-            targets, recipe = stack.enter_context(spooling)
-        recipe, choices = name_sources(recipe, plugins)
-        uses = prepare_sources(recipe, plugins)
-        sinks = [target.sink for target in targets] or _prepare_sinks(recipe, plugins)
-        tokens = [manifest_of(sink).token for sink in sinks]
-        selection, listed = _list(recipe, uses, sinks)
-        prepared = PreparedRun(
-            recipe=recipe,
-            plugins=plugins,
-            uses=uses,
-            listed=listed,
-            sinks=sinks,
-            partial=selection is not None,
-            force=force,
-            wait_s=wait_s,
-            observer=observer,
-            committed=committed,
-        )
-        if dry_run:
-            done = _describe(prepared)
-        else:
-            targets = targets or stack.enter_context(_writing(sinks, wait_s))
-            if [target.manifest.token for target in targets] != tokens:
-                # another was first: by what it has read, other inputs may be new, or gone
-                selection, listed = _list(recipe, uses, sinks)
-                prepared = attrs.evolve(prepared, listed=listed, partial=selection is not None)
-            done = carry_out(prepared, targets)
-    choices = [*choices, *done.choices]
-    if selection is not None:
-        choices = [*choices, *selection.remarks()]
-    else:
-        if recipe.since_last:
-            choices = [*choices, "no earlier run of these sources: all is looked at"]
-        choices = [*choices, *unread_below(listed)]
-    return attrs.evolve(done, choices=tuple(choices))
-
-
-def _prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
-    sinks = prepare_sinks(recipe, plugins)
-    for sink in sinks:
-        sink.check()
-    return sinks
-
-
-@contextlib.contextmanager
-def _spooled(
-    recipe: Recipe, plugins: PluginManager, wait_s: float, observer: Observer
-) -> Iterator[tuple[list[Target], Recipe]]:
-    """The datasets, locked, and the recipe with a file for each of its pipes.
-
-    A pipe is read once, so all else that can be refused is refused before.
-    """
-    known = tuple(each for each in recipe.sources if each.name or each.plugin)
-    if known:
-        prepare_sources(attrs.evolve(recipe, sources=known), plugins)
-    sinks = _prepare_sinks(recipe, plugins)
-    with _writing(sinks, wait_s) as targets:
-        directory = sinks[0].state / STAGING / SPOOL
-        with contextlib.ExitStack() as stack:
-            with storage_errors(str(directory)):
-                read = stack.enter_context(spooled(recipe, directory, observer.spooled))
-            yield targets, read
-
-
-def _list(
-    recipe: Recipe, uses: Sequence[SourceUse], sinks: Sequence[Sink]
-) -> tuple[Selection | None, Listed]:
-    """What there is to read, and how that was chosen; None: all of it."""
-    selection = selection_of(recipe, last_day(uses, sinks) if recipe.since_last else None)
-    return selection, list_partitions(uses, selection)
-
-
-def _describe(prepared: PreparedRun) -> RunResult:
-    """What a run would do; raises as :func:`execute`."""
-    plan = prepared.plan([manifest_of(sink) for sink in prepared.sinks], new_run_id())
-    engine = prepared.engine()
-    scripts: Sequence[str] = ()
-    if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
-        scripts = engine.scripts(prepared.work(plan, plan.to_read))
-    return RunResult(
-        run=None,
-        plan=plan,
-        parts=(),
-        skipped=Unchanged(),
-        dry=True,
-        scripts=tuple(scripts),
-        datasets=_locations(prepared.sinks),
-    )
+__all__ = ["carry_out"]
 
 
 @contained()
-def carry_out(prepared: PreparedRun, targets: Sequence[Target] = ()) -> RunResult:
-    """Read, stage and commit; raises as :func:`execute`.
+def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
+    """Read, stage and commit into datasets, which are locked.
 
-    targets: the datasets, where the caller has locked them.
+    Raises HarvestError for everything that stops the run; then no dataset has changed.
     """
-    if not targets:
-        with announcing(prepared.plugins) as committed:
-            prepared = attrs.evolve(prepared, committed=committed)
-            with _writing(prepared.sinks, prepared.wait_s) as targets:
-                return carry_out(prepared, targets)
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
     execution = _Execution(prepared, targets, plan, run)
     places = " or ".join(str(sink.location) for sink in prepared.sinks)
     with storage_errors(places, execution.standing):
         return execution.carry_out()
-
-
-@contextlib.contextmanager
-def _writing(sinks: Iterable[Sink], wait_s: float) -> Iterator[list[Target]]:
-    """The datasets of a run, locked."""
-    with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(writing(sink, wait_s=wait_s)) for sink in sinks]
 
 
 def _locations(sinks: Sequence[Sink]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from harvest.model.types import ORIGIN
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable, printable_line
 
-from .pipes import STDIN, Pipe, names_pipe, pipe_of
+from .pipes import Pipe, pipe_of
 from .recipe import Recipe
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ __all__ = [
     "partitions_through",
     "prepare",
     "read",
-    "refuse_pipes",
     "replaced_through",
     "spooled",
     "with_pipes",
@@ -76,17 +75,6 @@ def with_pipes(recipe: Recipe) -> Recipe:
         seen |= {pipe.identity} if pipe is not None else set()
         sources.append(attrs.evolve(endpoint, pipe=pipe))
     return attrs.evolve(recipe, sources=tuple(sources))
-
-
-def refuse_pipes(recipe: Recipe, what: str) -> None:
-    """Raise UsageError for a source that reads a pipe, which ``what`` does later, or again."""
-    for endpoint in recipe.sources:
-        if endpoint.location != STDIN and names_pipe(endpoint.location):
-            raise UsageError(
-                f"{what} cannot read a pipe, from which everything comes once",
-                where=printable_line(endpoint.location),
-                remedy="save it to a file first, and name that",
-            )
 
 
 @contextlib.contextmanager

@@ -17,7 +17,6 @@ from itertools import chain
 import attrs
 
 from harvest.api.sink import Sink
-from harvest.pipeline.selection import Selection
 
 __all__ = ["Inputs", "Ours", "Stamp", "within"]
 
@@ -71,7 +70,8 @@ class Inputs:
 
     roots: absolute paths of files or directories, there or not; ours: what is left out;
     settle_s: how long a file must not have changed to count as resting.
-    selection: what is looked at of them, if not all; asked again for each look at all.
+    enters: what tells of a directory whether it is looked into, None where all are; asked for
+        again for each look at all.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class Inputs:
         ours: Ours,
         *,
         settle_s: float,
-        selection: Callable[[], Selection | None] = lambda: None,
+        enters: Callable[[], Callable[[str], bool] | None] = lambda: None,
     ):
         self.roots = tuple(dict.fromkeys(roots))
         self.ours = ours
         self.settle_s = settle_s
-        self._select = selection
-        self._selection = selection()
+        self._ask = enters
+        self._wanted = enters()
         self._others: frozenset[str] = frozenset()
         # how the last round found the files that there were
         self._taken: dict[str, Stamp] = {}
@@ -95,7 +95,7 @@ class Inputs:
 
     def look(self) -> bool:
         """See how every file is now; whether any is not as the look before saw it."""
-        self._selection = self._select()
+        self._wanted = self._ask()
         found = dict(self._survey())
         changed = self._see(found)
         return self._see(self._missing_in(found)) or changed
@@ -244,9 +244,7 @@ class Inputs:
         return any(within(path, root) for root in self.roots)
 
     def _enters(self, directory: str) -> bool:
-        if self._selection is None or directory in self.roots:
-            return True
-        return self._selection.enters(directory)
+        return self._wanted is None or directory in self.roots or self._wanted(directory)
 
     def _is_below(self, path: str) -> bool:
         """Whether a look at everything would see it."""

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
 
 from harvest import interrupt
-from harvest.api.sink import Sink
 from harvest.errors import ExitCode, HarvestError, SourceError, UsageError
-from harvest.pipeline.choose import name_sources
-from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
-from harvest.pipeline.selection import selection_of
-from harvest.pipeline.spooling import refuse_pipes
-from harvest.plugins.registry import PluginManager
-from harvest.storage.target import manifest_of
+from harvest.pipeline.session import Session
 
 from .inputs import Inputs, Ours
 from .notify import Bell, Listening
@@ -69,9 +63,7 @@ class Reporter:
         """The watch ends in good order, after so many rounds that committed something."""
 
 
-def watch(
-    recipe: Recipe, plugins: PluginManager, options: WatchOptions, reporter: Reporter | None = None
-) -> ExitCode:
+def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = None) -> ExitCode:
     """Harvest now, and again whenever inputs have changed, until asked to stop.
 
     A signal (see ``harvest.interrupt``) that comes between rounds ends it after a last round;
@@ -90,12 +82,10 @@ def watch(
         raise UsageError(
             f"since {recipe.since!r} makes no sense here", remedy="write a number of days, as 7d"
         )
-    refuse_pipes(recipe, "a watch")
-    named, choices = name_sources(recipe, plugins)
-    prepare_sources(named, plugins)
-    sinks = prepare_sinks(recipe, plugins)
+    recipe.refuse_pipes("a watch")
+    session = Session(recipe)
     roots = [str(Path(e.location).expanduser().absolute()) for e in recipe.sources]
-    for sink in sinks:
+    for sink in session.sinks:
         place = str(Path(sink.location).expanduser().absolute())
         if place in roots:
             raise UsageError(
@@ -103,14 +93,10 @@ def watch(
                 where=place,
                 remedy="write to a directory within it or beside it",
             )
-    inputs = Inputs(
-        roots,
-        Ours(sinks, roots),
-        settle_s=options.settle_s,
-        selection=partial(selection_of, recipe),
-    )
-    watching = _Watch(recipe, plugins, options, inputs, reporter)
-    for choice in choices:
+    ours = Ours(session.sinks, roots)
+    inputs = Inputs(roots, ours, settle_s=options.settle_s, enters=session.enters)
+    watching = _Watch(recipe, options, inputs, reporter)
+    for choice in session.choices:
         watching.note(choice)
     with interrupt.orderly():
         try:
@@ -120,23 +106,17 @@ def watch(
                 watching.close()
 
 
-def _runs(sinks: list[Sink]) -> list[tuple[str, ...]]:
-    return [manifest_of(sink).runs for sink in sinks]
-
-
 class _Watch:
     """The state of a watch between its rounds."""
 
     def __init__(
         self,
         recipe: Recipe,
-        plugins: PluginManager,
         options: WatchOptions,
         inputs: Inputs,
         reporter: Reporter | None,
     ):
         self.recipe = recipe
-        self.plugins = plugins
         self.options = options
         self.inputs = inputs
         self.reporter = reporter or Reporter()
@@ -163,7 +143,7 @@ class _Watch:
         # the next round lists all; later ones what is pending
         self.whole = True
         # of each dataset, as the last round left them
-        self.runs: list[tuple[str, ...]] = []
+        self.runs: Sequence[tuple[str, ...]] = ()
         self.looked = -float("inf")
         self.last_round = self.last_change = -float("inf")
         # the latest ones, so that memory stays the same
@@ -249,17 +229,10 @@ class _Watch:
     def _round(self, *, patience_s: float) -> None:
         self.last_round = time.monotonic()
         try:
-            recipe = self._named()
-            uses = prepare_sources(recipe, self.plugins)
-            sinks = prepare_sinks(recipe, self.plugins)
-            for sink in sinks:
-                sink.check()
-            runs = _runs(sinks)
+            session = self._session()
+            runs = session.runs()
             made = make_round(
-                recipe,
-                self.plugins,
-                uses,
-                sinks,
+                session,
                 self.inputs,
                 whole=self.whole or not self.named or runs != self.runs,
                 patience_s=patience_s,
@@ -279,29 +252,29 @@ class _Watch:
             return
         self.trouble = None
         self._after(made)
-        self._expect(sinks, runs, made.result)
+        self._expect(session, runs, made.result)
 
     def _expect(
-        self, sinks: list[Sink], runs: list[tuple[str, ...]], result: RunResult | None
+        self, session: Session, runs: Sequence[tuple[str, ...]], result: RunResult | None
     ) -> None:
         """Take note of the state that the datasets are in, unless others wrote to them, too.
 
         Then what is there may not be what earlier rounds read: the next one lists all.
         """
         own = () if result is None or result.run is None else (result.run,)
-        now = _runs(sinks)
+        now = session.runs()
         alone = all(b in (a, a + own) for a, b in zip(runs, now, strict=True))
-        self.runs = now if alone else []
+        self.runs = now if alone else ()
 
-    def _named(self) -> Recipe:
-        """The recipe with the sources that fit what lies there now."""
+    def _session(self) -> Session:
+        """A session with the sources that fit what lies there now."""
         try:
-            recipe, choices = name_sources(self.recipe, self.plugins)
+            session = Session(self.recipe)
         except UsageError as error:  # when the watch began, it could be decided
             raise SourceError(error.message, where=error.where, remedy=error.remedy) from error
-        for choice in choices:
+        for choice in session.choices:
             self.note(choice)
-        return recipe
+        return session
 
     def _after(self, made: Round) -> None:
         for source, why in made.failures.items():

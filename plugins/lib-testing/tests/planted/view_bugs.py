@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import harvest
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.pipeline.runner import execute
+from harvest.pipeline.session import execute
 from harvest.plugins.registry import PluginManager
 from harvest_testing import ReportConformance, ViewConformance
 from planted.source_bugs import bug

@@ -16,7 +16,7 @@ from harvest.model import record_type
 from harvest.pipeline.pipes import pipe_of
 from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.pipeline.runner import execute
+from harvest.pipeline.session import execute
 from harvest.pipeline.survey import Survey, survey
 from harvest.plugins.building import names_for
 from harvest.plugins.registry import PluginManager, manager

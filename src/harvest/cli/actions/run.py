@@ -8,7 +8,7 @@ from harvest.cli.settings import recipe_of
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.progress import display
 from harvest.pipeline.record import without_secrets
-from harvest.pipeline.runner import execute
+from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
 
 __all__ = ["print_recipe", "run_once"]

@@ -11,10 +11,8 @@ from harvest.cli.options import RunOptions
 from harvest.cli.outcome import say
 from harvest.cli.settings import recipe_of
 from harvest.errors import UsageError
-from harvest.pipeline.choose import name_sources
-from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.pipeline.record import without_secrets
-from harvest.pipeline.spooling import refuse_pipes
+from harvest.pipeline.session import Session
 from harvest.plugins.registry import PluginManager, manager
 from harvest.schedule import FORMS, Entry
 from harvest.schedule.times import Times
@@ -41,12 +39,10 @@ def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int
 def _check(options: RunOptions, plugins: PluginManager) -> None:
     """Raise HarvestError for what would fail: better now than by a mail at night."""
     recipe = recipe_of(options, plugins)
-    refuse_pipes(recipe, "a scheduled run")
-    named, choices = name_sources(recipe, plugins)
-    say(choices)
-    prepare_sources(named, plugins)
-    prepare_sinks(recipe, plugins)
-    plugins.engine(recipe.engine)
+    recipe.refuse_pipes("a scheduled run")
+    session = Session(recipe, plugins)
+    say(session.choices)
+    session.check()
     own = recipe_of(options._replace(file=None), plugins)
     if without_secrets(own, plugins) != own:
         raise UsageError(

@@ -58,8 +58,7 @@ def keep_watching(
     json: bool,
 ) -> int:
     """Watch until it is to stop; the exit code of the last round."""
-    plugins = manager()
-    recipe = recipe_of(options, plugins)
+    recipe = recipe_of(options, manager())
     watching = WatchOptions(
         every_s=every,
         settle_s=settle,
@@ -69,7 +68,7 @@ def keep_watching(
         until_idle_s=idle,
         wait_s=options.wait_s,
     )
-    return int(watch(recipe, plugins, watching, _Lines(json=json)))
+    return int(watch(recipe, watching, _Lines(json=json)))
 
 
 def _sum(parts: int, rows: int, rejects: int) -> str:

@@ -1,0 +1,303 @@
+"""A harvest in its steps: what a recipe chooses, what there is to read, and the commit of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from harvest import interrupt
+from harvest.api.sink import Sink
+from harvest.api.source import Partition, Source
+from harvest.errors import SourceError
+from harvest.plugin_code import contained
+from harvest.plugins.registry import PluginManager, manager
+from harvest.storage.part import part_key
+from harvest.storage.staging import STAGING
+from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
+from harvest.toolkit.texts import printable
+
+from .choose import name_sources, unread_below
+from .committed import announcing
+from .engine import Engine
+from .last import last_day
+from .plan import Listed, SourceUse
+from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
+from .recipe import Recipe
+from .result import RunResult, Unchanged
+from .runner import carry_out
+from .selection import Named, Selection, partitions_in, partitions_of, selection_of
+from .spooling import SPOOL, partitions_through, spooled, with_pipes
+
+__all__ = ["Listing", "Session", "execute"]
+
+
+@attrs.frozen(kw_only=True)
+class Listing:
+    """What the sources of a session have to read, as they say at one moment.
+
+    failures: sources that could not say it, each with why; of these nothing is listed.
+    partial: whether there may be more than was looked at.
+    remarks: what was looked at, where that is not all.
+    """
+
+    listed: Listed
+    uses: Sequence[SourceUse]
+    failures: Sequence[tuple[Source, SourceError | OSError]]
+    partial: bool
+    remarks: Sequence[str]
+    states: Sequence[str]
+
+    @property
+    def partitions(self) -> list[Partition]:
+        """All that is listed, source after source."""
+        return [partition for _, partition in self.listed]
+
+
+class Session:
+    """A recipe made ready: its sources are chosen, and all of it is configured.
+
+    It lists what there is to read and commits what is new of it, once or again and again;
+    ``harvest.run`` is a session with one of each.
+
+    recipe: with the name of a source at every location.
+    choices: what is to be said about locations that were given without one.
+
+    >>> session = harvest.Session(harvest.Recipe.load("nightly.toml"))  # doctest: +SKIP
+    >>> result = session.commit(session.list())  # doctest: +SKIP
+
+    Raises UsageError for a recipe that names what is not there, SourceError for a location without
+    the name of a source that is not there.
+    """
+
+    @contained()
+    def __init__(self, recipe: Recipe, plugins: PluginManager | None = None):
+        self._plugins = plugins or manager()
+        self.recipe, choices = name_sources(recipe, self._plugins)
+        self.choices = tuple(choices)
+        self._uses = prepare_sources(self.recipe, self._plugins)
+        self.sinks: Sequence[Sink] = prepare_sinks(self.recipe, self._plugins)
+
+    def check(self) -> None:
+        """Raise HarvestError for what would stop a run: a sink, or an engine that is not there."""
+        self._check_sinks()
+        self._plugins.engine(self.recipe.engine)
+
+    def _check_sinks(self) -> None:
+        for sink in self.sinks:
+            sink.check()
+
+    def runs(self) -> Sequence[tuple[str, ...]]:
+        """For each sink, the ids of the runs that its dataset holds, the latest last."""
+        return [manifest_of(sink).runs for sink in self.sinks]
+
+    def enters(self) -> Callable[[str], bool] | None:
+        """What tells of a directory whether a run that begins now looks into it; None: into all."""
+        selection = self._selection()
+        return None if selection is None else selection.enters
+
+    def _selection(self) -> Selection | None:
+        last = last_day(self._uses, self.sinks) if self.recipe.since_last else None
+        return selection_of(self.recipe, last)
+
+    @contained()
+    def list(self, files: Iterable[str] | None = None, *, go_on: bool = False) -> Listing:
+        """Ask every source what there is to read.
+
+        files: absolute paths that this is about; without, all that the recipe looks at.  A source
+            that cannot say it of single files lists all.
+        go_on: leave out a source that cannot list its input.
+        Raises SourceError or OSError otherwise, and for a sink that cannot be written.
+        """
+        self._check_sinks()
+        states = [manifest_of(sink).token for sink in self.sinks]
+        selection, named = self._selection(), None if files is None else Named(files)
+        listed: Listed = []
+        failures: list[tuple[Source, SourceError | OSError]] = []
+        for use in self._uses:
+            try:
+                mine = []
+                for partition in _partitions(use, selection, named):
+                    interrupt.check()
+                    mine.append((use, partition))
+                listed += mine
+            except (SourceError, OSError) as error:
+                if not go_on:
+                    raise
+                failures.append((use.source, error))
+        failed = {id(source) for source, _ in failures}
+        return Listing(
+            listed=listed,
+            uses=[use for use in self._uses if id(use.source) not in failed],
+            failures=failures,
+            partial=(named or selection) is not None,
+            remarks=selection.remarks() if selection is not None and named is None else (),
+            states=states,
+        )
+
+    def commit(
+        self,
+        listing: Listing,
+        *,
+        ready: Callable[[Partition], bool] | None = None,
+        force: bool = False,
+        wait_s: float = 0,
+        observer: Observer | None = None,
+    ) -> RunResult:
+        """Read what is new of a listing and put it in force, as a run does.
+
+        ready: whether a partition may be read now; one that may not is left as it is, with all of
+            its origin.  Without it, inputs are listed anew where another run was first.
+        force: read what is unchanged, too.
+        wait_s: how long to wait for another run on a dataset to end, in seconds.
+        Raises HarvestError for everything that stops the run; then no dataset has changed.
+        """
+        with announcing(self._plugins) as committed, _writing(self.sinks, wait_s) as targets:
+            more: dict[str, Any] = {"force": force, "observer": observer, "committed": committed}
+            return self._commit(listing, targets, ready=ready, **more)[0]
+
+    def _commit(
+        self,
+        listing: Listing,
+        targets: Sequence[Target],
+        *,
+        ready: Callable[[Partition], bool] | None = None,
+        **more: Any,
+    ) -> tuple[RunResult, Listing]:
+        """As ``commit``, with the listing that counted."""
+        if ready is None and [target.manifest.token for target in targets] != listing.states:
+            # by what another has read, other inputs may be new, or gone
+            listing = self.list()
+        only = None if ready is None else _keys_to_read(listing.listed, ready)
+        return carry_out(self._prepared(listing, only=only, **more), targets), listing
+
+    def _prepared(
+        self, listing: Listing, *, observer: Observer | None = None, **more: Any
+    ) -> PreparedRun:
+        return PreparedRun(
+            recipe=self.recipe,
+            plugins=self._plugins,
+            uses=self._uses,
+            listed=listing.listed,
+            sinks=self.sinks,
+            partial=listing.partial,
+            observer=observer or Observer(),
+            **more,
+        )
+
+    def _describe(self, listing: Listing, *, force: bool, observer: Observer | None) -> RunResult:
+        """What a commit would do; raises as ``commit``."""
+        prepared = self._prepared(listing, force=force, observer=observer)
+        plan = prepared.plan([manifest_of(sink) for sink in self.sinks], new_run_id())
+        engine = prepared.engine()
+        scripts: Sequence[str] = ()
+        if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
+            scripts = engine.scripts(prepared.work(plan, plan.to_read))
+        return RunResult(
+            run=None,
+            plan=plan,
+            parts=(),
+            skipped=Unchanged(),
+            dry=True,
+            scripts=tuple(scripts),
+            datasets=tuple(str(sink.location) for sink in self.sinks),
+        )
+
+
+def _partitions(
+    use: SourceUse, selection: Selection | None, named: Selection | None
+) -> Iterable[Partition]:
+    """What a source has to read: of a pipe always all; named: the files that it is about."""
+    if use.pipe is not None:
+        return partitions_through(use.source, use.pipe)
+    found = None if named is None else partitions_in(use.source, named)
+    return partitions_of(use.source, selection) if found is None else found
+
+
+def _keys_to_read(
+    listed: Listed, ready: Callable[[Partition], bool]
+) -> Mapping[str, tuple[str, str]]:
+    """Keys of the partitions that may be read, each with its source and origin.
+
+    What is of one origin is read together, since its partitions may be cut anew.
+    """
+    places = [(use.source.name, printable(partition.origin)) for use, partition in listed]
+    waiting = {
+        place for place, (_, partition) in zip(places, listed, strict=True) if not ready(partition)
+    }
+    return {
+        part_key(use.source.name, partition): place
+        for place, (use, partition) in zip(places, listed, strict=True)
+        if place not in waiting
+    }
+
+
+@contained()
+def execute(
+    recipe: Recipe,
+    plugins: PluginManager,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    wait_s: float = 0,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Carry out a recipe.
+
+    wait_s: how long to wait for another run on a dataset to end.
+    Raises UsageError for a recipe that names what is not there, HarvestError for everything that
+    stops the run; then no dataset has changed.
+    """
+    recipe = with_pipes(recipe)
+    with announcing(plugins) as committed, contextlib.ExitStack() as stack:
+        targets: Sequence[Target] = ()
+        if not dry_run and any(endpoint.pipe is not None for endpoint in recipe.sources):
+            spooling = _spooled(recipe, plugins, wait_s, observer or Observer())
+            targets, recipe = stack.enter_context(spooling)
+        session = Session(recipe, plugins)
+        if targets:
+            session.sinks = [target.sink for target in targets]
+        listing = session.list()
+        if dry_run:
+            done = session._describe(listing, force=force, observer=observer)
+        else:
+            targets = targets or stack.enter_context(_writing(session.sinks, wait_s))
+            more: dict[str, Any] = {"force": force, "observer": observer, "committed": committed}
+            done, listing = session._commit(listing, targets, **more)
+    choices = [*session.choices, *done.choices, *listing.remarks]
+    if not listing.partial:
+        if recipe.since_last:
+            choices = [*choices, "no earlier run of these sources: all is looked at"]
+        choices = [*choices, *unread_below(listing.listed)]
+    return attrs.evolve(done, choices=tuple(choices))
+
+
+@contextlib.contextmanager
+def _spooled(
+    recipe: Recipe, plugins: PluginManager, wait_s: float, observer: Observer
+) -> Iterator[tuple[list[Target], Recipe]]:
+    """The datasets, locked, and the recipe with a file for each of its pipes.
+
+    A pipe is read once, so all else that can be refused is refused before.
+    """
+    known = tuple(each for each in recipe.sources if each.name or each.plugin)
+    if known:
+        prepare_sources(attrs.evolve(recipe, sources=known), plugins)
+    sinks = prepare_sinks(recipe, plugins)
+    for sink in sinks:
+        sink.check()
+    with _writing(sinks, wait_s) as targets:
+        directory = sinks[0].state / STAGING / SPOOL
+        with contextlib.ExitStack() as stack:
+            with storage_errors(str(directory)):
+                read = stack.enter_context(spooled(recipe, directory, observer.spooled))
+            yield targets, read
+
+
+@contextlib.contextmanager
+def _writing(sinks: Iterable[Sink], wait_s: float) -> Iterator[list[Target]]:
+    """The datasets of a run, locked."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(writing(sink, wait_s=wait_s)) for sink in sinks]
