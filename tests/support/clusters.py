@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harvest_paced import installed
 
 TOOLS = Path(__file__).resolve().parents[2].parent / "shared" / "tools"
 
@@ -102,3 +103,38 @@ def eventually(holds: Callable[[], Any], what: str, *, within_s: float = 90) -> 
         assert time.monotonic() < until, f"{what}: not within {within_s:.0f} s"
         time.sleep(0.05)
     return found
+
+
+# --- fixtures, for conftest.py to import
+
+
+@pytest.fixture(scope="session")
+def slurm_environment() -> Iterator[dict[str, str]]:
+    """Environment in which Slurm's commands work."""
+    with real_slurm() as env:
+        yield env
+
+
+@pytest.fixture
+def on_slurm(slurm_environment: dict[str, str], paced: Path, tmp_path: Path) -> Iterator[Harvest]:
+    """The command ``harvest`` where Slurm is, with the plugin ``paced`` installed."""
+    here = Harvest(_with(paced, slurm_environment), tmp_path)
+    yield here
+    for name in ("harvest", "harvest-stage", "harvest-commit"):
+        here.slurm("scancel", "--name", name)  # what a failed test left
+
+
+@pytest.fixture
+def anywhere(paced: Path, tmp_path: Path) -> Harvest:
+    """The command ``harvest`` with the plugin ``paced`` installed."""
+    return Harvest(_with(paced, dict(os.environ)), tmp_path)
+
+
+@pytest.fixture(scope="session")
+def paced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the module path in which the plugin ``paced`` is installed."""
+    return installed(tmp_path_factory.mktemp("paced"))
+
+
+def _with(folder: Path, env: dict[str, str]) -> dict[str, str]:
+    return {**env, "PYTHONPATH": os.pathsep.join((str(folder), env.get("PYTHONPATH", "")))}

@@ -14,22 +14,12 @@ harvest_api = 1
 
 @hookimpl
 def harvest_engines() -> Iterable[EngineSpec]:
-    """This machine, a Dask cluster, or Slurm jobs."""
+    """This machine."""
     return [
         EngineSpec(
             name="local",
             doc="this process, or worker processes on this machine",
             factory="harvest.engines.local:LocalEngine",
-        ),
-        EngineSpec(
-            name="dask",
-            doc="a Dask cluster: a running one, one on this machine, or one in Slurm jobs",
-            factory="harvest.engines.dask.engine:DaskEngine",
-        ),
-        EngineSpec(
-            name="slurm",
-            doc="an array of Slurm batch jobs",
-            factory="harvest.engines.slurm.engine:SlurmEngine",
         ),
     ]
 

@@ -3,7 +3,7 @@
 ``read_bundles`` reads on this machine, as the engine ``local`` does, with ``available_cores``.
 ``interpreter`` is the command of a worker process that imports from where this process does,
 ``ending`` says how one ended.  ``Progress`` is what bundles report, ``Terms`` what workers
-elsewhere are checked for.
+elsewhere are checked for, ``Awaited`` finds what jobs stage.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harvest.pipeline.awaited import Awaited
     from harvest.pipeline.meter import Progress
     from harvest.pipeline.terms import Terms
 
@@ -19,9 +20,18 @@ if TYPE_CHECKING:
     from .pool import available_cores
     from .worker_process import ending, interpreter
 
-__all__ = ["Progress", "Terms", "available_cores", "ending", "interpreter", "read_bundles"]
+__all__ = [
+    "Awaited",
+    "Progress",
+    "Terms",
+    "available_cores",
+    "ending",
+    "interpreter",
+    "read_bundles",
+]
 
 _HOMES = {
+    "Awaited": "harvest.pipeline.awaited",
     "Progress": "harvest.pipeline.meter",
     "Terms": "harvest.pipeline.terms",
     "available_cores": ".pool",

@@ -22,27 +22,33 @@ CORE: Final = "hpc-harvest"
 class Known:
     """A plugin of the project.
 
-    sources, sinks, commands: their names.  records, views: the first words of the names of its
-    record types, and of its views, reports and rules.
+    sources, sinks, engines, commands: their names.  records, views: the first words of the names
+    of its record types, and of its views, reports and rules.
     """
 
     distribution: str
     doc: str
     sources: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
 
     def brings(self, kind: str, name: str) -> bool:
-        """Whether a source, sink, command, record type, view, report or rule is one of its."""
-        if kind in ("source", "sink", "command"):
+        """Whether something of a kind, such as a source or a view, is one of its."""
+        if kind in ("source", "sink", "engine", "command"):
             return name in getattr(self, f"{kind}s")
         words = self.records if kind == "record type" else self.views
-        return kind != "engine" and name.partition(".")[0] in words
+        return name.partition(".")[0] in words
 
 
 KNOWN: Final = (
+    Known(
+        distribution="hpc-harvest-cluster",
+        doc="runs harvests in Slurm jobs, or on a Dask cluster",
+        engines=("dask", "slurm"),
+    ),
     Known(
         distribution="hpc-harvest-darshan",
         doc="reads Darshan logs: jobs, files, counters of all modules, traced operations",

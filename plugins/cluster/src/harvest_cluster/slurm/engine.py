@@ -17,16 +17,14 @@ from typing import Final
 
 import attrs
 
-from harvest import interrupt
+from harvest import Bundle, Engine, Result, Work, interrupt
 from harvest.batch import Batch, Job, Options, python
 from harvest.batch.batch import PATIENCE_S
 from harvest.batch.job import ARRAY_TASKS
 from harvest.batch.slurm import SlurmError
-from harvest.engines.units import in_units
 from harvest.errors import ConfigError, ExitCode, HarvestError
-from harvest.pipeline.bundle import Bundle, Result
-from harvest.pipeline.engine import Engine, Work
 from harvest.toolkit.texts import printable
+from harvest_cluster.units import in_units
 
 from .array_watch import STAGE, ArrayWatch
 from .tasks import write_task
@@ -181,7 +179,7 @@ class SlurmEngine(Engine):
         return Job(
             name=STAGE,
             commands=[
-                python("harvest.engines.slurm.worker", str(directory / "tasks"), str(number))
+                python("harvest_cluster.slurm.worker", str(directory / "tasks"), str(number))
                 for number in range(count)
             ],
             options=self.config,

@@ -1,6 +1,6 @@
 """What one array task of the engine ``slurm`` runs.
 
-``python -m harvest.engines.slurm.worker FOLDER NUMBER``.
+``python -m harvest_cluster.slurm.worker FOLDER NUMBER``.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class _Worker:
         # it is in this process group, and no Ctrl-C is for it
         with theirs, interrupt.kept_here():
             self.process = subprocess.Popen(
-                [*interpreter("harvest.engines.dask.local_worker"), str(theirs.fileno())],
+                [*interpreter("harvest_cluster.dask.local_worker"), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )

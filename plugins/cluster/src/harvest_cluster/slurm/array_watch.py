@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from harvest import interrupt
+from harvest import Result, interrupt
 from harvest.batch import Batch, CommandStatus
 from harvest.batch.batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUSE_GROWS
 from harvest.batch.slurm import SlurmError
+from harvest.engines import Awaited
 from harvest.errors import HarvestError
-from harvest.pipeline.awaited import Awaited
-from harvest.pipeline.bundle import Result
 from harvest.toolkit.texts import printable
 
 from .tasks import read_error

@@ -21,14 +21,14 @@ from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
 from harvest import Work
 from harvest.engines import Terms
-from harvest.engines.dask import engine as engine_module
-from harvest.engines.dask.cluster import _binary, connect
-from harvest.engines.dask.engine import ClusterTasks, DaskEngine
-from harvest.engines.dask.local_worker import local_workers
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
 from harvest.pipeline.task import Task
 from harvest.pipeline.terms import Absolute
 from harvest.plugins.registry import manager
+from harvest_cluster.dask import engine as engine_module
+from harvest_cluster.dask.cluster import _binary, connect
+from harvest_cluster.dask.engine import ClusterTasks, DaskEngine
+from harvest_cluster.dask.local_worker import local_workers
 
 for package in ("dask", "distributed", "cryptography"):
     pytest.importorskip(package, reason=f"the package {package} is not installed")

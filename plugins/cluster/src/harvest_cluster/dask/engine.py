@@ -18,13 +18,10 @@ from typing import Any, Final
 
 import attrs
 
-from harvest import interrupt
-from harvest.engines.units import in_units
+from harvest import Bundle, Engine, Result, Work, interrupt
+from harvest.engines import Progress, Terms
 from harvest.errors import HarvestError
-from harvest.pipeline.bundle import Bundle, Result
-from harvest.pipeline.engine import Engine, Work
-from harvest.pipeline.meter import Progress
-from harvest.pipeline.terms import Terms
+from harvest_cluster.units import in_units
 
 from .cluster import DaskConfig, connect, library
 

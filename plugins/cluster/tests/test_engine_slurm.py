@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest import Bundle, Partition, Work
-from harvest.engines.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
-from harvest.engines.slurm.tasks import read_error, write_error, write_task
 from harvest.errors import (
     ConfigError,
     DatasetError,
@@ -31,8 +29,10 @@ from harvest.errors import (
     UsageError,
 )
 from harvest.pipeline.task import Task
+from harvest_cluster.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
+from harvest_cluster.slurm.tasks import read_error, write_error, write_task
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "dask-run"
 QUICK = ("-o", "slurm.memory=300M", "-o", "slurm.time=5")
 
@@ -171,7 +171,7 @@ def test_without_slurm_nothing_happens_but_a_clear_error(tmp_path, anywhere):
 
 
 def test_every_setting_is_in_the_page_on_engines():
-    from harvest.engines.dask.cluster import DaskConfig
+    from harvest_cluster.dask.cluster import DaskConfig
 
     page = (ROOT / "docs" / "engines.md").read_text()
     for name, config in (("slurm", SlurmConfig), ("dask", DaskConfig)):

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 import pytest
-from harvest_paced import PacedSource
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.api.source import Partition
-from harvest.engines.dask import engine as dask
-from harvest.engines.dask.engine import units
-from harvest.engines.units import in_units
-from harvest.pipeline.bundle import Bundle
+from harvest import Bundle, Partition
 from harvest.pipeline.bundling import BUNDLE_PARTITIONS
-from harvest.pipeline.plan import Plan, Planned, SourceUse
-from harvest.pipeline.prepare import PreparedRun
-from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.task import Task
-from harvest.plugins.registry import manager
+from harvest_cluster.dask import engine as dask
+from harvest_cluster.dask.engine import units
+from harvest_cluster.units import in_units
 
 NOBODY: Any = None
 
@@ -104,61 +96,3 @@ def test_a_unit_costs_enough_and_no_item_more(costs, enough):
     for unit in list(in_units(costs, lambda cost: cost, lambda: enough))[:-1]:
         assert sum(unit) >= enough
         assert sum(unit[:-1]) < enough or len(unit) == 1
-
-
-# --- what the process that plans holds ------------------------------------------------------------
-
-
-def planned(number: int, use: SourceUse) -> Planned:
-    path = f"/scratch/logs/2026/{number:06}.log"
-    return Planned(
-        use=use, partition=Partition(id=path, origin=path, inputs=(path,), size_bytes=2_000),
-        key=f"{number:016x}", fingerprint=f"{number:064x}", facts=bytes(16), config="c",
-        run="20260101T000000-000000", read_for=(0,), staged_for={}, held_by=(),
-    )  # fmt: skip
-
-
-def plan_of(folder: Path, count: int) -> tuple[PreparedRun, Plan]:
-    """A run that has so many tiny inputs to read."""
-    use = SourceUse(source=PacedSource(str(folder)), settings={}, version="harvest-paced 1.0")
-    sinks = [manager().sink("parquet")(str(folder / "out"))]
-    run = PreparedRun(recipe=Recipe(), plugins=manager(), uses=[use], listed=[], sinks=sinks)
-    todo = tuple(planned(number, use) for number in range(count))
-    plan = Plan(
-        partitions=todo, listed=[], unchanged=(), frozen=({},),
-        replaced=(frozenset(),), dropped=(frozenset(),),
-    )  # fmt: skip
-    return run, plan
-
-
-def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
-    # given many tiny inputs
-    run, plan = plan_of(tmp_path, 2_000)
-
-    # when they are all given out
-    tracemalloc.start()
-    work = run.work(plan, plan.to_read)
-    given_out = units(work.bundles, work.cost_bytes, lambda: 4)
-    partitions = sum(map(len, given_out))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    # then there are never more than those of some units, of about a kilobyte each
-    assert partitions == 2_000
-    assert peak < 256 * 2_048 + 100 * 2_000
-
-
-def test_work_is_described_whether_or_not_its_tasks_are_made(tmp_path: Path):
-    run, plan = plan_of(tmp_path, 70)
-
-    work = run.work(plan, plan.to_read)
-
-    assert [len(each) for each in work.bundles] == [32, 32, 6]
-    assert work.bundles[1:] == [work.bundles[1], work.bundles[2]]
-    assert [origin for bundle in work.bundles for origin in bundle.origins] == [
-        f"/scratch/logs/2026/{number:06}.log" for number in range(70)
-    ]
-    assert work.partitions == 70
-    assert work.cost_bytes == 70 * (2_000 + 65_536)
-    assert (work.state, work.run) == (tmp_path / "out" / "_harvest", "20260101T000000-000000")
-    assert work.importable

@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from harvest import errors
+from harvest import Bundle, errors
 from harvest.errors import HarvestError
-from harvest.pipeline.bundle import Bundle
 from harvest.toolkit.files import write_atomically
 
 __all__ = ["read_error", "read_task", "write_error", "write_task"]

@@ -1,0 +1,1 @@
+"""Engines of harvest for clusters: Slurm jobs, and workers of a Dask cluster."""

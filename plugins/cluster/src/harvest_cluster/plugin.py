@@ -1,0 +1,28 @@
+"""What this plugin offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import EngineSpec, hookimpl
+
+__all__ = ["harvest_api", "harvest_engines"]
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_engines() -> Iterable[EngineSpec]:
+    """A Dask cluster, or Slurm jobs."""
+    return [
+        EngineSpec(
+            name="dask",
+            doc="a Dask cluster: a running one, one on this machine, or one in Slurm jobs",
+            factory="harvest_cluster.dask.engine:DaskEngine",
+        ),
+        EngineSpec(
+            name="slurm",
+            doc="an array of Slurm batch jobs",
+            factory="harvest_cluster.slurm.engine:SlurmEngine",
+        ),
+    ]

@@ -1,0 +1,35 @@
+"""What all engines promise, by those for clusters."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+import pytest
+from clusters import real_slurm
+
+from harvest.testing import EngineConformance
+from harvest_cluster.dask.engine import DaskEngine
+from harvest_cluster.slurm.engine import SlurmEngine
+
+
+@pytest.mark.slow
+class TestDask(EngineConformance):
+    engine = DaskEngine
+
+    @pytest.fixture(autouse=True)
+    def _dask(self):
+        pytest.importorskip("distributed", reason="the package distributed is not installed")
+
+
+@pytest.mark.slow
+class TestSlurm(EngineConformance):
+    engine = SlurmEngine
+    settings: ClassVar = {"memory": "300M", "time": "5", "tasks_per_job": 60}
+
+    @pytest.fixture(autouse=True, scope="class")
+    def _slurm(self):
+        with real_slurm() as env, pytest.MonkeyPatch.context() as patch:
+            for name in env.keys() - os.environ.keys():
+                patch.setenv(name, env[name])
+            yield

@@ -1,0 +1,68 @@
+"""What a run gives its engine: bundles that are made when they are asked for."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+from harvest_paced import PacedSource
+
+from harvest.api.source import Partition
+from harvest.pipeline.plan import Plan, Planned, SourceUse
+from harvest.pipeline.prepare import PreparedRun
+from harvest.pipeline.recipe import Recipe
+from harvest.plugins.registry import manager
+
+
+def planned(number: int, use: SourceUse) -> Planned:
+    path = f"/scratch/logs/2026/{number:06}.log"
+    return Planned(
+        use=use, partition=Partition(id=path, origin=path, inputs=(path,), size_bytes=2_000),
+        key=f"{number:016x}", fingerprint=f"{number:064x}", facts=bytes(16), config="c",
+        run="20260101T000000-000000", read_for=(0,), staged_for={}, held_by=(),
+    )  # fmt: skip
+
+
+def plan_of(folder: Path, count: int) -> tuple[PreparedRun, Plan]:
+    """A run that has so many tiny inputs to read."""
+    use = SourceUse(source=PacedSource(str(folder)), settings={}, version="harvest-paced 1.0")
+    sinks = [manager().sink("parquet")(str(folder / "out"))]
+    run = PreparedRun(recipe=Recipe(), plugins=manager(), uses=[use], listed=[], sinks=sinks)
+    todo = tuple(planned(number, use) for number in range(count))
+    plan = Plan(
+        partitions=todo, listed=[], unchanged=(), frozen=({},),
+        replaced=(frozenset(),), dropped=(frozenset(),),
+    )  # fmt: skip
+    return run, plan
+
+
+def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
+    # given many tiny inputs
+    run, plan = plan_of(tmp_path, 2_000)
+
+    # when they are all given out
+    tracemalloc.start()
+    work = run.work(plan, plan.to_read)
+    partitions = sum(len(bundle.prepare()) for bundle in work.bundles)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    # then there are never more than those of some bundles, of about a kilobyte each
+    assert partitions == 2_000
+    assert peak < 64 * 2_048 + 100 * 2_000
+
+
+def test_work_is_described_whether_or_not_its_tasks_are_made(tmp_path: Path):
+    run, plan = plan_of(tmp_path, 70)
+
+    work = run.work(plan, plan.to_read)
+
+    assert [len(each) for each in work.bundles] == [32, 32, 6]
+    assert work.bundles[1:] == [work.bundles[1], work.bundles[2]]
+    assert [origin for bundle in work.bundles for origin in bundle.origins] == [
+        f"/scratch/logs/2026/{number:06}.log" for number in range(70)
+    ]
+    assert work.partitions == 70
+    assert work.cost_bytes == 70 * (2_000 + 65_536)
+    assert (work.state, work.run) == (tmp_path / "out" / "_harvest", "20260101T000000-000000")
+    assert work.importable
