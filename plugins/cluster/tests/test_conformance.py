@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 from clusters import real_slurm
 
-from harvest.testing import EngineConformance
 from harvest_cluster.dask.engine import DaskEngine
 from harvest_cluster.slurm.engine import SlurmEngine
+from harvest_testing import EngineConformance
 
 
 @pytest.mark.slow

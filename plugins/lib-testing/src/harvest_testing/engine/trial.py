@@ -17,7 +17,6 @@ import harvest
 from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
-from harvest.pipeline.prepare import Observer
 
 __all__ = ["FILE", "Trial", "contents", "tried"]
 
@@ -99,8 +98,8 @@ def tried(
     return attrs.evolve(found, errors=printed)
 
 
-class _Watching(Observer):
-    """Adds up what is reported, in this process."""
+class _Watching:
+    """An observer of a run that adds up what is reported, in this process."""
 
     def __init__(self) -> None:
         self.rows = self.size_bytes = 0
@@ -108,6 +107,12 @@ class _Watching(Observer):
     def progressed(self, progress: Progress) -> None:
         self.rows += progress.rows
         self.size_bytes += progress.size_bytes
+
+    def spooled(self, *_: Any) -> None: ...
+
+    def planned(self, *_: Any) -> None: ...
+
+    def finished(self, *_: Any) -> None: ...
 
 
 class _Declared:
@@ -140,7 +145,7 @@ def _run(
     (Path(scratch) / "run.pid").write_text(str(os.getpid()))
     interrupt.install()
     name = "local" if engine is None else engine.name
-    observer = _Watching()
+    observer: Any = _Watching()
     try:
         with interrupt.orderly():
             harvest.run(
