@@ -166,7 +166,6 @@ def test_the_profile_s_own_checker_finds_nothing_to_object_to(dataset, tmp_path)
 
 def test_a_crate_that_cannot_be_written_leaves_nothing(dataset, tmp_path, monkeypatch):
     def full(crate, place):
-        place.mkdir()
         (place / "half").write_text("")
         raise OSError(28, "No space left on device")
 

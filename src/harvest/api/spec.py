@@ -7,7 +7,8 @@ which is imported when first used, so that plugins cost nothing until they work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -29,6 +30,7 @@ __all__ = [
     "Command",
     "CommandGroup",
     "EngineSpec",
+    "ExporterSpec",
     "ReportSpec",
     "SinkSpec",
     "SourceSpec",
@@ -100,6 +102,21 @@ class ReportSpec:
 
 
 @attrs.frozen(kw_only=True)
+class ExporterSpec:
+    """Declares an exporter: a dataset in a form that others take, ``harvest export --as NAME``.
+
+    write: callable or ``module:function`` that takes a ``harvest.Dataset``, the target as the user
+        gave it and the settings by name, writes, and gives the paths of the files that it wrote;
+        it raises ValueError for a setting's value that it does not take, UsageError for a target.
+    """
+
+    name: str
+    doc: str
+    write: Callable[..., Iterable[str | os.PathLike[str]]] | str
+    settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
+
+
+@attrs.frozen(kw_only=True)
 class Command:
     """Declares a command, ``harvest NAME``, or a group of commands.
 
@@ -147,6 +164,11 @@ class Hooks:
     @hookspec
     def harvest_rules(self) -> Iterable[Rule]:
         """Rules of this plugin, which draw findings from views."""
+        return ()
+
+    @hookspec
+    def harvest_exporters(self) -> Iterable[ExporterSpec]:
+        """Exporters of this plugin, which write datasets in forms that others take."""
         return ()
 
     @hookspec

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "engines",
+    "export_settings",
+    "exporters",
     "finding_settings",
     "own_settings",
     "query_settings",
@@ -45,6 +47,11 @@ def engines(incomplete: str) -> Items:
     return _declared(incomplete, _plugins().engines)
 
 
+def exporters(incomplete: str) -> Items:
+    """Names of exporters, with what they write."""
+    return _declared(incomplete, _plugins().exporters)
+
+
 def views(incomplete: str) -> Items:
     """Names of views, with what they hold."""
     return _declared(incomplete, _plugins().views)
@@ -66,9 +73,10 @@ def schemas(incomplete: str) -> Items:
 
 
 def with_settings(incomplete: str) -> Items:
-    """Names of sources, sinks, engines, views, reports and rules."""
+    """Names of sources, sinks, engines, views, reports, rules and exporters."""
     found = _plugins()
-    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules)
+    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules,
+             found.exporters)  # fmt: skip
     return list(dict.fromkeys(item for kind in kinds for item in _declared(incomplete, kind)))
 
 
@@ -111,6 +119,12 @@ def own_settings(ctx: typer.Context, incomplete: str) -> Items:
     # an option without its value yet leaves the words before it unread
     words = [str(ctx.params.get("name")), *ctx.args]
     spec = next((declared[word] for word in words if word in declared), None)
+    return _values(incomplete, spec.settings) if spec is not None else []
+
+
+def export_settings(ctx: typer.Context, incomplete: str) -> Items:
+    """``KEY=`` of the exporter that the command line names before, then the values."""
+    spec = _plugins().exporters.get(str(ctx.params.get("form")))
     return _values(incomplete, spec.settings) if spec is not None else []
 
 

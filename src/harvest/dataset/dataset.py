@@ -23,7 +23,7 @@ from harvest.pipeline.committed import announcing
 from harvest.pipeline.drift import recorded_types
 from harvest.pipeline.rollback import roll_back
 from harvest.plugin_code import contained
-from harvest.plugins.building import build, names_for
+from harvest.plugins.building import build, call, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.report import Report
 from harvest.report.build import build_report
@@ -264,6 +264,21 @@ class Dataset:
         """
         with self._of_its_state():
             return build_report(self, name, settings)
+
+    def export(self, name: str, target: str | os.PathLike[str], /, **settings: Any) -> list[Path]:
+        """Write it in a form that others take, as ``harvest export`` does; gives the files.
+
+        name: of the exporter; settings by name, as it declares them.
+
+        >>> ds.export("ro-crate", "crate", license="CC-BY-4.0")  # doctest: +SKIP
+
+        Raises UsageError for an unknown exporter, a setting that it does not have or take, or a
+        target where it does not write.
+        """
+        with self._of_its_state():
+            exporter = self.plugins.exporter(name)
+            given = (self, os.fspath(target))
+            return sorted(map(Path, call("exporter", exporter, exporter.write, given, settings)))
 
     def findings(
         self,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, metadata
@@ -21,16 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import orjson
 
-from harvest.errors import DatasetError, HarvestError, UsageError
-from harvest.storage.accounts import accounts_of
-from harvest.toolkit.files import checksum
-
-from .verify import inspect
+from harvest import DatasetError, HarvestError, UsageError
+from harvest.toolkit.files import checksum, new_directory
 
 if TYPE_CHECKING:
-    from harvest.dataset.dataset import Dataset
+    from harvest import Dataset
 
-__all__ = ["CrateInfo", "write_crate"]
+__all__ = ["CrateInfo", "export", "write_crate"]
 
 PROFILE: Final = "https://w3id.org/ro/wfrun/process/0.5"
 CRATE_VERSION: Final = "1.1"
@@ -64,37 +60,50 @@ class CrateInfo:
     publisher: str | None = None
 
 
+def export(
+    dataset: Dataset,
+    target: str,
+    *,
+    license: str | None = None,  # noqa: A002 - as users name the setting
+    authors: str | Iterable[str] = (),
+    **more: str,
+) -> list[Path]:
+    """The exporter ``ro-crate``; raises as ``write_crate``.
+
+    authors: one after another, or one text with semicolons between them.
+    """
+    if license is None:
+        raise UsageError(
+            "an RO-Crate says under which license it may be used",
+            remedy="give --license with an SPDX identifier, such as CC-BY-4.0, or a URL",
+        )
+    each = authors.split(";") if isinstance(authors, str) else authors
+    named = tuple(author.strip() for author in each if author.strip())
+    return write_crate(dataset, Path(target), CrateInfo(license=license, authors=named, **more))
+
+
 def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
     """Write a crate with a copy of the dataset's files to a directory; gives its files.
 
     Raises UsageError where the directory exists, DatasetError where a file of the dataset is
     missing or changed, HarvestError where rocrate is not installed.
     """
-    if target.exists():
-        raise UsageError("this exists already", where=str(target), remedy="name a new directory")
-    if not target.absolute().parent.is_dir():
-        raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
-    problems = inspect(dataset)
-    if problems:
-        lasting = all(problem.lasting for problem in problems)
-        raise DatasetError(
-            f"verifying finds a problem: {problems[0].text}",
-            where=str(dataset.sink.location),
-            remedy=None if lasting else "run `harvest verify DATASET --repair` first",
-        )
-    crate = _library().ROCrate(version=CRATE_VERSION)
-    crate.metadata.extra_terms.update(SHA256)
-    _describe(crate, dataset, info)
-    kinds = {name: _add_record_type(crate, dataset, name) for name in dataset}
-    people = _add_people(crate, info)
-    _add_runs(crate, dataset, list(kinds.values()), people)
-    incomplete = target.with_name(target.name + ".incomplete")
-    try:
+    with new_directory(target) as incomplete:
+        problems = dataset.problems()
+        if problems:
+            lasting = all(problem.lasting for problem in problems)
+            raise DatasetError(
+                f"verifying finds a problem: {problems[0].text}",
+                where=str(dataset.sink.location),
+                remedy=None if lasting else "run `harvest verify DATASET --repair` first",
+            )
+        crate = _library().ROCrate(version=CRATE_VERSION)
+        crate.metadata.extra_terms.update(SHA256)
+        _describe(crate, dataset, info)
+        kinds = {name: _add_record_type(crate, dataset, name) for name in dataset}
+        people = _add_people(crate, info)
+        _add_runs(crate, dataset, list(kinds.values()), people)
         crate.write(incomplete)
-        incomplete.rename(target)
-    except BaseException:
-        shutil.rmtree(incomplete, ignore_errors=True)
-        raise
     return sorted(path for path in target.rglob("*") if path.is_file())
 
 
@@ -112,7 +121,7 @@ def _library() -> Any:
 
 def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
     rows = sum(dataset.record_types.values())
-    sources = accounts_of(dataset.manifest.parts)["source"].unique().sort().to_list()
+    sources = dataset.accounts()["source"].unique().sort().to_list()
     crate.name = info.title or f"Metadata harvested by {', '.join(sources)}"
     crate.description = info.description or (
         f"{rows:,} records of {len(dataset.record_types)} types, harvested by the sources "
@@ -208,7 +217,7 @@ def _add_people(crate: Any, info: CrateInfo) -> list[Any]:
 
 def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any]) -> None:
     """An action for each run that wrote rows of the dataset."""
-    wrote = set(accounts_of(dataset.manifest.parts)["run"].unique())
+    wrote = set(dataset.accounts()["run"].unique())
     for record in dataset.runs():
         if record["problem"] is not None or record["run"] not in wrote:
             continue

@@ -1,4 +1,4 @@
-"""Calling what a plugin declares over a dataset: a view or a report, with a user's settings."""
+"""Calling what a plugin declares over a dataset: a view, report or exporter, with settings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from harvest.api.settings import typed
-from harvest.api.spec import ReportSpec
+from harvest.api.spec import ExporterSpec, ReportSpec
 from harvest.api.view import View
 from harvest.errors import UsageError, suggestion
 from harvest.toolkit.steps import step
 
 from .registry import resolve
 
-__all__ = ["build", "check_settings", "names_for"]
+__all__ = ["build", "call", "check_settings", "names_for"]
 
 
 def names_for(
@@ -36,7 +36,9 @@ def names_for(
     return sorted(shares, key=lambda name: (-shares[name], name))
 
 
-def check_settings(kind: str, spec: View | ReportSpec, settings: Mapping[str, Any]) -> None:
+def check_settings(
+    kind: str, spec: View | ReportSpec | ExporterSpec, settings: Mapping[str, Any]
+) -> None:
     """Raise UsageError for a setting that is not declared."""
     for key in settings:
         if key not in spec.settings:
@@ -47,23 +49,34 @@ def check_settings(kind: str, spec: View | ReportSpec, settings: Mapping[str, An
 
 
 def build(kind: str, spec: View | ReportSpec, dataset: Any, settings: Mapping[str, Any]) -> Any:
-    """What the declared function makes of a dataset.
+    """What the function of a view or report makes of a dataset; raises as ``call``."""
+    return call(kind, spec, spec.build, (dataset,), settings)
 
-    kind: what it is, for messages.
+
+def call(
+    kind: str,
+    spec: View | ReportSpec | ExporterSpec,
+    target: Any,
+    given: tuple[Any, ...],
+    settings: Mapping[str, Any],
+) -> Any:
+    """What a declared function makes of what it is given.
+
+    kind: what it is, for messages; target: the function, or what names it.
     Raises UsageError as ``check_settings``, ConfigError for a value that does not fit, and
     UsageError where the function refuses the settings with a ValueError.
     """
     check_settings(kind, spec, settings)
     step(f"{kind} {spec.name}")
     values = typed(spec.settings, settings, name=spec.name)
-    function = resolve(spec.build)
+    function = resolve(target)
     try:
-        return function(dataset, **values)
+        return function(*given, **values)
     except ValueError as error:
         if not settings:
             raise
-        given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        said = ", ".join(f"{key}={value!r}" for key, value in settings.items())
         raise UsageError(
-            f"{kind} {spec.name!r} does not take {given}: {error}",
+            f"{kind} {spec.name!r} does not take {said}: {error}",
             remedy="; ".join(f"{key}: {spec.settings[key].doc}" for key in settings),
         ) from error

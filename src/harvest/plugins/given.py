@@ -14,7 +14,7 @@ from harvest.api.from_file import content_version, file_of
 from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
-from harvest.api.spec import Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
+from harvest.api.spec import ExporterSpec, Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
 from harvest.api.view import View
 from harvest.errors import PluginError
 from harvest.model import RecordTypeError, record_type
@@ -44,8 +44,12 @@ DECLARATIONS = tuple(name for name in HOOKS if name != COMMITTED)
 """Names of the hooks by which a plugin says what it has."""
 
 
+_DECLARED = (View, ReportSpec, Rule, ExporterSpec)
+"""What may stand in a file by itself, beside classes."""
+
+
 class Objects:
-    """A plugin that consists of source and sink classes, views, reports and rules."""
+    """A plugin that consists of source and sink classes, views, reports, rules and exporters."""
 
     def __init__(self, objects: Iterable[Any]):
         self.objects = tuple(objects)
@@ -82,6 +86,11 @@ class Objects:
     def harvest_rules(self) -> Iterable[Rule]:
         """The rules."""
         return [each for each in self.objects if isinstance(each, Rule)]
+
+    @hookimpl
+    def harvest_exporters(self) -> Iterable[ExporterSpec]:
+        """The exporters."""
+        return [each for each in self.objects if isinstance(each, ExporterSpec)]
 
     def _classes(self, base: type) -> Iterator[Any]:
         return (each for each in self.objects if isinstance(each, type) and issubclass(each, base))
@@ -124,7 +133,7 @@ def of_module(module: ModuleType) -> Any:
     classes = [cls for cls in _classes_of(module) if not inspect.isabstract(cls)]
     for cls in classes:
         _check_class(cls)
-    declared = [v for v in vars(module).values() if isinstance(v, (View, ReportSpec, Rule))]
+    declared = [v for v in vars(module).values() if isinstance(v, _DECLARED)]
     return Objects([*classes, *{id(each): each for each in declared}.values()])
 
 

@@ -22,8 +22,8 @@ CORE: Final = "hpc-harvest"
 class Known:
     """A plugin of the project.
 
-    sources, sinks, engines, commands: their names.  records, views: the first words of the names
-    of its record types, and of its views, reports and rules.
+    sources, sinks, engines, commands, exporters: their names.  records, views: the first words of the
+    names of its record types, and of its views, reports and rules.
     """
 
     distribution: str
@@ -32,12 +32,13 @@ class Known:
     sinks: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
 
     def brings(self, kind: str, name: str) -> bool:
         """Whether something of a kind, such as a source or a view, is one of its."""
-        if kind in ("source", "sink", "engine", "command"):
+        if kind in ("source", "sink", "engine", "command", "exporter"):
             return name in getattr(self, f"{kind}s")
         words = self.records if kind == "record type" else self.views
         return name.partition(".")[0] in words

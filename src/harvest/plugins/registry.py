@@ -30,6 +30,7 @@ from harvest.api.spec import (
     OLDEST_API_VERSION,
     Command,
     EngineSpec,
+    ExporterSpec,
     Hooks,
     ReportSpec,
     SinkSpec,
@@ -270,6 +271,11 @@ class PluginManager(Lookup):
         return self.claims.all("rules")
 
     @property
+    def exporters(self) -> Mapping[str, ExporterSpec]:
+        """Declared exporters by name."""
+        return self.claims.all("exporters")
+
+    @property
     def engines(self) -> Mapping[str, EngineSpec]:
         """Declared engines by name."""
         return self.claims.all("engines")
@@ -298,6 +304,10 @@ class PluginManager(Lookup):
     def report(self, name: str) -> ReportSpec:
         """The report of this name; raises UsageError or PluginError."""
         return self.find("report", name)  # type: ignore[no-any-return]
+
+    def exporter(self, name: str) -> ExporterSpec:
+        """The exporter of this name; raises UsageError or PluginError."""
+        return self.find("exporter", name)  # type: ignore[no-any-return]
 
     def rule(self, name: str) -> Rule:
         """The rule of this name; raises UsageError or PluginError."""

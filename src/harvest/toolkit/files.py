@@ -13,11 +13,12 @@ import errno
 import fcntl
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TypeVar
 
-from harvest.errors import SourceError, out_of_files
+from harvest.errors import SourceError, UsageError, out_of_files
 
 __all__ = [
     "checksum",
@@ -31,6 +32,7 @@ __all__ = [
     "input_path",
     "list_files",
     "may_be",
+    "new_directory",
     "out_of_files",
     "paths_below",
     "replacing",
@@ -224,6 +226,35 @@ def replacing(path: Path) -> Iterator[Path]:
         if held is not None:
             os.close(held)
     fsync_directory(path.absolute().parent)
+
+
+@contextlib.contextmanager
+def new_directory(target: Path) -> Iterator[Path]:
+    """A directory to write to; it becomes ``target`` when the block ends.
+
+    After an error nothing is left of it.
+    Raises UsageError where something is there already, or the target has no directory to lie in.
+    """
+    incomplete = target.with_name(target.name + ".incomplete")
+    if os.path.lexists(target):
+        raise UsageError("this exists already", where=str(target), remedy="name a new directory")
+    if not target.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
+    try:
+        incomplete.mkdir()
+    except FileExistsError:
+        raise UsageError(
+            "this is left of what was cut short, or is being written",
+            where=str(incomplete),
+            remedy="remove it, or name another directory",
+        ) from None
+    try:
+        yield incomplete
+        incomplete.rename(target)
+    except BaseException:
+        shutil.rmtree(incomplete, ignore_errors=True)
+        raise
+    fsync_directory(target.absolute().parent)
 
 
 def _temporary_of(path: Path) -> tuple[Path, int | None]:

@@ -33,6 +33,7 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
         ("views", "build"),
         ("reports", "build"),
         ("rules", "judge"),
+        ("exporters", "write"),
         ("engines", "factory"),
         ("commands", "app"),
     ):

@@ -1,40 +1,42 @@
-"""``harvest export``: a dataset as an RO-Crate."""
+"""``harvest export``: a dataset in a form that others take."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from harvest.cli.asking import answer
+from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
-from harvest.dataset.ro_crate import CrateInfo, write_crate
-from harvest.errors import UsageError, suggestion
+from harvest.errors import UsageError
+from harvest.plugins.registry import manager
 
-__all__ = ["export_crate"]
-
-FORMS = ("ro-crate",)
+__all__ = ["export_dataset"]
 
 
-def export_crate(
+def export_dataset(
     dataset: Path,
-    target: Path,
+    target: str,
     form: str,
-    license_: str,
-    title: str | None,
-    description: str | None,
-    authors: Sequence[str] | None,
-    publisher: str | None,
+    texts: list[str] | None,
+    options: Mapping[str, Any],
 ) -> int:
-    """Write a dataset to a new directory as a research object."""
-    if form not in FORMS:
-        raise UsageError(f"unknown form {form!r}", remedy=suggestion(form, FORMS))
-    info = CrateInfo(
-        license=license_,
-        title=title,
-        description=description,
-        authors=tuple(authors or ()),
-        publisher=publisher,
-    )
-    files = answer(dataset, lambda opened: write_crate(opened, target, info))
+    """Write a dataset by an exporter.
+
+    texts: its settings as ``KEY=VALUE``; options: those that have an option of their own.
+    """
+    known = manager().exporter(form).settings
+    given: dict[str, Any] = dict(key_values(texts))
+    for name, value in options.items():
+        if not value:
+            continue
+        option = f"--{name.removesuffix('s')}"
+        if name in given:
+            raise UsageError(f"{option} and --set {name}=... are given", remedy="give one of them")
+        if name not in known:
+            raise UsageError(f"{option} is not for --as {form}", remedy="leave it out")
+        given[name] = value
+    files = answer(dataset, lambda opened: opened.export(form, target, **given))
     print(f"{how_many(len(files), 'file')} written to {target}")
     return 0

@@ -19,7 +19,7 @@ from .authors import of_authors
 __all__ = ["begin_plugin", "print_available", "print_declared", "print_plugin", "print_plugins"]
 
 
-KINDS = ("source", "sink", "engine", "view", "report", "rule")
+KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter")
 """What has settings or thresholds; a source and an engine may have the same name."""
 OFFERED = (*KINDS, "command")
 
@@ -153,19 +153,21 @@ def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
             found.source(name)  # raises with cause and remedy
         known = [name for kind in KINDS for name in getattr(found, f"{kind}s")]
         raise UsageError(
-            f"unknown source, sink, engine, view, report or rule {name!r}",
+            f"unknown source, sink, engine, view, report, rule or exporter {name!r}",
             remedy=found.remedy(name, known, *KINDS),
         )
     return [(kind, found.find(kind, name)) for kind in kinds]
 
 
 def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
-    """What is printed of a source, sink, engine, view, report or rule."""
+    """What is printed of a source, sink, engine, view, report, rule or exporter."""
     part = {"name": spec.name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
     more: dict[str, Any]
     if kind == "rule":
         declared = {n: Setting(t.doc, float, t.value) for n, t in spec.thresholds.items()}
         more = {"requires": list(spec.requires), "view": spec.view}
+    elif kind == "exporter":
+        declared, more = spec.settings, {}
     elif kind in ("view", "report"):
         declared, more = spec.settings, {"requires": list(spec.requires)}
     else:
@@ -196,7 +198,7 @@ def _print_described(part: dict[str, Any]) -> None:
     if not settings:
         print("no thresholds" if part["kind"] == "rule" else "no settings")
     else:
-        before = "" if part["kind"] in ("view", "report") else f"{name}."
+        before = "" if part["kind"] in ("view", "report", "exporter") else f"{name}."
         print_table(
             ("threshold" if part["kind"] == "rule" else "setting", "value", "default", "meaning"),
             [(f"{before}{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings],

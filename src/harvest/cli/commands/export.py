@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harvest.cli import complete
 from harvest.cli.options import DatasetPath
-from harvest.toolkit.completion import words
 
 __all__ = ["export"]
 
@@ -16,23 +15,33 @@ __all__ = ["export"]
 def export(
     dataset: DatasetPath,
     target: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A directory that does not exist yet.")
+        str, typer.Argument(metavar="TARGET", help="Where to: a directory that does not exist yet.")
     ],
     form: Annotated[
         str,
         typer.Option(
             "--as",
-            metavar="FORM",
-            help="ro-crate: a research object (RO-Crate 1.1).",
-            autocompletion=words("ro-crate"),
+            metavar="NAME",
+            help="The exporter; `harvest plugins list exporter` lists them. ro-crate writes a "
+            "research object (RO-Crate 1.1).",
+            autocompletion=complete.exporters,
         ),
-    ],
+    ] = "ro-crate",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the exporter. Repeatable.",
+            autocompletion=complete.export_settings,
+        ),
+    ] = None,
     license_: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--license", metavar="ID", help="An SPDX identifier, such as CC-BY-4.0, or a URL."
         ),
-    ],
+    ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")] = None,
     description: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What it is about.")
@@ -51,6 +60,13 @@ def export(
 
     Example: harvest export out crate --as ro-crate --license CC-BY-4.0 --author 'Ada Lovelace'
     """
-    from harvest.cli.actions.export import export_crate  # late: help needs none of it
+    from harvest.cli.actions.export import export_dataset  # late: help needs none of it
 
-    return export_crate(dataset, target, form, license_, title, description, authors, publisher)
+    options = {
+        "license": license_,
+        "title": title,
+        "description": description,
+        "authors": authors,
+        "publisher": publisher,
+    }
+    return export_dataset(dataset, target, form, settings, options)
