@@ -29,6 +29,7 @@ _DECLARATIONS = (
     Rule,
     Threshold,
     Finding,
+    spec.ExporterSpec,
     spec.EngineSpec,
     spec.Command,
 )
@@ -125,6 +126,9 @@ def views_and_reports() -> str:
     lines += ["## Reports", ""]
     for name in sorted(found.reports):
         lines += _section(name, found.reports[name])
+    lines += ["## Exporters", "", "`harvest export DATASET TARGET --as NAME`.", ""]
+    for name, exporter in sorted(found.exporters.items()):
+        lines += _section(name, exporter)
     return "\n".join(lines)
 
 
@@ -180,7 +184,7 @@ def _basis(rule: Rule) -> list[str]:
 
 
 def _section(name: str, what: Any) -> list[str]:
-    needs = ", ".join(f"`{kind}`" for kind in what.requires)
+    needs = ", ".join(f"`{kind}`" for kind in getattr(what, "requires", ()))
     settings = [
         (f"`{s.name}`", s.value, f"`{s.default}`" if s.default else "", s.doc)
         for s in describe(what.settings)

@@ -17,6 +17,7 @@ MODULES = (
     "harvest",
     "harvest.model",
     "harvest.model.arrow",
+    "harvest.model.csv",
     "harvest.model.frames",
     "harvest.model.json",
     "harvest.findings",

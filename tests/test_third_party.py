@@ -125,6 +125,8 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     assert offers["node-exporter"] == {"sources": ["node-exporter"]}
     assert offers["pbs"] == {"sources": ["pbs"]}
     assert offers["duckdb"] == {"sinks": ["duckdb"]}
+    assert offers["csv-folder"] == {"exporters": ["csv-folder"]}
+    assert offers["freshness"] == {"hears": ["commits"]}
     assert offers["made-up"] == {"sources": ["made-up"]}
 
 
@@ -178,7 +180,15 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
 
 @pytest.mark.night
 @pytest.mark.parametrize(
-    ("name", "kept"), [("node-exporter", 3), ("pbs", 3), ("duckdb", 30), ("made-up", 3)]
+    ("name", "kept"),
+    [
+        ("node-exporter", 3),
+        ("pbs", 3),
+        ("duckdb", 30),
+        ("made-up", 3),
+        ("csv-folder", 1),
+        ("freshness", 1),
+    ],
 )
 def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
     done = harvest_command(environment, "plugins", "check", name, "--json")

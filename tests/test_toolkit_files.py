@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from harvest import Partition, SourceError, file_partition
+from harvest import Partition, SourceError, UsageError, file_partition
 from harvest.toolkit.files import (
     checksum,
     checksum_range,
@@ -25,6 +25,7 @@ from harvest.toolkit.files import (
     folders_of,
     input_path,
     list_files,
+    new_directory,
     replacing,
     report_unreadable,
     walk_files,
@@ -257,3 +258,28 @@ def test_the_directories_of_some_files_are_those_that_a_walk_lists(tmp_path: Pat
         expected = [folder for folder in dict.fromkeys(f.parent for f in files) if folder in walked]
         assert list(folders_of(tmp_path, files, **options)) == expected
         assert expected
+
+
+def test_a_directory_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    with new_directory(tmp_path / "new") as directory:
+        (directory / "a").write_text("a")
+        assert not (tmp_path / "new").exists()
+    assert [path.name for path in tmp_path.rglob("*")] == ["new", "a"]
+
+    with pytest.raises(FileExistsError), new_directory(tmp_path / "other") as directory:
+        os.link(__file__, directory)
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("there", "target", "words"),
+    [("a", "a", "this exists already"), ("a.incomplete", "a", "is left of what was cut short"),
+     ("a", "b/c", "no such directory")],
+)  # fmt: skip
+def test_a_directory_that_cannot_be_new_is_refused(
+    tmp_path: Path, there: str, target: str, words: str
+) -> None:
+    (tmp_path / there).mkdir()
+    with pytest.raises(UsageError, match=words), new_directory(tmp_path / target):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [there]

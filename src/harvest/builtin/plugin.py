@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest.api.setting import Setting
-from harvest.api.spec import EngineSpec, ExporterSpec, hookimpl
+from harvest.api.spec import EngineSpec, hookimpl
 from harvest.api.view import View
 
 __all__ = ["harvest_api"]
@@ -42,24 +41,4 @@ def harvest_views() -> Iterable[View]:
             build="harvest.builtin.findings:findings",
             columns="harvest.builtin.columns:FINDINGS",
         ),
-    ]
-
-
-@hookimpl
-def harvest_exporters() -> Iterable[ExporterSpec]:
-    """The exporter ``ro-crate``."""
-    return [
-        ExporterSpec(
-            name="ro-crate",
-            doc="a research object (RO-Crate 1.1): files, schemas, runs, software, people, licence",
-            write="harvest.dataset.ro_crate:export",
-            settings={
-                "license": Setting("an SPDX identifier, such as CC-BY-4.0, or a URL", type=str),
-                "title": Setting("what it is called", type=str),
-                "description": Setting("what it is about", type=str),
-                "authors": "who made it, the first ran it: names, each with an ORCID iD after a "
-                "comma if there is one; semicolons between them",
-                "publisher": Setting("the organisation that offers it", type=str),
-            },
-        )
     ]

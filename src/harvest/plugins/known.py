@@ -51,6 +51,11 @@ KNOWN: Final = (
         engines=("dask", "slurm"),
     ),
     Known(
+        distribution="hpc-harvest-crate",
+        doc="exports datasets as research objects (RO-Crate)",
+        exporters=("ro-crate",),
+    ),
+    Known(
         distribution="hpc-harvest-darshan",
         doc="reads Darshan logs: jobs, files, counters of all modules, traced operations",
         sources=("darshan",),

@@ -109,6 +109,8 @@ def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
     for kind in (f"{kind}s" for kind in OFFERED):
         for name, spec in getattr(found, kind).items():
             offers.setdefault(found.owner(spec).name, {}).setdefault(kind, []).append(name)
+    for listener in found.listeners():
+        offers.setdefault(listener, {})["hears"] = ["commits"]
     return offers
 
 

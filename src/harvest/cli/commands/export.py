@@ -22,8 +22,8 @@ def export(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="The exporter; `harvest plugins list exporter` lists them. ro-crate writes a "
-            "research object (RO-Crate 1.1).",
+            help="The exporter, of those that `harvest plugins list --kind exporter` lists; "
+            "ro-crate: a research object (RO-Crate 1.1).",
             autocompletion=complete.exporters,
         ),
     ] = "ro-crate",

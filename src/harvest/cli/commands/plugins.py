@@ -13,13 +13,14 @@ from harvest.toolkit.completion import words
 
 __all__ = ["app"]
 
+KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
+
 Kind = Annotated[
     str | None,
     typer.Option(
         metavar="KIND",
-        help="All of this kind, with what each is for: source, sink, engine, view, report, rule "
-        "or command.",
-        autocompletion=words("source", "sink", "engine", "view", "report", "rule", "command"),
+        help=f"All of this kind, with what each is for: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+        autocompletion=words(*KINDS),
     ),
 ]
 
@@ -60,7 +61,7 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A source, sink, engine, view, report or rule; or a FILE.py with some.",
+            help="A source, sink, engine, view, report, rule or exporter; or a FILE.py with some.",
             autocompletion=complete.with_settings,
         ),
     ],

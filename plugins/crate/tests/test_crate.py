@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import harvest
-from harvest.dataset.ro_crate import CrateInfo, write_crate
-from harvest.errors import DatasetError, UsageError
+from harvest import DatasetError, UsageError
+from harvest_crate.crate import CrateInfo, write_crate
 
 VALIDATE = """
 import sys
@@ -53,6 +53,8 @@ LEFT_OPEN = {
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory) -> Path:
     """Two jobs and an unreadable line."""
+    for module in ("harvest_slurm", "harvest_parquet"):
+        pytest.importorskip(module)
     folder = tmp_path_factory.mktemp("crate")
     (folder / "sacct.txt").write_text("JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n?|?\n")
     harvest.run([f"slurm:{folder / 'sacct.txt'}"], f"parquet:{folder / 'out'}", workers=1)
@@ -108,6 +110,22 @@ def test_a_run_is_an_action_with_its_input_its_software_and_its_account(dataset,
     assert [found[person["@id"]]["name"] for person in root["author"]] == ["Ada Lovelace", "Tim"]
     assert found[root["publisher"]["@id"]]["name"] == "The Observatory"
     assert {"@id": action["@id"]} in root["mentions"]
+
+
+def test_the_settings_may_be_given_as_text(dataset, tmp_path):
+    authors = "Ada Lovelace, 0000-0002-1825-0097; Tim"
+
+    files = harvest.open(dataset).export("ro-crate", tmp_path / "c", license="MIT", authors=authors)
+
+    assert tmp_path / "c" / "ro-crate-metadata.json" in files
+    found = graph(tmp_path / "c")
+    assert [found[who["@id"]]["name"] for who in found["./"]["author"]] == ["Ada Lovelace", "Tim"]
+
+
+def test_a_crate_without_a_licence_is_refused(dataset, tmp_path):
+    with pytest.raises(UsageError, match="--license"):
+        harvest.open(dataset).export("ro-crate", tmp_path / "c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_cannot_become_a_crate_is_refused_and_leaves_nothing(dataset, tmp_path):

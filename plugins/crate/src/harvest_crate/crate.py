@@ -8,7 +8,6 @@ whose results are the record types that it left.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -19,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import orjson
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
 
-from harvest import DatasetError, HarvestError, UsageError
+from harvest import DatasetError, UsageError
 from harvest.toolkit.files import checksum, new_directory
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
     """Write a crate with a copy of the dataset's files to a directory; gives its files.
 
     Raises UsageError where the directory exists, DatasetError where a file of the dataset is
-    missing or changed, HarvestError where rocrate is not installed.
+    missing or changed.
     """
     with new_directory(target) as incomplete:
         problems = dataset.problems()
@@ -97,7 +98,7 @@ def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
                 where=str(dataset.sink.location),
                 remedy=None if lasting else "run `harvest verify DATASET --repair` first",
             )
-        crate = _library().ROCrate(version=CRATE_VERSION)
+        crate = ROCrate(version=CRATE_VERSION)
         crate.metadata.extra_terms.update(SHA256)
         _describe(crate, dataset, info)
         kinds = {name: _add_record_type(crate, dataset, name) for name in dataset}
@@ -105,18 +106,6 @@ def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
         _add_runs(crate, dataset, list(kinds.values()), people)
         crate.write(incomplete)
     return sorted(path for path in target.rglob("*") if path.is_file())
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("rocrate.rocrate")
-    except ImportError as error:
-        if error.name is not None and error.name.partition(".")[0] != "rocrate":
-            raise
-        raise HarvestError(
-            "writing an RO-Crate needs rocrate, which is not installed",
-            remedy="install hpc-harvest with the extra 'ro-crate'",
-        ) from error
 
 
 def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
@@ -143,9 +132,8 @@ def _add(crate: Any, entity: str, kind: str, **properties: Any) -> Any:
     known = crate.get(entity)
     if known is not None:
         return known
-    entities = importlib.import_module("rocrate.model.contextentity")
     given = {"@type": kind, **{k: v for k, v in properties.items() if v is not None}}
-    return crate.add(entities.ContextEntity(crate, entity, properties=given))
+    return crate.add(ContextEntity(crate, entity, properties=given))
 
 
 def _add_record_type(crate: Any, dataset: Dataset, name: str) -> Any:

@@ -1,0 +1,1 @@
+"""The harvest exporter ``csv-folder``."""

@@ -1,0 +1,1 @@
+"""A listener that tells Prometheus how fresh datasets are."""

@@ -1,0 +1,1 @@
+"""Export datasets as research objects: RO-Crate 1.1."""

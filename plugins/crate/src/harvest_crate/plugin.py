@@ -1,0 +1,29 @@
+"""What this distribution offers to harvest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import ExporterSpec, Setting, hookimpl
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_exporters() -> Iterable[ExporterSpec]:
+    """The exporter ``ro-crate``."""
+    return [
+        ExporterSpec(
+            name="ro-crate",
+            doc="a research object (RO-Crate 1.1): files, schemas, runs, software, people, licence",
+            write="harvest_crate.crate:export",
+            settings={
+                "license": Setting("an SPDX identifier, such as CC-BY-4.0, or a URL", type=str),
+                "title": Setting("what it is called", type=str),
+                "description": Setting("what it is about", type=str),
+                "authors": "who made it, the first ran it: names, each with an ORCID iD after a "
+                "comma if there is one; semicolons between them",
+                "publisher": Setting("the organisation that offers it", type=str),
+            },
+        )
+    ]

@@ -1,0 +1,126 @@
+"""Exporters: a dataset in a form that others take, by whatever plugin brings it."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from commands import harvest_here
+
+import harvest
+from harvest.plugins.registry import PluginManager
+
+SOURCE = """
+import harvest
+
+
+@harvest.record("exported.line", layer="job", level="job")
+class Line(harvest.Record):
+    '''A line.'''
+
+    text: str = harvest.field(doc="Its text.")
+
+
+class Lines(harvest.Source):
+    '''Lines of text.'''
+
+    name, record_types = "exported-lines", (Line,)
+
+    def read(self, partition, ctx):
+        for text in partition.path.read_text().splitlines():
+            yield Line(text=text)
+
+
+def write(dataset, target, *, end="!", times=1):
+    if not end:
+        raise ValueError("an empty end")
+    texts = dataset["exported.line"].collect()["text"]
+    with open(target, "x") as file:
+        file.writelines(text + end * times + "\\n" for text in texts)
+    return [target]
+
+
+shouting = harvest.ExporterSpec(
+    name="shouting",
+    doc="Lines of text with marks behind.",
+    write=write,
+    settings={
+        "end": harvest.Setting("what follows each line", type=str, default="!"),
+        "times": harvest.Setting("how often", type=int, default=1),
+    },
+)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a plugin in a file and a dataset that its source wrote."""
+    (tmp_path / "shouting.py").write_text(SOURCE)
+    (tmp_path / "hello.txt").write_text("good\nmorning\n")
+    source = f"{tmp_path / 'shouting.py'}:Lines:{tmp_path / 'hello.txt'}"
+    harvest.run(source, f"parquet:{tmp_path / 'out'}", plugins=PluginManager(disabled=""))
+    return tmp_path
+
+
+def opened(place: Path) -> harvest.Dataset:
+    """The dataset, with the plugin of the file."""
+    plugins = PluginManager(disabled="")
+    plugins.add_file(place / "shouting.py")
+    return harvest.open(place / "out", plugins=plugins)
+
+
+def test_an_exporter_writes_by_its_settings_which_may_be_text(place):
+    dataset = opened(place)
+
+    assert dataset.export("shouting", place / "a.txt") == [place / "a.txt"]
+    dataset.export("shouting", place / "b.txt", end="?", times="2")
+
+    assert (place / "a.txt").read_text() == "good!\nmorning!\n"
+    assert (place / "b.txt").read_text() == "good??\nmorning??\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("shoutin", {}, "unknown exporter 'shoutin'; did you mean 'shouting'"),
+        ("shouting", {"ending": "?"}, "exporter 'shouting' has no setting 'ending'"),
+        ("shouting", {"times": "often"}, "'often' does not fit: must be a whole number"),
+        ("shouting", {"end": ""}, "exporter 'shouting' does not take end='': an empty end"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_with_words(place, name, settings, words):
+    with pytest.raises(harvest.HarvestError) as caught:
+        opened(place).export(name, place / "a.txt", **settings)
+    assert words in str(caught.value)
+    assert not (place / "a.txt").exists()
+
+
+def test_an_absent_exporter_names_its_distribution():
+    points = [p for p in entry_points(group="harvest") if p.dist.name != "hpc-harvest-crate"]
+    with pytest.raises(harvest.UsageError, match="install hpc-harvest-crate"):
+        PluginManager(points, disabled="").exporter("ro-crate")
+
+
+def test_the_command_line_takes_settings_and_the_options_of_their_names(place):
+    here = ("--plugin", str(place / "shouting.py"))
+    target = str(place / "a.txt")
+
+    done = harvest_here(*here, "export", str(place / "out"), target, "--as", "shouting",
+                        "--set", "times=3")  # fmt: skip
+    assert done.stdout == f"1 file written to {target}\n"
+    assert (place / "a.txt").read_text() == "good!!!\nmorning!!!\n"
+
+    for options, words in (
+        (("--license", "MIT"), "--license is not for --as shouting"),
+        (("--set", "title=A"), "exporter 'shouting' has no setting 'title'"),
+    ):
+        again = harvest_here(*here, "export", str(place / "out"), str(place / "b.txt"), "--as",
+                             "shouting", *options)  # fmt: skip
+        assert again.returncode == 2
+        assert words in again.stderr
+
+    assert "shouting" in harvest_here(*here, "plugins", "list", "--kind", "exporter").stdout
+    shown = harvest_here(*here, "plugins", "show", "shouting").stdout
+    assert "exporter shouting: Lines of text with marks behind." in shown
+    assert "what follows each line" in shown
