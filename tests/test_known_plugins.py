@@ -45,7 +45,7 @@ def test_the_table_says_what_a_plugin_declares(distribution):
         specs = getattr(found, kind).values()
         return [spec.name for spec in specs if found.owner(spec).distribution == distribution]
 
-    kinds = ("sources", "sinks", "commands", "exporters")
+    kinds = ("sources", "sinks", "engines", "commands", "exporters")
     assert [getattr(known, kind) for kind in kinds] == [tuple(declared(kind)) for kind in kinds]
     named = [name for kind in ("views", "reports", "rules") for name in declared(kind)]
     types = [record_type(c).name for s in known.sources for c in found.source(s).record_types]

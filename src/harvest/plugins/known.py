@@ -22,8 +22,9 @@ CORE: Final = "hpc-harvest"
 class Known:
     """A plugin of the project.
 
-    sources, sinks, engines, commands, exporters: their names.  records, views: the first words of the
-    names of its record types, and of its views, reports and rules.
+    sources, sinks, engines, commands, exporters: their names.
+    records, views: the first words of the names of its record types, and of its views, reports and
+        rules.
     """
 
     distribution: str
