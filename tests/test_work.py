@@ -1,13 +1,16 @@
-"""What a run gives its engine: bundles that are made when they are asked for."""
+"""What a run gives its engine, and what it takes from it."""
 
 from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
 
+import pytest
 from harvest_paced import PacedSource
 
+import harvest
 from harvest.api.source import Partition
+from harvest.engines.local import LocalEngine
 from harvest.pipeline.plan import Plan, Planned, SourceUse
 from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
@@ -66,3 +69,62 @@ def test_work_is_described_whether_or_not_its_tasks_are_made(tmp_path: Path):
     assert work.cost_bytes == 70 * (2_000 + 65_536)
     assert (work.state, work.run) == (tmp_path / "out" / "_harvest", "20260101T000000-000000")
     assert work.importable
+
+
+# --- what comes back ------------------------------------------------------------------------------
+
+
+class Twice(LocalEngine):
+    """Gives each result twice, as one that took a slow worker for lost."""
+
+    name = "twice"
+
+    def run(self, work):
+        for result in super().run(work):
+            yield result
+            yield result
+
+
+class Own(LocalEngine):
+    """Gives what it has made itself."""
+
+    name = "own"
+
+    def run(self, work):
+        for result in super().run(work):
+            yield result.origins
+
+
+class Engines:
+    """A plugin that has them."""
+
+    @harvest.hookimpl
+    def harvest_engines(self):
+        return [harvest.EngineSpec(name=e.name, doc="d", factory=e) for e in (Twice, Own)]
+
+
+def run_by(engine: str, folder: Path) -> harvest.RunResult:
+    (folder / "in").mkdir()
+    for number in range(3):
+        (folder / "in" / f"f{number}").write_text("one\nbad\n")
+    plugins = harvest.plugins_of(PacedSource, manager().sink("parquet"), Engines())
+    return harvest.run(
+        f"paced:{folder / 'in'}",
+        f"parquet:{folder / 'out'}",
+        engine=engine,
+        max_rejects=3,
+        plugins=plugins,
+    )
+
+
+def test_a_result_that_comes_twice_counts_once(tmp_path: Path):
+    result = run_by("twice", tmp_path)
+
+    assert (result.account.written, result.account.rejected) == (3, 3)
+
+
+def test_an_engine_that_gives_anything_but_results_is_named(tmp_path: Path):
+    with pytest.raises(harvest.PluginError, match="the engine 'own' gives tuple, which is no resu"):
+        run_by("own", tmp_path)
+
+    assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()

@@ -28,7 +28,10 @@ from harvest.errors import (
     TooManyRejects,
     UsageError,
 )
+from harvest.pipeline.prepare import PreparedRun, prepare_sources
+from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe
 from harvest.pipeline.task import Task
+from harvest.plugins.registry import manager
 from harvest_cluster.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
 from harvest_cluster.slurm.tasks import read_error, write_error, write_task
 
@@ -178,6 +181,22 @@ def test_every_setting_is_in_the_page_on_engines():
         for field in attrs.fields(config):
             assert field.metadata["doc"]
             assert f"`{name}.{field.name}`" in page, f"{name}.{field.name}"
+
+
+def test_a_last_job_has_the_settings_of_a_source_of_the_engines_name(tmp_path):
+    pytest.importorskip("harvest_slurm", reason="the source slurm is not installed")
+    recipe = Recipe(
+        sources=(Endpoint("slurm", str(tmp_path)),),
+        settings={"slurm": {"timezone": "UTC", "memory": "4G", "wait": False}},
+        engine="slurm",
+    )
+    uses = prepare_sources(recipe, manager())
+    run = PreparedRun(recipe=recipe, plugins=manager(), uses=uses, listed=[], sinks=[])
+
+    run.work(None, ()).write_recipe(tmp_path / "recipe.toml")
+
+    found = load_recipe(tmp_path / "recipe.toml")
+    assert (found.engine, found.settings) == ("local", {"slurm": {"timezone": "UTC"}})
 
 
 # --- on a real Slurm
