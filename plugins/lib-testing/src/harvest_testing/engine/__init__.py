@@ -42,7 +42,7 @@ class EngineConformance(Conformance):
     settings: ClassVar[Mapping[str, Any]] = {}
     workers: ClassVar[int] = 2
     stops_workers: ClassVar[bool] = True
-    limit_s: ClassVar[float] = 120
+    limit_s: ClassVar[float] = 600
 
     def run(self, inputs: Path, out: Path, **more: Any) -> Trial:
         """Harvest by the engine under test."""
