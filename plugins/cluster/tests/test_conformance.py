@@ -10,11 +10,12 @@ from clusters import real_slurm
 
 from harvest_cluster.dask.engine import DaskEngine
 from harvest_cluster.slurm.engine import SlurmEngine
-from harvest_testing import EngineConformance
+
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 
 @pytest.mark.slow
-class TestDask(EngineConformance):
+class TestDask(testing.EngineConformance):
     engine = DaskEngine
 
     @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ class TestDask(EngineConformance):
 
 
 @pytest.mark.slow
-class TestSlurm(EngineConformance):
+class TestSlurm(testing.EngineConformance):
     engine = SlurmEngine
     settings: ClassVar = {"memory": "300M", "time": "5", "tasks_per_job": 60}
 

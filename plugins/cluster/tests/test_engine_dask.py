@@ -130,6 +130,8 @@ def test_a_worker_with_other_versions_or_files_is_refused(tmp_path):
 def test_a_task_means_the_same_in_another_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("one\n")
+    for name in ("parquet", "jsonl"):
+        pytest.importorskip(f"harvest_{name}", reason=f"the sink {name} is not installed")
     sinks = [manager().sink("parquet")("p"), manager().sink("jsonl")("all.jsonl")]
     sinks.append(manager().sink("jsonl")("~/x"))
     source = PacedSource("a.txt", PacedConfig(prefix="> "))
