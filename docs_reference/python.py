@@ -29,7 +29,7 @@ MODULES = (
     "harvest.toolkit.frames",
     "harvest.toolkit.settings",
     "harvest.toolkit.texts",
-    "harvest.batch",
+    "harvest_batch",
     "harvest_testing",
     "harvest_toolkit.choices",
     "harvest_toolkit.csv_header",

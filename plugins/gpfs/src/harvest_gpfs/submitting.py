@@ -13,8 +13,8 @@ import attrs
 import typer
 
 from harvest import UsageError
-from harvest.batch import Batch, Job, Options
 from harvest.toolkit.texts import printable_line
+from harvest_batch import Batch, Job, Options
 
 __all__ = ["Submission", "batches_of", "submittable"]
 

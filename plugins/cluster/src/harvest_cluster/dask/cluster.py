@@ -20,9 +20,9 @@ from typing import Any, Final
 
 import attrs
 
-from harvest.batch import Options
 from harvest.engines import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
+from harvest_batch import Options
 
 from .local_worker import local_workers
 

@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import Final
 
 from harvest import Result, interrupt
-from harvest.batch import Batch, CommandStatus
-from harvest.batch.batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUSE_GROWS
-from harvest.batch.slurm import SlurmError
 from harvest.engines import Awaited
 from harvest.errors import HarvestError
 from harvest.toolkit.texts import printable
+from harvest_batch import (
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    PATIENCE_S,
+    PAUSE_GROWS,
+    Batch,
+    CommandStatus,
+    SlurmError,
+)
 
 from .tasks import read_error
 

@@ -9,26 +9,39 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from clusters import eventually
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harvest.batch import Batch, CommandStatus, Job, Options, Script, python
-from harvest.batch import batch as batch_module
-from harvest.batch.files import JOB, STATE, SUBMITTED, write
-from harvest.batch.job import safe_name
-from harvest.batch.script import render
-from harvest.batch.slurm import SlurmError, TaskState
-from harvest.batch.status import JobFiles, job_status
-from harvest.errors import UsageError
+import harvest.batch
+import harvest_batch
+from harvest import UsageError
+from harvest_batch import Batch, CommandStatus, Job, Options, python
+from harvest_batch import batch as batch_module
+from harvest_batch.files import JOB, STATE, SUBMITTED, write
+from harvest_batch.job import safe_name
+from harvest_batch.script import render
+from harvest_batch.slurm import SlurmError, TaskState
+from harvest_batch.status import JobFiles, job_status
 
 NAMES = ["; rm -rf /", "$(touch PWNED)", "`id`", "two\nlines", "'\"", "-rf", "é日", "a\udce9", ".."]
 hostile = st.one_of(
     st.sampled_from(NAMES), st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=30)
 )
+
+
+def eventually(holds: Callable[[], Any], what: str) -> None:
+    """Wait until something holds."""
+    until = time.monotonic() + 90
+    while not holds():
+        assert time.monotonic() < until, what
+        time.sleep(0.05)
+
 
 # --- what a script holds
 
@@ -65,7 +78,7 @@ def test_a_script_shows_what_will_happen():
         "\n"
         "batch_directory=$PWD\n"
         "module load python\n"
-        f'exec {shlex.quote(sys.executable)} -P -m harvest.batch.element "$batch_directory"\n'
+        f'exec {shlex.quote(sys.executable)} -P -m harvest_batch.element "$batch_directory"\n'
     )
     assert script.submit == (
         "sbatch --parsable --chdir=/data/out/convert '--dependency=afterok:<split>' "
@@ -169,10 +182,12 @@ def test_a_job_waits_only_for_one_that_comes_before_it():
 # --- what a task does
 
 
-def task(directory: Path, number: int, **env: str) -> subprocess.Popen[str]:
+def task(
+    directory: Path, number: int, module: str = "harvest_batch.element", **env: str
+) -> subprocess.Popen[str]:
     """Start what a script starts, as Slurm would."""
     return subprocess.Popen(
-        python("harvest.batch.element", str(directory)), text=True, stdout=subprocess.PIPE,
+        python(module, str(directory)), text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env={**os.environ, "SLURM_ARRAY_TASK_ID": str(number), **env},
     )  # fmt: skip
 
@@ -387,7 +402,7 @@ def test_a_directory_without_a_batch_is_told_of(tmp_path):
         with pytest.raises(UsageError, match="no batch was submitted from here"):
             Batch.open(place)
     done = subprocess.run(
-        python("harvest.batch", "status", str(tmp_path)),
+        python("harvest_batch", "status", str(tmp_path)),
         capture_output=True,
         text=True,
         check=False,
@@ -403,68 +418,25 @@ def test_without_slurm_a_submission_is_a_usage_error(tmp_path, monkeypatch):
             Batch(tmp_path / "batch").submit(Job(name="x", commands=[["a"]]))
 
 
-# --- on a real Slurm
+# --- the place that it had before
 
 
-@pytest.mark.slow
-def test_hostile_names_dependencies_and_status_on_a_real_slurm(on_slurm, tmp_path, monkeypatch):
-    monkeypatch.setenv("SLURM_CONF", on_slurm.env["SLURM_CONF"])
-    monkeypatch.chdir(tmp_path)
-    say = [sys.executable, "-c", "import sys, os; print(ascii(sys.argv[1]), os.environ['WORD'])"]
-    options = Options(memory="100M", time="5", env_setup="export WORD='it is set'")
-    name = "harvest $(touch PWNED); `touch PWNED`\n-x"
-    parts = Job(name=name, commands=[[*say, n] for n in NAMES], options=options, per_task=3)
-    after = Job(name="harvest", commands=[["true"]], options=options, after_any=name)
-    never = Job(
-        name="harvest-commit", commands=[["true"]], options=options, after_ok="harvest-stage"
-    )
-    broken = Job(name="harvest-stage", commands=[["false"]], options=options)
-    batch = Batch(tmp_path / "%j \\ $(touch PWNED) '\"\n#SBATCH -t 0")
-
-    ids = batch.submit(parts, after, broken, never)
-
-    assert len(set(ids)) == 4
-    jobs = {job.name: job for job in batch.wait(timeout_s=120)}
-    assert jobs[name].counts == {"pending": 0, "running": 0, "done": len(NAMES), "failed": 0}
-    logs = sorted(jobs[name].log.iterdir())
-    assert [path.name for path in logs] == [f"{ids[0]}_{n}.out" for n in range(3)]
-    lines = [line for path in logs for line in path.read_text().splitlines()]
-    assert lines == [f"{n!a} it is set" for n in NAMES]
-    assert jobs["harvest"].counts["done"] == 1
-    assert [c.reason for c in jobs["harvest-stage"].failed] == ["exit code 1"]
-    # what can never begin is cancelled
-    assert [c.reason for c in jobs["harvest-commit"].failed] == ["its task ended as CANCELLED"]
-    assert not list(tmp_path.rglob("PWNED"))
-
-    # and another shell is told the same
-    told = subprocess.run(
-        python("harvest.batch", "status", str(batch.directory)), capture_output=True, text=True,
-        env=on_slurm.env, check=False,
-    )  # fmt: skip
-    assert told.returncode == 1
-    assert f"(Slurm job {ids[0]}): {len(NAMES)} done" in told.stdout
-    assert "command 0 failed" in told.stdout
+@pytest.mark.parametrize("name", harvest_batch.__all__)
+def test_what_was_in_harvest_batch_before_is_found_there(name):
+    with pytest.warns(DeprecationWarning, match="import it from harvest_batch$"):
+        assert getattr(harvest.batch, name) is getattr(harvest_batch, name)
 
 
-@pytest.mark.slow
-def test_failed_commands_are_submitted_again_and_others_cancelled(on_slurm, tmp_path, monkeypatch):
-    monkeypatch.setenv("SLURM_CONF", on_slurm.env["SLURM_CONF"])
-    flag = tmp_path / "flag"
-    commands = [["true"], ["test", "-e", str(flag)]]
-    batch = Batch(tmp_path / "batch")
-    batch.submit(
-        Job(name="harvest", commands=commands, options=Options(memory="100M")),
-        Job(name="harvest-stage", commands=[["sleep", "600"]], options=Options(memory="100M")),
-    )
-    eventually(lambda: batch.status()[0].failed and not batch.status()[0].active, "one failed")
-    flag.touch()
+def test_a_script_that_was_submitted_before_runs_its_task(tmp_path):
+    place = written(tmp_path / "job", Job(name="x", commands=[["echo", "done"]]))
 
-    again = batch.resubmit("harvest", [c.number for c in batch.status()[0].failed])
+    out, _ = (process := task(place, 0, module="harvest.batch.element")).communicate(timeout=60)
 
-    eventually(lambda: batch.status()[0].counts["done"] == 2, "it did better")
-    assert batch.status()[0].job_ids[-1] == again
-    assert batch.status()[1].active
-    batch.cancel()
-    (_, sleeping) = batch.wait(timeout_s=60)
-    assert [c.state for c in sleeping.commands] == ["failed"]
-    assert isinstance(batch.scripts(Job(name="y", commands=[["true"]]))[0], Script)
+    assert (process.returncode, out) == (0, "done\n")
+
+
+def test_the_command_that_was_shown_before_works(tmp_path):
+    command = python("harvest.batch", "status", str(tmp_path))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no batch was submitted from here" in done.stderr

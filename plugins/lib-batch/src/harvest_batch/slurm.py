@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from harvest.errors import HarvestError, UsageError
+from harvest import HarvestError, UsageError
 
 from .files import Submission
 

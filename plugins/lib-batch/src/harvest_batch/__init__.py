@@ -4,7 +4,7 @@ A :class:`Job` is one command line or an array of them, with what it asks of the
 (:class:`Options`).  A :class:`Batch` is a directory that all nodes see; it keeps the scripts, the
 jobs' ids and how each command ended, so that another shell can show how far they are:
 
->>> from harvest.batch import Batch, Job, Options, python
+>>> from harvest_batch import Batch, Job, Options, python
 >>> options = Options(partition="cpu", time="30:00", memory="4G")
 >>> convert = Job(
 ...     name="convert",
@@ -29,9 +29,24 @@ array task takes its command from a JSON file by its number.
 
 from __future__ import annotations
 
-from .batch import Batch, Script
-from .job import Job, python
+from .batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUSE_GROWS, Batch, Script
+from .job import ARRAY_TASKS, Job, python
 from .options import Options
+from .slurm import SlurmError
 from .status import CommandStatus, JobStatus
 
-__all__ = ["Batch", "CommandStatus", "Job", "JobStatus", "Options", "Script", "python"]
+__all__ = [
+    "ARRAY_TASKS",
+    "FIRST_PAUSE_S",
+    "LONGEST_PAUSE_S",
+    "PATIENCE_S",
+    "PAUSE_GROWS",
+    "Batch",
+    "CommandStatus",
+    "Job",
+    "JobStatus",
+    "Options",
+    "Script",
+    "SlurmError",
+    "python",
+]

@@ -13,8 +13,7 @@ from typing import Final
 
 import attrs
 
-from harvest import interrupt
-from harvest.errors import UsageError
+from harvest import UsageError, interrupt
 from harvest.toolkit.texts import printable_line
 
 from . import slurm

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from harvest.errors import UsageError
+from harvest import UsageError
 
 from .options import Options
 

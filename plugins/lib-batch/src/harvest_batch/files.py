@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import attrs
 
-from harvest.errors import DatasetError
+from harvest import DatasetError
 from harvest.toolkit.files import write_atomically
 
 __all__ = ["JOB", "LOG", "SCRIPT", "STATE", "SUBMITTED", "Submission", "read", "write"]

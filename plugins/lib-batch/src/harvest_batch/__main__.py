@@ -1,10 +1,10 @@
-"""``python -m harvest.batch status|wait|cancel DIRECTORY``."""
+"""``python -m harvest_batch status|wait|cancel DIRECTORY``."""
 
 from __future__ import annotations
 
 import sys
 
-from harvest.errors import HarvestError
+from harvest import HarvestError
 from harvest.toolkit.texts import printable_line
 
 from .app import app

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-from harvest.errors import ConfigError
+from harvest import ConfigError
 
 __all__ = ["Options"]
 
