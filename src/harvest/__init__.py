@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .pipeline.rows import tables
     from .pipeline.run import run
     from .pipeline.session import Session
-    from .plugins.registry import PluginManager, add_plugin, plugins_of
+    from .plugins.registry import PluginManager, add_plugin, manager, plugins_of
 
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
 """Why harvest does not run on this system; empty where it does."""
@@ -127,7 +127,7 @@ _HOMES = {
     ".pipeline.result": ("RunResult",),
     ".pipeline.session": ("Session",),
     ".pipeline.rows": ("tables",),
-    ".plugins.registry": ("PluginManager", "add_plugin", "plugins_of"),
+    ".plugins.registry": ("PluginManager", "add_plugin", "manager", "plugins_of"),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -197,6 +197,7 @@ __all__ = [
     "file_partition",
     "file_partitions",
     "hookimpl",
+    "manager",
     "open",
     "plugins_of",
     "record",

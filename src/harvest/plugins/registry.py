@@ -472,7 +472,10 @@ def plugins_of(*classes: type[Source] | type[Sink] | object) -> PluginManager:
 
 @cache
 def manager() -> PluginManager:
-    """The plugins of this process, found once."""
+    """The plugins of this process, found once: those installed, and those that it was given.
+
+    >>> harvest.manager().view("dask.tasks").doc  # doctest: +SKIP
+    """
     return PluginManager()
 
 

@@ -15,8 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from harvest import PluginManager, UsageError
-from harvest.plugins.registry import manager
+from harvest import PluginManager, UsageError, manager
 
 __all__ = ["KINDS", "add_kinds", "scaffold"]
 
