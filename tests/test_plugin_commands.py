@@ -169,3 +169,16 @@ def test_a_group_of_old_plugins_is_declared_as_before(strangers):
     strangers.install("hello", GROUP.replace("Command(", "CommandGroup("), named="things")
 
     assert strangers.harvest("things", "first").stdout == "first done\n"
+
+
+def test_a_command_below_a_group_says_what_brings_it_where_its_plugin_is_away(strangers):
+    away = {"HARVEST_DISABLE_PLUGINS": "testing"}
+
+    done = strangers.harvest("plugins", "check", "slurm", "--sample", "x", **away)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "harvest: unknown command 'plugins check'; install hpc-harvest-testing"
+    )
+    assert "\n  check " not in strangers.harvest("plugins", "--help", **away).stdout
+    assert "\n  check " in strangers.harvest("plugins", "--help").stdout

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli.commands.plugins import check
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
 from harvest_testing import (
@@ -18,6 +17,7 @@ from harvest_testing import (
     ViewConformance,
 )
 from harvest_testing.check import check_promises
+from harvest_testing.commands import check
 
 PLUGIN = '''
 import harvest
@@ -45,7 +45,7 @@ def plugins(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(code)
         monkeypatch.syspath_prepend(tmp_path)
         found = PluginManager([EntryPoint("checked", f"{name}:LineSource", "harvest")], disabled="")
-        monkeypatch.setattr("harvest.cli.actions.check.manager", lambda: found)
+        monkeypatch.setattr("harvest_testing.check.manager", lambda: found)
         return found
 
     return made

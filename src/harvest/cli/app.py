@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import harvest
 from harvest.errors import PluginError, UsageError
+from harvest.plugins.known import commands_below
 
 from .commands import COMMANDS
 from .remarks import remark
@@ -74,7 +75,23 @@ def load_command(name: str) -> Any:
         first, _, word = words.partition(" ")
         if first == name and word:
             _put_below(found, words, word)
+    for words in commands_below(name):
+        found.commands.setdefault(words.partition(" ")[2], _missing(words))
     return _plain(found)
+
+
+def _missing(words: str) -> TyperCommand:
+    """Says what brings a command; help lists it only where it is there."""
+
+    def tell() -> None:
+        remedy = _all_plugins().remedy(words, (), "command")
+        raise UsageError(f"unknown command {words!r}", remedy=remedy)
+
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    return TyperCommand(
+        name=words.partition(" ")[2], callback=tell, hidden=True, add_help_option=False,
+        context_settings=anything,
+    )  # fmt: skip
 
 
 def _put_below(group: Any, words: str, word: str) -> None:

@@ -8,12 +8,12 @@ holds one distribution of a name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import attrs
 
-__all__ = ["CORE", "KNOWN", "Known", "bringing", "canonical", "is_ours"]
+__all__ = ["CORE", "KNOWN", "Known", "bringing", "canonical", "commands_below", "is_ours"]
 
 CORE: Final = "hpc-harvest"
 
@@ -122,6 +122,11 @@ KNOWN: Final = (
         views=("slurm",),
     ),
     Known(
+        distribution="hpc-harvest-testing",
+        doc="tests of all that plugins promise, and new plugins: for their authors",
+        commands=("plugins check", "plugins new"),
+    ),
+    Known(
         distribution="hpc-harvest-yappi",
         doc="reads Yappi and cProfile saves: functions and coroutines",
         sources=("yappi",),
@@ -147,3 +152,9 @@ def bringing(kind: str, name: str, installed: Iterable[str]) -> str | None:
         if known.brings(kind, name) and known.distribution not in installed:
             return known.distribution
     return None
+
+
+def commands_below(group: str) -> Iterator[str]:
+    """Commands of the project's plugins below a group of commands, in full."""
+    for known in KNOWN:
+        yield from (words for words in known.commands if words.startswith(f"{group} "))

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import sys
 import tempfile
+import textwrap
 import unittest
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from json import dumps
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from harvest import PluginError, PluginManager, Sink, Source, UsageError
+from harvest import PluginError, PluginManager, Sink, Source, UsageError, manager
 from harvest.plugin_code import contained
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line
 
 from .declarations import check_plugin, owned
 from .promise import BrokenPromise, does_not_apply
 from .sink import SinkConformance
 from .source import SourceConformance
 
-__all__ = ["Finding", "check_promises", "try_quick_promises"]
+__all__ = ["Finding", "check_plugins", "check_promises", "try_quick_promises"]
+
+INDENT = " " * 9
+"""Below the first word of a line."""
 
 
 @attrs.frozen(kw_only=True)
@@ -40,6 +49,64 @@ class Finding:
     promise: str
     result: str
     detail: str = ""
+
+
+def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> int:
+    """Try what plugins promise, and print what became of it; 1 on a problem."""
+    found = manager()
+    names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
+    known = [*found.plugins, *found.broken]
+    for name in names:
+        if name not in known:
+            remedy = found.remedy(name, known, "plugin", "source", "sink")
+            raise UsageError(f"unknown plugin {name!r}", remedy=remedy)
+    if sample is not None and len(names) != 1:
+        raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
+    results: dict[str, list[Finding]] = {}
+    for name in sorted(names or known):
+        results[name] = []
+        for finding in check_promises(found, name, sample=sample):
+            results[name].append(finding)
+            shown = ("kept", "broken") if names else ("broken",)
+            if not json and finding.result in shown:
+                _print_finding(name, finding)
+        if not json:
+            _sum_up(name, results[name], reasons=bool(names))
+    if json:
+        keys = ("about", "promise", "result", "detail")
+        told = {n: [{k: getattr(f, k) for k in keys} for f in all_] for n, all_ in results.items()}
+        print(dumps(told, indent=2))
+    return 1 if any(f.result == "broken" for all_ in results.values() for f in all_) else 0
+
+
+def _print_finding(name: str, finding: Finding) -> None:
+    word = {"kept": "ok", "broken": "FAILED"}[finding.result]
+    _print_folded(f"{word:<8} {name}: {finding.about}: {finding.promise}")
+    for line in finding.detail.splitlines():
+        print(f"{INDENT}{printable_line(line)}")
+
+
+def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
+    count = Counter(finding.result for finding in findings)
+    if reasons:
+        untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")
+        for (about, why), times in untried.items():
+            promises = count_in_words(times, "promise")
+            _print_folded(f"{'skipped':<8} {name}: {about}: {promises}: {why}")
+    print(
+        f"{name}: {count['kept']} promises kept, {count['broken']} broken, "
+        f"{count['skipped']} not tried"
+    )
+
+
+def _print_folded(text: str) -> None:
+    """A line, which a terminal gets broken between words."""
+    line = printable_line(text)
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        kept = {"break_long_words": False, "break_on_hyphens": False}
+        line = textwrap.fill(line, width, subsequent_indent=INDENT, **kept)
+    print(line)
 
 
 def check_promises(

@@ -17,7 +17,7 @@ from string import Template
 
 from harvest import PluginManager, UsageError, manager
 
-__all__ = ["KINDS", "add_kinds", "scaffold"]
+__all__ = ["KINDS", "add_kinds", "begin_plugin", "scaffold"]
 
 KINDS = ("source", "sink", "view", "report")
 
@@ -38,6 +38,23 @@ _OF_A_KIND = {
 _SAMPLES = {"tests/data/first.$word": "first.txt", "tests/data/second.$word": "second.txt"}
 _EVENTS = {"tests/conftest.py": "conftest.py.txt"}
 _MORE = {"source": _SAMPLES, "view": _EVENTS, "report": _EVENTS}
+
+
+def begin_plugin(
+    name: str, kinds: list[str], directory: Path, *, columnar: bool, url: str, add: bool
+) -> int:
+    """Write the project of a new plugin, or add kinds to one."""
+    chosen = [kind.strip() for text in kinds for kind in text.split(",")]
+    if add:
+        if url:
+            raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
+        written = add_kinds(name, chosen, directory, columnar=columnar)
+    else:
+        written = scaffold(name, chosen, directory, columnar=columnar, url=url)
+    for path in written:
+        print(path)
+    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")
+    return 0
 
 
 def scaffold(

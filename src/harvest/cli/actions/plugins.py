@@ -1,4 +1,4 @@
-"""``harvest plugins``, its list, one of them in detail, and a new one."""
+"""``harvest plugins``, its list, and one of them in detail."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
 from harvest.plugins.known import KNOWN, canonical
 from harvest.plugins.registry import PluginManager, manager
 
-from .authors import of_authors
-
-__all__ = ["begin_plugin", "print_available", "print_declared", "print_plugin", "print_plugins"]
+__all__ = ["print_available", "print_declared", "print_plugin", "print_plugins"]
 
 
 KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter")
@@ -214,22 +212,3 @@ def _print_described(part: dict[str, Any]) -> None:
             [(n, known[n].doc.partition("\n")[0]) for n in part["record_types"]],
             prose=("description",),
         )
-
-
-def begin_plugin(
-    name: str, kinds: list[str], directory: Path, *, columnar: bool, url: str, add: bool
-) -> int:
-    """Write the project of a new plugin, or add kinds to one."""
-    chosen = [kind.strip() for text in kinds for kind in text.split(",")]
-    if add:
-        if url:
-            raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
-        written = of_authors("scaffold:add_kinds")(name, chosen, directory, columnar=columnar)
-    else:
-        written = of_authors("scaffold:scaffold")(
-            name, chosen, directory, columnar=columnar, url=url
-        )
-    for path in written:
-        print(path)
-    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")
-    return 0

@@ -1,0 +1,24 @@
+"""What this distribution brings besides a library: the commands that check and begin plugins."""
+
+from __future__ import annotations
+
+from harvest import Command, hookimpl
+
+__all__ = ["harvest_commands"]
+
+
+@hookimpl
+def harvest_commands() -> list[Command]:
+    """Commands below ``harvest plugins``."""
+    return [
+        Command(
+            name="plugins check",
+            doc="Check a plugin's declarations, and try what it promises.",
+            app="harvest_testing.commands:check",
+        ),
+        Command(
+            name="plugins new",
+            doc="Begin a plugin: a project that installs and passes its tests and checks as it is.",
+            app="harvest_testing.commands:new",
+        ),
+    ]
