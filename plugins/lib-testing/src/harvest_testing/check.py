@@ -104,8 +104,7 @@ def _print_folded(text: str) -> None:
     line = printable_line(text)
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
-        kept = {"break_long_words": False, "break_on_hyphens": False}
-        line = textwrap.fill(line, width, subsequent_indent=INDENT, **kept)
+        line = textwrap.fill(line, width, subsequent_indent=INDENT, break_long_words=False)
     print(line)
 
 
