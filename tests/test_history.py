@@ -160,7 +160,7 @@ def test_a_shared_file_is_put_back_once_for_all_its_partitions(
     small = Small(tmp_path).write(a=dump(1), b=dump(2), c=dump(3))
     small.harvest()
     before, run = small.seen(), small.manifest().run
-    (shared,) = small.manifest().parts.files()
+    (shared,) = small.manifest().files.distinct()
     small.write(b=dump(9))
     small.harvest()
 

@@ -16,12 +16,12 @@ from strength import examples
 
 from harvest.api.sink import PartFile, PartFiles
 from harvest.storage import parts as module
-from harvest.storage import segment, tables
+from harvest.storage import segment
 from harvest.storage.accounts import accounts_of, rows_by_type
-from harvest.storage.difference import files_apart, keys_apart, rejects_apart, runs_apart
+from harvest.storage.difference import apart, files_apart, keys_apart, rejects_apart
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part
-from harvest.storage.parts import Parts
+from harvest.storage.parts import Parts, rows_where
 from harvest.storage.stored_files import StoredFiles
 
 TEXTS = st.text("ab-/é\u2028\U0001f600 ", max_size=6)
@@ -85,18 +85,15 @@ PARTS = st.builds(
 CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
 
 
-@pytest.fixture(autouse=True, params=[(1_000, 1_000), (1, 3)])
+@pytest.fixture(autouse=True, params=[1_000, 3])
 def small_segments(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     """Segments of so few parts are not merged, so that there are several.
 
-    Their rows are taken as slices, or together where there are more than so many slices; in files
-    they lie in one piece, or in pieces of three.
+    In files they lie in one piece, or in pieces of three.
     """
     monkeypatch.setattr(module, "FEW_PARTS", 0)
     monkeypatch.setattr(module, "GROWTH", 1)
-    slices, piece = request.param
-    monkeypatch.setattr(tables, "_SLICES", slices)
-    monkeypatch.setattr(segment, "_PIECE", piece)
+    monkeypatch.setattr(segment, "_PIECE", request.param)
 
 
 def check_same(parts: Parts, expected: dict[str, Part]) -> None:
@@ -130,7 +127,7 @@ def check_same(parts: Parts, expected: dict[str, Part]) -> None:
     assert stored.shared_rows() == plain.shared_rows()
     for wanted in ({"x.y/a"}, {"x.y/shared-1", "x.z/c"}):
         assert set(stored.users_of(wanted)) == set(plain.users_of(wanted))
-    assert set(parts.with_rejects_in(["rejects/a.parquet"])) == {
+    assert set(stored.with_rejects_in(["rejects/a.parquet"])) == {
         key
         for key, part in ordered.items()
         if part.rejects and part.rejects.path == "rejects/a.parquet"
@@ -204,7 +201,7 @@ def test_what_a_state_has_beside_another_is_what_dictionaries_say(
     for here, mine in states:
         for there, others in states:
             assert set(keys_apart(here, there)) == mine.keys() - others.keys()
-            rows = [row for run in runs_apart(here, there) for row in range(*run)]
+            rows = rows_where(apart(here, there)).to_pylist()
             assert {part.key for part in here.at(rows)} >= {
                 key for key, part in mine.items() if others.get(key) != part
             }
@@ -216,56 +213,23 @@ def test_what_a_state_has_beside_another_is_what_dictionaries_say(
             assert set(rejects_apart(here, there)) == rejects
 
 
-def stretches_of(numbers: set[int]) -> list[tuple[int, int]]:
-    begin = sorted(n for n in numbers if n - 1 not in numbers)
-    return [(n, next(end for end in range(n, 99) if end not in numbers)) for n in begin]
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(mine=st.sets(st.integers(0, 30)), others=st.sets(st.integers(0, 30)))
-def test_stretches_beside_others_are_those_of_the_numbers_beside_theirs(
-    mine: set[int], others: set[int]
-) -> None:
-    found = tables.runs_beside(stretches_of(mine), stretches_of(others))
-
-    rows = sorted(mine)  # what is found is numbered among them
-    assert [rows[row] for run in found for row in range(*run)] == sorted(mine - others)
-
-
-def test_many_scattered_changes_leave_tables_in_one_piece() -> None:
-    # given a state in which every other part was read again
-    again = range(0, 6_000, 2)
-    parts = Parts().changed({one.key: one for one in map(simple, range(6_000))})
-    parts = parts.changed({one.key: one for one in map(simple, again)})
-
-    # then its columns are not cut into thousands of pieces
-    assert parts.table("files").column("files").num_chunks <= 4
-    assert len(parts) == 6_000
-
-
-def simple(number: int) -> Part:
-    key = digest(str(number))[:16]
-    return Part(
-        key=key, stem=f"part-{key}", source="s", partition=str(number), origin=f"/in/{number}",
-        fingerprint="f", plugin="p 1", config="c", files=(), rows={}, read=0, filtered={},
-        folded={}, rejected=0, rejects=None, notes=(), run="r",
-    )  # fmt: skip
-
-
 def test_a_dataset_without_parts_is_asked_as_any_other():
     # in a process of its own: a fault of Arrow (below 26.0.1) would end this one
     asked = """
 import pyarrow as pa
 from harvest.storage.parts import Parts
 from harvest.storage.segment import Segment
+from harvest.storage.stored_files import StoredFiles
 
 keys = pa.array([b"12345678"], pa.binary(8))
 empty = Segment.of([], [])
 for parts in (Parts(), Parts([empty]), Parts([empty, empty])):
     assert parts.rows_outside(keys).to_pylist() == []
     assert list(parts.with_rejects()) == list(parts.with_notes()) == []
-    assert parts.pick(["3132333435363738"]) == parts.pick_files(["3132333435363738"]) == {}
-    assert parts.with_rejects_in(["rejects/a.parquet"]) == []
+    assert parts.pick(["3132333435363738"]) == {}
+    files = StoredFiles(parts)
+    assert files.pick(["3132333435363738"]) == {}
+    assert files.with_rejects_in(["rejects/a.parquet"]) == []
 """
     done = subprocess.run(
         [sys.executable, "-c", asked], capture_output=True, text=True, check=False

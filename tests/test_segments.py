@@ -90,11 +90,12 @@ def test_few_segments_hold_what_many_commits_changed(tmp_path: Path) -> None:
 def test_a_shared_file_is_there_once_for_all_its_parts() -> None:
     shared = file("x.y/shared.parquet", 2, file_rows=6)
     mine = [attrs.evolve(shared, first_row=2 * n) for n in range(3)]
-    parts = manifest_of([part(n, rows=2, files=(mine[n],)) for n in range(3)]).parts
+    manifest = manifest_of([part(n, rows=2, files=(mine[n],)) for n in range(3)])
 
-    assert parts.files_of("x.y") == [attrs.evolve(shared, rows=6, first_row=0)]
+    assert manifest.files.of_type("x.y") == [attrs.evolve(shared, rows=6, first_row=0)]
     # and where rows of it belong to nobody, piece by piece
-    assert parts.changed({}, [part(1).key]).files_of("x.y") == [mine[0], mine[2]]
+    fewer = manifest.after("r1", {}, [part(1).key])
+    assert fewer.files.of_type("x.y") == [mine[0], mine[2]]
 
 
 @pytest.mark.parametrize("piece", [4, 1_000])
@@ -116,7 +117,7 @@ def test_files_are_listed_in_order_in_whichever_pieces_parts_are_read(
     found = Manifest.read(tmp_path / NAME)
     assert found is not None
     assert len(found.parts.segments) == 2
-    files = found.parts.files_of("x.y")
+    files = found.files.of_type("x.y")
 
     # then each file is there once, where the first of its parts is
     in_order = [own[n].path if n % 3 else f"x.y/shared-{(n - 1) // 6}.parquet" for n in own]

@@ -233,7 +233,7 @@ class Dataset:
 
         One that holds rows of several partitions is there once.
         """
-        return self.manifest.parts.files_of(name)
+        return self.manifest.files.of_type(name)
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """A view's rows; settings by name, as the view declares them.

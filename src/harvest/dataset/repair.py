@@ -162,13 +162,12 @@ def _read_damaged(
     committed: Callable[[Sink, RunResult], object],
 ) -> Again:
     """Read the parts that problems are about again."""
-    parts = target.manifest.parts
-    keys = concerned(parts, problems)
+    keys = concerned(target.manifest, problems)
     if not keys:
         return Again(result=None, gone=())
     return read_again(
         target,
-        parts.pick(keys).values(),
+        target.manifest.parts.pick(keys).values(),
         plugins,
         action="repair",
         settings=settings,

@@ -18,8 +18,8 @@ def summary(dataset: Dataset) -> dict[str, Any]:
     """Its size and runs, its record types with rows and times, its views and reports."""
     held = dataset.holdings()
     runs = [run for run in dataset.runs() if run["problem"] is None]
-    parts = dataset.manifest.parts
-    sizes = {(file.path, file.offset): file.size_bytes for file in parts.files()}
+    parts, files = dataset.manifest.parts, dataset.manifest.files.distinct()
+    sizes = {(file.path, file.offset): file.size_bytes for file in files}
     return {
         "dataset": str(dataset.sink.location),
         "rows": sum(each.rows for each in held),

@@ -16,7 +16,6 @@ from harvest.storage.files import link_on_the_way
 from harvest.storage.history import KEPT, changed, damaged_copies, lacking, read_state, restorable
 from harvest.storage.lock import Holder, holder
 from harvest.storage.manifest import GIVEN_UP, Manifest
-from harvest.storage.parts import Parts
 from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:
@@ -87,12 +86,13 @@ def inspect(dataset: Dataset) -> list[Problem]:
 
     Raises DatasetChanged where another state was put in force before all was looked at.
     """
-    parts = dataset.manifest.parts
+    manifest = dataset.manifest
     problems = list(_byte_problems(dataset))
-    problems += _row_problems(dataset, parts.changed({}, concerned(parts, problems)))
+    sound = manifest.parts.changed({}, concerned(manifest, problems))
+    problems += _row_problems(dataset, attrs.evolve(manifest, parts=sound))
     problems += _stray_files(dataset)
     problems += _state_problems(dataset)
-    if problems and _says(Manifest.load(dataset.sink.state)) != _says(dataset.manifest):
+    if problems and _says(Manifest.load(dataset.sink.state)) != _says(manifest):
         raise changed(dataset.sink)
     return problems
 
@@ -102,7 +102,7 @@ def _says(manifest: Manifest | None) -> object:
     return manifest and (manifest.token, manifest.kept, manifest.records)
 
 
-def concerned(parts: Parts, problems: Iterable[Problem]) -> list[str]:
+def concerned(manifest: Manifest, problems: Iterable[Problem]) -> list[str]:
     """Keys of the parts whose rows or rejects are in files that are not as they were written."""
     files: set[Place] = set()
     rejects: set[str] = set()
@@ -111,18 +111,19 @@ def concerned(parts: Parts, problems: Iterable[Problem]) -> list[str]:
             rejects |= {path for path, _ in problem.files}
         else:
             files |= problem.files
-    keys = parts.users_where(lambda file: (file.path, file.offset) in files) if files else []
-    keys += parts.with_rejects_in(rejects) if rejects else []
+    held = manifest.files
+    keys = held.users_where(lambda file: (file.path, file.offset) in files) if files else []
+    keys += held.with_rejects_in(rejects) if rejects else []
     return list(dict.fromkeys(keys))
 
 
 def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
     """Files whose bytes are not those that were written."""
-    parts, sink = dataset.manifest.parts, dataset.sink
+    named, sink = dataset.manifest.files, dataset.sink
     # a file may hold rows of several parts and several record types
-    files = {(file.path, file.offset, file.sha256): file for file in parts.files()}
+    files = {(file.path, file.offset, file.sha256): file for file in named.distinct()}
     elsewhere: dict[Path, Path] = {}
-    for base, held in ((sink.root, files.values()), (sink.state, parts.rejects())):
+    for base, held in ((sink.root, files.values()), (sink.state, named.rejects())):
         for file in held:
             problem = _check_bytes(base, file.path, file)
             if problem and base == sink.root:
@@ -164,12 +165,12 @@ def _check_range(path: Path, offset: int, file: PartFile) -> str | None:
     return None
 
 
-def _row_problems(dataset: Dataset, sound: Parts) -> Iterator[Problem]:
+def _row_problems(dataset: Dataset, sound: Manifest) -> Iterator[Problem]:
     """Record types whose files cannot be read as declared, or give another number of rows."""
     for name, rows in sound.record_types().items():
         if not rows:
             continue
-        files = sound.files_of(name)
+        files = sound.files.of_type(name)
         try:
             text = _count(dataset, name, files, rows)
         except UnknownTypeError as error:
@@ -183,13 +184,13 @@ def _row_problems(dataset: Dataset, sound: Parts) -> Iterator[Problem]:
             yield Problem(f"{names or name}: {text}", places)
 
 
-def _rows_in(file: PartFile, name: str, parts: Parts) -> int:
+def _rows_in(file: PartFile, name: str, manifest: Manifest) -> int:
     """How many rows of a record type a file holds."""
     if file.record_type == name:
         return file.rows
     place = (file.path, file.offset)
-    users = parts.pick(parts.users_where(lambda other: (other.path, other.offset) == place))
-    return sum(part.rows.get(name, 0) for part in users.values())
+    users = manifest.files.users_where(lambda other: (other.path, other.offset) == place)
+    return sum(part.rows.get(name, 0) for part in manifest.parts.pick(users).values())
 
 
 def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) -> str | None:
@@ -210,7 +211,7 @@ def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) ->
 def _stray_files(dataset: Dataset) -> Iterator[Problem]:
     """Files whose rows readers of the directories would take for the dataset's."""
     root = dataset.sink.root
-    files = dataset.manifest.parts.files()
+    files = dataset.manifest.files.distinct()
     named = {root / file.path for file in files if file.offset is None}
     kinds = {(path.parent, path.suffix) for path in named}
     for folder, suffix in sorted(kinds):

@@ -139,6 +139,5 @@ class Unlisted:
 
     def _places(self, rows: pa.Array) -> Iterator[tuple[str, tuple[str, str]]]:
         """The keys of rows, each with its source and origin."""
-        held = self._parts.table(KEYS).column("key").take(rows).to_pylist()
-        for key, place in zip(held, self._parts.origins_at(rows), strict=True):
-            yield key.hex(), place
+        for row in self._parts.read(rows.to_pylist(), KEYS, NAMES):
+            yield row["key"].hex(), (row["source"], row["folder"] + row["name"])

@@ -17,7 +17,7 @@ from harvest import fault
 from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
-from harvest.storage.difference import keys_apart, runs_apart
+from harvest.storage.difference import apart, keys_apart
 from harvest.storage.history import (
     Content,
     content_of,
@@ -26,6 +26,7 @@ from harvest.storage.history import (
 )
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
+from harvest.storage.parts import rows_where
 from harvest.storage.staging import REJECTS, STAGING, Staged
 from harvest.storage.target import new_run_id, writing
 
@@ -101,7 +102,7 @@ def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Sta
     parts = _different(now, then)
     pieces: dict[Content, tuple[Path, int | None]] = {}
     if any(file.offset is not None for part in parts.values() for file in part.files):
-        for file in now.parts.files():
+        for file in now.files.distinct():
             pieces[content_of(file)] = (sink.root / file.path, file.offset)
     for key, part in parts.items():
         directory = sink.state / STAGING / "rollback"
@@ -131,7 +132,7 @@ def _put_back(
 
 def _different(now: Manifest, then: Manifest) -> dict[str, Part]:
     """The parts that are to be staged; those that share a file are staged together."""
-    rows = [row for run in runs_apart(then.parts, now.parts) for row in range(*run)]
+    rows = rows_where(apart(then.parts, now.parts)).to_pylist()
     found: dict[str, Part] = {}
     for start in range(0, len(rows), _BATCH):
         some = {part.key: part for part in then.parts.at(rows[start : start + _BATCH])}
@@ -140,7 +141,7 @@ def _different(now: Manifest, then: Manifest) -> dict[str, Part]:
     more = found
     while more:
         shared = {f.path for part in more.values() for f in part.files if f.first_row is not None}
-        more = then.parts.pick(set(then.parts.users_of(shared)) - found.keys())
+        more = then.parts.pick(set(then.files.users_of(shared)) - found.keys())
         found |= more
     return found
 

@@ -25,7 +25,10 @@ def accounts_of(parts: Parts) -> pl.DataFrame:
 
     rows: by record type, as structs of ``of`` and ``count``; written: the sum of these.
     """
-    tables = [parts.table(name).select(columns) for name, columns in _COLUMNS.items()]
+    tables = [
+        parts.table(name).select(columns).filter(parts.counting)
+        for name, columns in _COLUMNS.items()
+    ]
     frames = [pl.DataFrame(table.unify_dictionaries()) for table in tables]
     counts = pl.col("rows").list.eval(pl.element().struct.field("count"))
     return pl.concat(frames, how="horizontal").select(

@@ -8,20 +8,19 @@ dictionary-encoded, digests are bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, Final
 
 import attrs
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest.api.sink import PartFile
 
 from .files import is_digest, is_inside, is_name
 from .part import Part, stem_of
-from .tables import used
 
 __all__ = [
     "ACCOUNT",
@@ -31,11 +30,10 @@ __all__ = [
     "SCHEMAS",
     "STATE",
     "astray_in",
+    "compact",
     "file_of",
-    "file_texts",
-    "from_columns",
     "key_bytes",
-    "origins",
+    "part_of",
     "reject_of",
     "to_columns",
 ]
@@ -92,83 +90,69 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
 }
 
 
+_AS_THEY_ARE: Final = (
+    *("source", "plugin", "config", "run", "read", "rejected"),
+    *("failed", "limited", "live", "changed"),
+)
+_COUNTED: Final = ("rows", "filtered", "folded")
+
+
 def to_columns(parts: Sequence[Part]) -> dict[str, pa.Table]:
     """The sections of these parts, in their order.
 
     Raises ValueError for a part whose key is not 16 hexadecimal digits.
     """
     cut = [part.origin.rpartition("/") for part in parts]
-    names = [name for _, _, name in cut]
     prints = [part.fingerprint for part in parts]
-    values: dict[str, list[Any]] = {
+    columns: dict[str, list[Any]] = {
         "key": [key_bytes(part.key) for part in parts],
         "fingerprint": [bytes.fromhex(text) if is_digest(text) else None for text in prints],
         "fingerprint_text": [None if is_digest(text) else text for text in prints],
         "facts": [bytes.fromhex(part.facts) or None for part in parts],
         "stem": [None if part.stem == _stem(part) else part.stem for part in parts],
         "folder": [folder + slash for folder, slash, _ in cut],
-        "name": names,
+        "name": [name for _, _, name in cut],
         "partition": [
             None if part.partition == name else part.partition
-            for part, name in zip(parts, names, strict=True)
+            for part, (_, _, name) in zip(parts, cut, strict=True)
         ],
-        "rejects": [None if part.rejects is None else _rejects(part.rejects) for part in parts],
+        "files": [[(_text_of(f), f.rows, f.first_row) for f in part.files] for part in parts],
+        "rejects": [part.rejects and _text_of(part.rejects, part.rejects.rows) for part in parts],
+        "notes": [part.notes for part in parts],
     }
-
-    def column(field: pa.Field) -> pa.Array:
-        given = values.get(field.name)
-        given = [getattr(part, field.name) for part in parts] if given is None else given
-        make = _MAKERS.get(field.type)
-        return make(given) if make else pa.array(given, field.type)
-
-    return {
-        section: pa.table([column(field) for field in schema], schema=schema)
-        for section, schema in SCHEMAS.items()
-    }
+    for name in _AS_THEY_ARE:
+        columns[name] = [getattr(part, name) for part in parts]
+    for name in _COUNTED:
+        columns[name] = [list(getattr(part, name).items()) for part in parts]
+    return {name: pa.table(columns, schema=schema) for name, schema in SCHEMAS.items()}
 
 
-def from_columns(sections: Mapping[str, pa.Table]) -> list[Part]:
-    """The parts that sections hold, in their order."""
-    columns: dict[str, list[Any]] = {}
-    for table in sections.values():
-        columns |= table.to_pydict()
-    made = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return [_part(row) for row in made]
+def _stem(part: Part) -> str:
+    return stem_of(part.key, part.partition, part.fingerprint, part.plugin, part.config)
 
 
-def _part(row: dict[str, Any]) -> Part:
-    key = row["key"].hex()
-    digest, folder, name = row.pop("fingerprint"), row.pop("folder"), row.pop("name")
-    text = row.pop("fingerprint_text")
-    fingerprint = text if digest is None else digest.hex()
+def part_of(row: Mapping[str, Any]) -> Part:
+    """The part that a row of all sections describes."""
+    key, name, digest = row["key"].hex(), row["name"], row["fingerprint"]
+    fingerprint = row["fingerprint_text"] if digest is None else digest.hex()
     partition = name if row["partition"] is None else row["partition"]
     stem = row["stem"]
     if stem is None:
         stem = stem_of(key, partition, fingerprint, row["plugin"], row["config"])
-    rejects = row["rejects"]
-    counts = {
-        each: {item["of"]: item["count"] for item in row[each]}
-        for each in ("rows", "filtered", "folded")
-    }
+    as_they_are: dict[str, Any] = {each: row[each] for each in _AS_THEY_ARE}
+    counted = {each: {item["of"]: item["count"] for item in row[each]} for each in _COUNTED}
     return Part(
-        **row
-        | counts
-        | {
-            "key": key,
-            "stem": stem,
-            "origin": folder + name,
-            "partition": partition,
-            "fingerprint": fingerprint,
-            "facts": (row["facts"] or b"").hex(),
-            "files": tuple(file_of(**piece) for piece in row["files"]),
-            "rejects": None if rejects is None else reject_of(rejects),
-            "notes": tuple(row["notes"]),
-        }
+        **as_they_are | counted,
+        key=key,
+        stem=stem,
+        origin=row["folder"] + name,
+        partition=partition,
+        fingerprint=fingerprint,
+        facts=(row["facts"] or b"").hex(),
+        files=tuple(file_of(**piece) for piece in row["files"]),
+        rejects=None if row["rejects"] is None else reject_of(row["rejects"]),
+        notes=tuple(row["notes"]),
     )
-
-
-def _rejects(file: PartFile) -> str:
-    return _text_of(attrs.evolve(file, file_rows=file.rows))
 
 
 def key_bytes(key: str) -> bytes:
@@ -178,61 +162,13 @@ def key_bytes(key: str) -> bytes:
     return bytes.fromhex(key)
 
 
-def origins(names: pa.Table) -> list[str]:
-    """The origins of the rows of a section of names."""
-    found = names.select(["folder", "name"]).to_pydict()
-    return [a + b for a, b in zip(found["folder"], found["name"], strict=True)]
-
-
-def _stem(part: Part) -> str:
-    return stem_of(part.key, part.partition, part.fingerprint, part.plugin, part.config)
-
-
-def _words(texts: Sequence[str]) -> pa.DictionaryArray:
-    return pa.array(texts, pa.string()).dictionary_encode()
-
-
-def _listed(lists: Sequence[Sequence[Any]], of: Callable[[list[Any]], pa.Array]) -> pa.ListArray:
-    """An array of lists; ``of`` makes the array of all their values."""
-    ends = pa.array(accumulate((len(each) for each in lists), initial=0), pa.int32())
-    return pa.ListArray.from_arrays(ends, of([value for each in lists for value in each]))
-
-
-def _counts(counts: Sequence[Mapping[str, int]]) -> pa.ListArray:
-    def of(items: list[tuple[str, int]]) -> pa.Array:
-        words = _words([word for word, _ in items])
-        numbers = pa.array([count for _, count in items], pa.int64())
-        return pa.StructArray.from_arrays([words, numbers], names=["of", "count"])
-
-    return _listed([list(each.items()) for each in counts], of)
-
-
-def _pieces(files: Sequence[Sequence[PartFile]]) -> pa.ListArray:
-    def of(items: list[PartFile]) -> pa.Array:
-        words = _words([_text_of(file) for file in items])
-        rows = pa.array([file.rows for file in items], pa.int64())
-        first = pa.array([file.first_row for file in items], pa.int64())
-        return pa.StructArray.from_arrays([words, rows, first], names=["file", "rows", "first_row"])
-
-    return _listed(files, of)
-
-
-_MAKERS: Final[Mapping[pa.DataType, Callable[[list[Any]], pa.Array]]] = {
-    _WORD: _words,
-    _COUNTS: _counts,
-    _PIECES: _pieces,
-    _NOTES: lambda notes: _listed(notes, _words),
-}
-
-
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _text_of(file: PartFile) -> str:
-    """A file as one text: all but which rows of it are meant, which of rejects are all."""
-    return _text(
-        file.path, file.record_type, file.size_bytes, file.sha256, file.offset, file.file_rows
-    )
+def _text_of(file: PartFile, file_rows: int | None = None) -> str:
+    """A file as one text: all but which rows of it are meant; of rejects all are, so many."""
+    rows = file.file_rows if file_rows is None else file_rows
+    return _text(file.path, file.record_type, file.size_bytes, file.sha256, file.offset, rows)
 
 
 @lru_cache(maxsize=4_096)
@@ -265,19 +201,14 @@ def reject_of(file: str) -> PartFile:
     return attrs.evolve(file_of(file), file_rows=None)
 
 
-def file_texts(files: pa.Table) -> pa.Array:
-    """The texts of the files that hold rows of a section of files; in each of its chunks once."""
-    found = [used(chunk.flatten().field("file")) for chunk in files.column("files").chunks]
-    return pa.concat_arrays([pa.array([], pa.string()), *found])
-
-
 # --- names that lead out of the dataset -----------------------------------------------------------
 
 
-def astray_in(section: str, table: pa.Table) -> str | None:
+def astray_in(section: str, table: pa.RecordBatch) -> str | None:
     """A name in a section that could lead out of the dataset."""
     if section == FILES:
-        for text in (*_file_texts(table), *_distinct(table.column("rejects"))):
+        pieces = table.column("files").values.field("file").dictionary.to_pylist()
+        for text in (*pieces, *_distinct(table.column("rejects"))):
             path, _, _, digest, *_ = _known(text)
             if not is_inside(path):
                 return str(path)
@@ -290,11 +221,34 @@ def astray_in(section: str, table: pa.Table) -> str | None:
     return None
 
 
-def _file_texts(table: pa.Table) -> Iterable[str]:
-    for chunk in table.column("files").chunks:
-        yield from chunk.values.field("file").dictionary.to_pylist()
-
-
-def _distinct(column: pa.ChunkedArray) -> list[str]:
+def _distinct(column: pa.Array) -> list[str]:
     found: list[str] = column.drop_null().unique().to_pylist()
     return found
+
+
+# --- dictionaries ---------------------------------------------------------------------------------
+
+
+def compact(table: pa.Table) -> pa.Table:
+    """The same rows in one chunk, with dictionaries that hold nothing else."""
+    table = table.unify_dictionaries().combine_chunks()
+    columns = [
+        _without_unused(column.combine_chunks()) if column.num_chunks else column
+        for column in table.columns
+    ]
+    return pa.table(columns, schema=table.schema)
+
+
+def _without_unused(values: pa.Array) -> pa.Array:
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        kept = values.indices.drop_null().unique()
+        codes = pc.index_in(values.indices, value_set=kept)
+        return pa.DictionaryArray.from_arrays(codes, values.dictionary.take(kept))
+    if pa.types.is_list(kind):
+        ends = pc.subtract(values.offsets, values.offsets[0])
+        return pa.ListArray.from_arrays(ends, _without_unused(values.flatten()))
+    if pa.types.is_struct(kind):
+        fields = [_without_unused(each) for each in values.flatten()]
+        return pa.StructArray.from_arrays(fields, names=[field.name for field in kind])
+    return values

@@ -28,7 +28,6 @@ from .part import Part
 from .reported import require_rows
 from .small import small_parts
 from .staging import STAGING, Staged, finished, parts_in
-from .stored_files import StoredFiles
 
 __all__ = ["REJECTS", "RUNS", "Commit", "drop_staged", "recover"]
 
@@ -69,9 +68,9 @@ class Commit:
         if schemas is not None:
             self.new = attrs.evolve(self.new, schemas=schemas)
         self.publication = Publication(
-            parts=StoredFiles(self.new.parts),
+            parts=self.new.files,
             staged={key: item.directory for key, item in staged.items()},
-            old=StoredFiles(manifest.parts),
+            old=manifest.files,
             token=run,
             stems={key: item.part.stem for key, item in staged.items()},
             small=small_parts(staged),
@@ -129,7 +128,7 @@ class Commit:
         """Remove what the new manifest no longer names; the next run does it otherwise."""
         remember(self.sink.state, self.new)
         fault.point("commit.remembered")
-        self.sink.finish(attrs.evolve(self.publication, parts=StoredFiles(self.new.parts)))
+        self.sink.finish(attrs.evolve(self.publication, parts=self.new.files))
         fault.point("commit.finished")
         _tidy(self.sink.state, self.new, keep_staging=())
 
@@ -185,12 +184,12 @@ def recover(sink: Sink, manifest: Manifest) -> None:
     state = sink.state
     fault.point("recover.begun")
     remember(state, manifest)
-    files = StoredFiles(manifest.parts)
+    files = manifest.files
     committed: set[str] = set()
     held_rejects: set[str] = set()
     if any(finished(state)):
         committed = files.paths()
-        held_rejects = {file.path for file in manifest.parts.rejects()}
+        held_rejects = {file.path for file in manifest.files.rejects()}
     for directory in finished(state):
         for part in parts_in(directory):
             for file in part.files:
@@ -232,7 +231,7 @@ def _tidy(state: Path, manifest: Manifest, *, keep_staging: Iterable[str]) -> No
     """Remove staging, rejects, records and old states that nothing refers to."""
     _clear_staging(state, set(keep_staging))
     fault.point("tidy.staging")
-    named = (state / REJECTS).is_dir() and manifest.parts.rejects()
+    named = (state / REJECTS).is_dir() and manifest.files.rejects()
     _keep_only(state / REJECTS, {Path(file.path).name for file in named or ()})
     _keep_only(state / RUNS, {f"{run}.json" for run in manifest.runs})
     fault.point("tidy.files")

@@ -6,37 +6,32 @@ comparison looks at the others alone: it costs what changed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest.api.sink import PartFile
 
-from .columns import FILES, KEYS, file_of, file_texts, reject_of
+from .columns import KEYS, file_of, reject_of
 from .parts import Parts
 from .segment import Segment
-from .tables import runs_beside, stretches
+from .stored_files import StoredFiles
 
-if TYPE_CHECKING:
-    Run = tuple[int, int]
-
-__all__ = ["files_apart", "keys_apart", "rejects_apart", "runs_apart"]
+__all__ = ["apart", "files_apart", "keys_apart", "rejects_apart"]
 
 
-def runs_apart(here: Parts, there: Parts) -> list[Run]:
-    """The stretches of ``here.table`` that do not count in the same segment there.
+def apart(here: Parts, there: Parts) -> pa.BooleanArray:
+    """Which rows of ``here.table`` count, and do not count in the same segment there.
 
     What lies in other segments may still be alike.
     """
-    others = {_name(segment): runs for segment, runs in there.counting()}
-    apart: list[Run] = []
-    first = 0
-    for segment, runs in here.counting():
-        theirs = others.get(_name(segment), [])
-        apart += [(first + a, first + b) for a, b in runs_beside(runs, theirs)]
-        first += sum(stop - start for start, stop in runs)
-    return apart
+    theirs = dict(zip(map(_name, there.segments), there.counting_by_segment, strict=True))
+    found = [
+        pc.and_not(mine, theirs[name]) if (name := _name(segment)) in theirs else mine
+        for segment, mine in zip(here.segments, here.counting_by_segment, strict=True)
+    ]
+    return pa.concat_arrays([pa.array([], pa.bool_()), *found])
 
 
 def _name(segment: Segment) -> str | int:
@@ -46,30 +41,30 @@ def _name(segment: Segment) -> str | int:
 
 def keys_apart(here: Parts, there: Parts) -> list[str]:
     """The keys that are here and not there."""
-    keys = stretches(here.table(KEYS), runs_apart(here, there)).column("key")
-    return [key.hex() for key in _outside(keys, there.table(KEYS).column("key"))]
+    keys = here.table(KEYS).column("key").filter(apart(here, there))
+    others = there.table(KEYS).column("key").filter(there.counting)
+    return [key.hex() for key in _outside(keys, others)]
 
 
 def files_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files that hold rows here and not there, each once."""
-    runs = runs_apart(here, there)
-    if not runs:
+    rows = apart(here, there)
+    if not rows.true_count:
         return []
-    texts = file_texts(stretches(here.table(FILES), runs))
-    others = file_texts(there.table(FILES))
-    return [file_of(text) for text in _outside(texts, others)]
+    texts = StoredFiles(here).texts(among=rows)
+    return [file_of(text) for text in _outside(texts, StoredFiles(there).texts())]
 
 
 def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files of rejects that are here and not there."""
-    runs = runs_apart(here, there)
-    if not runs:
+    rows = apart(here, there)
+    if not rows.true_count:
         return []
-    texts = stretches(here.table(FILES), runs).column("rejects").drop_null()
-    return [reject_of(text) for text in _outside(texts, there.table(FILES).column("rejects"))]
+    texts = StoredFiles(here).reject_texts(among=rows)
+    return [reject_of(text) for text in _outside(texts, StoredFiles(there).reject_texts())]
 
 
-def _outside(values: pa.ChunkedArray, others: pa.ChunkedArray) -> list[Any]:
+def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Those of the values that are none of the others, each once."""
     found = values.filter(pc.invert(pc.is_in(values, value_set=others)))
     return list(found.unique().to_pylist())

@@ -61,7 +61,7 @@ def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bo
     """
     directory = sink.state / KEPT
     whole = True
-    again = {f.sha256: f for f in new.parts.files() if f.offset is None} if check else {}
+    again = {f.sha256: f for f in new.files.distinct() if f.offset is None} if check else {}
     for in_state, file in lacking(old, new).values():
         target = directory / file.sha256
         if target.exists():
@@ -134,7 +134,7 @@ def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFil
     files = files_apart(kept.parts, here.parts)
     found = {content_of(file): (False, file) for file in files}
     if any(file.offset is not None for file in files):
-        for file in here.parts.files():  # a piece may have moved
+        for file in here.files.distinct():  # a piece may have moved
             found.pop(content_of(file), None)
     rejects = rejects_apart(kept.parts, here.parts)
     return found | {content_of(file): (True, file) for file in rejects}
@@ -233,7 +233,7 @@ def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFi
 
     Raises DatasetChanged for one that is gone.
     """
-    here = {content_of(file): file for file in now.parts.files()}
+    here = {content_of(file): file for file in now.files.distinct()}
     found = []
     for file in files:
         place = here.get(content_of(file))

@@ -25,6 +25,7 @@ from .files import is_name
 from .part import Part, astray, converter
 from .parts import Parts
 from .segment import SEGMENTS, Entry, Segment, damage
+from .stored_files import StoredFiles
 
 __all__ = [
     "FORMAT",
@@ -100,6 +101,11 @@ class Manifest:
 
     def __iter__(self) -> Iterator[Part]:
         return self.parts.each()
+
+    @property
+    def files(self) -> StoredFiles:
+        """The files of all parts."""
+        return StoredFiles(self.parts)
 
     def record_types(self) -> dict[str, int]:
         """Rows of each record type in the dataset."""

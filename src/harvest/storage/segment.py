@@ -23,12 +23,12 @@ from harvest import fault
 from harvest.errors import DatasetError
 from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
-from .columns import KEYS, SCHEMAS, astray_in, to_columns
+from .columns import KEYS, SCHEMAS, astray_in, compact, to_columns
 from .part import Part
-from .tables import compact
 
 __all__ = [
     "COPIES",
+    "REMOVED",
     "SEGMENTS",
     "Entry",
     "Segment",
@@ -121,16 +121,16 @@ class Segment:
     def section(self, name: str) -> pa.Table:
         """One of its tables; raises DatasetError when it is damaged."""
         if name not in self._tables:
-            self._tables[name] = pa.concat_tables([_ALL[name].empty_table(), *self._read(name)])
+            self._tables[name] = pa.Table.from_batches(self._read(name), _ALL[name])
         return self._tables[name]
 
-    def pieces(self, name: str) -> Iterator[pa.Table]:
+    def batches(self, name: str) -> Iterator[pa.RecordBatch]:
         """One of its tables, piece by piece; those of a long one are not kept.
 
         Raises DatasetError when it is damaged.
         """
         if name in self._tables or self.parts <= _PIECE:
-            yield self.section(name)
+            yield from self.section(name).to_batches()
         else:
             yield from self._read(name)
 
@@ -139,7 +139,7 @@ class Segment:
         for name in _ALL:
             self.section(name)
 
-    def _read(self, name: str) -> Iterator[pa.Table]:
+    def _read(self, name: str) -> Iterator[pa.RecordBatch]:
         assert self.entry is not None
         assert self._path is not None
         assert self._descriptor is not None
@@ -158,20 +158,19 @@ class Segment:
         try:
             with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
                 for batch in stream:
-                    table = pa.Table.from_batches([batch])
-                    table.validate(full=True)
-                    rows -= table.num_rows
-                    if table.schema != _ALL[name] or rows < 0:
+                    batch.validate(full=True)
+                    rows -= batch.num_rows
+                    if batch.schema != _ALL[name] or rows < 0:
                         raise damage(self._path, f"columns of {name!r}")
-                    self._check_names(name, table)
-                    yield table
+                    self._check_names(name, batch)
+                    yield batch
         except (pa.ArrowException, ValueError, TypeError) as error:
             raise damage(self._path, type(error).__name__) from error
         if rows:
             raise damage(self._path, f"columns of {name!r}")
 
-    def _check_names(self, section: str, table: pa.Table) -> None:
-        astray = astray_in(section, table)
+    def _check_names(self, section: str, batch: pa.RecordBatch) -> None:
+        astray = astray_in(section, batch)
         if astray is not None:
             raise DatasetError(
                 f"the manifest names {astray!r}, which may lie outside the dataset",

@@ -1,25 +1,32 @@
-"""The files of a dataset's parts, as a sink gets them: made when they are asked for."""
+"""The files of a dataset's parts: what is asked of all of them, answered by the columns."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest.api.sink import PartFile, PartFiles
 
-from .parts import Parts
+from .columns import FILES, KEYS, file_of, reject_of
+from .parts import Parts, rows_where
 
 __all__ = ["StoredFiles"]
 
 
 class StoredFiles(PartFiles):
-    """The files of parts, by key and in the dataset's order."""
+    """The files of parts, by key and in the dataset's order; made when they are asked for."""
 
     def __init__(self, parts: Parts):
         self._parts = parts
 
     def __getitem__(self, key: str) -> Sequence[PartFile]:
-        return self._parts[key].files
+        ((_, files),) = self._at([self._parts.row(key)])
+        return files
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)
@@ -30,30 +37,120 @@ class StoredFiles(PartFiles):
     def __contains__(self, key: object) -> bool:
         return key in self._parts
 
-    def items(self):  # type: ignore[no-untyped-def]
+    def items(self) -> Any:
         """Keys and files, in the dataset's order."""
-        return ((part.key, part.files) for part in self._parts.each())
+        return self._at(self._parts.in_order(self._parts.rows))
 
-    def values(self):  # type: ignore[no-untyped-def]
+    def values(self) -> Any:
         """Files, in the dataset's order."""
-        return (part.files for part in self._parts.each())
+        return (files for _, files in self.items())
+
+    def pick(self, keys: Iterable[str]) -> Mapping[str, Sequence[PartFile]]:
+        """The files of some keys, in the dataset's order."""
+        return dict(self._at(self._parts.rows_picked(keys)))
+
+    def _at(self, rows: Sequence[int]) -> Iterator[tuple[str, tuple[PartFile, ...]]]:
+        for row in self._parts.read(rows, KEYS, FILES):
+            yield row["key"].hex(), tuple(file_of(**piece) for piece in row["files"])
+
+    # --- all of them ---
+
+    def texts(self, among: pa.BooleanArray | None = None) -> pa.Array:
+        """The texts of the files of rows of ``Parts.table``, each at least once."""
+        found = [
+            pc.unique(values.column("file")).dictionary_decode()
+            for values in self._parts.spread(FILES, "files", among)
+        ]
+        return pa.concat_arrays([pa.array([], pa.string()), *found])
+
+    def distinct(self) -> list[PartFile]:
+        """Each file that holds rows once; in which rows it has, that of some part."""
+        return [file_of(text) for text in self.texts().unique().to_pylist()]
 
     @cached_property
     def _paths(self) -> set[str]:
-        return {file.path for file in self._parts.files()}
+        return {file.path for file in self.distinct()}
 
     def paths(self) -> set[str]:
         """Paths of all files."""
         return self._paths
 
-    def pick(self, keys: Iterable[str]) -> Mapping[str, Sequence[PartFile]]:
-        """The files of some keys, in the dataset's order."""
-        return self._parts.pick_files(keys)
-
     def shared_rows(self) -> dict[tuple[str, int], int]:
         """Of each shared file, by path and rows in all, how many rows are those of parts here."""
-        return self._parts.shared_rows()
+        found: dict[tuple[str, int], int] = {}
+        for text, rows in self._parts.sums(FILES, "files", "file", "rows").items():
+            file = file_of(text)
+            if file.file_rows is not None:
+                known = (file.path, file.file_rows)
+                found[known] = found.get(known, 0) + rows
+        return found
 
     def users_of(self, paths: Collection[str]) -> list[str]:
         """Keys of those with rows in these files, in the dataset's order."""
-        return self._parts.users_of(paths)
+        return self.users_where(lambda file: file.path in paths)
+
+    def users_where(self, wanted: Callable[[PartFile], bool]) -> list[str]:
+        """Keys of those with rows in files that are wanted, in the dataset's order."""
+        rows: list[int] = []
+        for values in self._parts.spread(FILES, "files"):
+            for file in values.column("file").chunks:
+                is_wanted = pa.array(
+                    [wanted(file_of(text)) for text in file.dictionary.to_pylist()], pa.bool_()
+                )
+                rows += values.column("row").filter(is_wanted.take(file.indices)).to_pylist()
+        return self._keys(rows)
+
+    def _keys(self, rows: Iterable[int]) -> list[str]:
+        return list(self._parts.keys_at(self._parts.in_order(set(rows))))
+
+    # --- rejects ---
+
+    def reject_texts(self, among: pa.BooleanArray | None = None) -> pa.ChunkedArray:
+        """The texts of the files of rejects of rows of ``Parts.table``, each at least once."""
+        among = self._parts.counting if among is None else among
+        return self._parts.table(FILES).column("rejects").filter(among).drop_null()
+
+    def rejects(self) -> list[PartFile]:
+        """The files of rejects."""
+        return [reject_of(text) for text in self.reject_texts().to_pylist()]
+
+    def with_rejects_in(self, paths: Collection[str]) -> list[str]:
+        """Keys of those whose rejects are in these files, in the dataset's order."""
+        texts = [text for text in self.reject_texts().to_pylist() if file_of(text).path in paths]
+        held = self._parts.table(FILES).column("rejects").combine_chunks()
+        holds = pc.is_in(held, value_set=pa.array(texts, pa.string()))
+        return self._keys(rows_where(pc.and_(self._parts.counting, holds)).to_pylist())
+
+    # --- those of a record type ---
+
+    def of_type(self, name: str) -> list[PartFile]:
+        """The files of one record type, each once with all its rows, in the dataset's order.
+
+        A file of which parts have not all rows is there for each of them.
+        """
+        # of each file, the rows of parts and the row of the first of these parts
+        found: dict[str, tuple[int, int]] = {}
+        for values in self._parts.spread(FILES, "files"):
+            uses = values.group_by("file").aggregate([("rows", "sum"), ("row", "min")])
+            columns = (uses.column(each).to_pylist() for each in ("file", "rows_sum", "row_min"))
+            for text, rows, row in zip(*columns, strict=True):
+                kind = file_of(text).record_type
+                if kind == "events":
+                    return list(self._one_by_one(name))
+                if kind == name:
+                    before, first = found.get(text, (0, row))
+                    found[text] = before + rows, first
+        files = [(file_of(text), *use) for text, use in found.items() if use[0]]
+        if any(file.file_rows not in (None, rows) for file, rows, _ in files):
+            return list(self._one_by_one(name))
+        place = {row: at for at, row in enumerate(self._parts.in_order({f[2] for f in files}))}
+        files.sort(key=lambda item: (place[item[2]], item[0].path))
+        return [
+            attrs.evolve(file, rows=rows, first_row=None if file.file_rows is None else 0)
+            for file, rows, _ in files
+        ]
+
+    def _one_by_one(self, name: str) -> Iterator[PartFile]:
+        for part in self._parts.each():
+            if part.rows.get(name):
+                yield from (file for file in part.files if file.record_type in (name, "events"))

@@ -116,6 +116,6 @@ def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
 
 def _print_all_well(dataset: Path) -> None:
     opened = open_dataset(dataset)
-    files = len({(file.path, file.offset) for file in opened.manifest.parts.files()})
+    files = len({(file.path, file.offset) for file in opened.manifest.files.distinct()})
     rows = sum(opened.record_types.values())
     print(f"all well: {files:,} files, {rows:,} rows")
