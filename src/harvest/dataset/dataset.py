@@ -99,6 +99,10 @@ class Dataset:
     ``dataset["dask.transfer"]`` is a polars LazyFrame; iterating gives the names of the record
     types that have rows.  Once another state is in force, this one is read as long as it is kept;
     then reading raises DatasetChanged.
+
+    sink: which wrote it, with its ``location``.
+    plugins: those by which it is read: ``sources`` by name, the class ``source(name)``, all
+        ``record_types()`` by name, and those that are ``broken``, by name with cause and remedy.
     """
 
     def __init__(self, sink: Sink, manifest: Manifest, plugins: PluginManager):
