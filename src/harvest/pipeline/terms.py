@@ -7,11 +7,12 @@ dataset's directory would stage them out of reach; both are found out before the
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ import attrs
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import UsageError
+from harvest.plugins.known import CORE
 from harvest.plugins.registry import manager
 from harvest.storage.staging import STAGING
 from harvest.toolkit.files import write_atomically
@@ -82,12 +84,12 @@ def _problems(terms: Terms) -> list[str]:
 
 
 def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
-    """The core, and the installed plugins of these sources and sinks: distribution -> version.
+    """The core, and these sources' and sinks' plugins with the libraries of ours that they need.
 
     Raises UsageError for a class that no worker elsewhere could have.
     """
     plugins = manager()
-    found = {"hpc-harvest": version("hpc-harvest")}
+    found = {CORE: version(CORE)}
     for cls in {type(item) for item in used}:
         if cls.__module__ == "__main__":
             raise UsageError(
@@ -98,7 +100,15 @@ def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
         spec = plugins.declaring(cls)
         if spec is not None:
             found |= plugins.owner(spec).versions
-    return found
+    libraries = {library for name in found for library in _libraries(name)}
+    return {name: version(name) for name in sorted(libraries)} | found
+
+
+def _libraries(distribution: str) -> list[str]:
+    """The distributions of ours, beside the core, that one needs without any extra."""
+    needed = [text.partition(";") for text in requires(distribution) or ()]
+    names = [re.match(r"[\w.-]+", text) for text, _, marker in needed if "extra" not in marker]
+    return [name[0] for name in names if name and name[0].startswith(f"{CORE}-")]
 
 
 @contextlib.contextmanager

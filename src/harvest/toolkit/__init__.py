@@ -1,1 +1,1 @@
-"""Helpers for authors of plugins; they stand on nothing else of the project."""
+"""Files, texts, amounts and settings, for harvest and plugins; nothing else stands below them."""
