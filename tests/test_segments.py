@@ -1,4 +1,4 @@
-"""The state of a dataset on disk: segments by change, read while others write, older formats."""
+"""The state of a dataset on disk: segments by change, read while others write, other formats."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
-import orjson
 import pytest
 from datasets import Small, dump
 from strength import times
 
 from harvest.api.sink import PartFile
-from harvest.pipeline.rollback import roll_back
+from harvest.errors import DatasetError
 from harvest.storage import fingerprint, segment
 from harvest.storage import parts as parts_of_datasets
 from harvest.storage.history import forget, remember
 from harvest.storage.manifest import NAME, Manifest
-from harvest.storage.part import Part, plain
+from harvest.storage.part import Part
 
 COMMITS = times("HARVEST_COMMITS", day=20, night=1_000)
 
@@ -189,54 +188,20 @@ def test_what_was_opened_stays_readable_when_a_commit_takes_its_segments(tmp_pat
 # --- formats --------------------------------------------------------------------------------------
 
 
-def write_in_format_2(small: Small) -> None:
-    """Put the manifest in the shape that it had before there were segments, and so its copies."""
-    for path in (small.state / NAME, *(small.state / "history").iterdir()):
-        manifest = Manifest.read(path)
-        assert manifest is not None
-        document = orjson.loads(path.read_bytes())
-        parts = [plain(one) for one in manifest]
-        for one in parts:
-            del one["facts"]
-        document |= {"checksum": "0" * 64, "format": 2, "parts": parts}
-        del document["segments"]
-        data = orjson.dumps(document, option=orjson.OPT_INDENT_2)
-        seal = hashlib.sha256(data).hexdigest().encode()
-        path.write_bytes(data.replace(b"0" * 64, seal, 1))
-    for folder in ("segments", "copies"):
-        for path in (small.state / folder).iterdir():
-            path.unlink()
-        (small.state / folder).rmdir()
-
-
-@pytest.mark.parametrize("form", ["parquet", "file"])
-def test_a_dataset_of_the_format_before_is_read_and_upgraded(tmp_path: Path, form: str) -> None:
-    # given a dataset of two runs, as an older harvest left it
-    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3, damaged=1))
+@pytest.mark.parametrize("other", [2, 4])
+def test_a_dataset_of_another_format_is_left_alone(tmp_path: Path, other: int) -> None:
+    small = Small(tmp_path).write(a=dump(1))
     small.harvest()
-    first = small.manifest()
-    before = small.seen()
-    small.write(b=dump(4))
-    small.harvest()
-    parts = dict(small.manifest().parts)
-    write_in_format_2(small)
+    path = small.state / NAME
+    written = path.read_bytes().replace(b'"format": 3', b'"format": %d' % other)
+    path.write_bytes(written)
 
-    # then it is read, and a run that finds nothing new leaves it as it is
-    assert dict(small.manifest().parts) == {
-        key: attrs.evolve(one, facts="") for key, one in parts.items()
-    }
-    assert small.open().verify() == []
-    assert small.harvest().run is None
-    assert orjson.loads((small.state / NAME).read_bytes())["format"] == 2
+    with pytest.raises(DatasetError, match=f"has format {other}; this harvest reads 3") as caught:
+        small.harvest()
 
-    # and the next commit writes it anew; the state before can be gone back to
-    small.write(c=dump(5))
-    small.harvest(keep_runs=2)
-    assert orjson.loads((small.state / NAME).read_bytes())["format"] == 3
-    assert small.jobs() == [1, 2, 4, 5]
-    assert small.open().verify() == []
-    roll_back(small.open().sink, first.run)
-    assert small.seen() == before
+    assert caught.value.remedy is not None
+    assert "harvest into a new place" in caught.value.remedy
+    assert path.read_bytes() == written
 
 
 # --- what the system says of a file ---------------------------------------------------------------

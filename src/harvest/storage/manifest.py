@@ -22,7 +22,7 @@ from harvest.errors import DatasetError
 from harvest.toolkit.files import write_atomically
 
 from .files import is_name
-from .part import Part, astray, converter
+from .part import Part, converter
 from .parts import Parts
 from .segment import SEGMENTS, Entry, Segment, damage
 from .stored_files import StoredFiles
@@ -40,9 +40,6 @@ __all__ = [
 
 FORMAT: Final = 3
 """Version of the manifest's own format."""
-
-ONE_DOCUMENT: Final = 2
-"""The format before, which holds the parts themselves; it is read, and replaced at a commit."""
 
 NAME = "manifest.json"
 HISTORY = "history"
@@ -167,7 +164,7 @@ class Manifest:
     def _from_bytes(cls, path: Path, data: bytes, directory: Path) -> Manifest:
         try:
             document = orjson.loads(data)
-            if document["format"] not in (FORMAT, ONE_DOCUMENT):
+            if document["format"] != FORMAT:
                 raise DatasetError(
                     f"the manifest has format {document['format']!r}; this harvest reads {FORMAT}",
                     where=str(path),
@@ -178,21 +175,13 @@ class Manifest:
             values = {key: document[key] for key in _PLAIN}
             values["records"] = converter().structure(document.get("records", {}), dict[str, str])
             schemas = converter().structure(document.get("schemas", {}), dict[str, Schema])
-            entries, parts = [], {}
-            if document["format"] == FORMAT:
-                entries = converter().structure(document["segments"], list[Entry])
-            else:
-                held = converter().structure(document["parts"], list[Part])
-                parts = {part.key: part for part in held}
+            entries = converter().structure(document["segments"], list[Entry])
         except (orjson.JSONDecodeError, KeyError, TypeError, cattrs.BaseValidationError) as error:
             raise damage(path, type(error).__name__) from error
         values |= {key: tuple(values[key]) for key in ("runs", "kept")}
         names = (values["run"], values["token"], *values["runs"], *values["kept"])
         names += tuple(entry.file for entry in entries)
         outside = next((name for name in names if name and not is_name(name)), None)
-        outside = outside or next(
-            (found for part in parts.values() if (found := astray(part))), None
-        )
         if outside is not None:
             raise DatasetError(
                 f"the manifest names {outside!r}, which may lie outside the dataset",
@@ -200,7 +189,7 @@ class Manifest:
                 remedy="restore it with `harvest verify DATASET --repair`",
             )
         opened = [Segment.open(directory, entry) for entry in entries]
-        return cls(**values, schemas=schemas, parts=parts or Parts(opened))
+        return cls(**values, schemas=schemas, parts=Parts(opened))
 
     def save(self, state: Path) -> Manifest:
         """Put this manifest in force, atomically and durably: the commit; the one in force."""
