@@ -29,8 +29,8 @@ from bench_scale import RECEIVERS, apart, harvest_some, multiply, write_statuses
 import harvest
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.session import Session
-from harvest.watch.inputs import Inputs, Ours
-from harvest.watch.rounds import make_round
+from harvest_watch.inputs import Inputs, Ours
+from harvest_watch.rounds import make_round
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import typer
 
 from harvest.cli.app import app, load_command
-from harvest.cli.commands import COMMANDS
 from harvest.toolkit.markdown import table
 
 __all__ = ["Command", "commands", "page"]
@@ -38,10 +37,9 @@ class Command:
 
 def commands() -> Iterator[Command]:
     """Every command of the program, those of installed plugins included."""
-    from harvest.plugins.registry import manager
-
-    yield Command((), typer.main.get_command(app))
-    for name in (*COMMANDS, *manager().commands):
+    group: Any = typer.main.get_command(app)
+    yield Command((), group)
+    for name in group.list_commands(None):
         yield from _walk(load_command(name), (name,))
 
 

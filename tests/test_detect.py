@@ -19,7 +19,7 @@ from strength import examples
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
-from harvest.cli.settings import plugin_settings
+from harvest.commands.settings import plugin_settings
 from harvest.pipeline.preview import first_rows
 from harvest.pipeline.survey import NAMED_AT_MOST, Known, survey
 from harvest.plugins.detect import best

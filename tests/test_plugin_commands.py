@@ -34,7 +34,7 @@ def greet(name: str, loud: bool = False) -> int:
 def harvest_commands():
     return [COMMANDS]
 '''
-GREET = 'harvest.Command(name="greet", doc="Greet somebody.", app=greet, after="run")'
+GREET = 'harvest.Command(name="greet", doc="Greet somebody.", app=greet, after="view")'
 GROUP = 'harvest.Command(name="things", doc="Do things.", app=group)'
 BELOW = 'harvest.Command(name="plugins greet", doc="Greet plugins.", app=greet)'
 
@@ -86,7 +86,7 @@ def test_help_lists_a_command_behind_the_one_it_follows(strangers):
     lines = strangers.harvest("--help").stdout.partition("Commands:")[2].splitlines()
     names = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
 
-    assert names[names.index("run") + 1] == "greet"
+    assert names[names.index("view") + 1] == "greet"
     assert names.index("things") > names.index("rejects")
 
 

@@ -14,8 +14,8 @@ import pytest
 import harvest
 from harvest import ConfigError, Setting, View, hookimpl
 from harvest.api.settings import describe
-from harvest.cli import complete
 from harvest.cli.actions.plugins import print_plugin
+from harvest.commands import complete
 from harvest.plugins.registry import PluginManager, manager, resolve
 from harvest.toolkit.settings import at_least, one_of, some_of
 

@@ -7,8 +7,8 @@ import threading
 from datasets import SETTINGS
 
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.watch import Reporter, WatchOptions, watch
-from harvest.watch.inputs import Inputs, Ours
+from harvest_watch.inputs import Inputs, Ours
+from harvest_watch.loop import Reporter, WatchOptions, watch
 
 QUICK = {"every_s": 0.1, "settle_s": 0.0, "until_idle_s": 1.0}
 UNTIL = {"until_idle_s": 15.0}  # with a number of rounds: only if these do not come

@@ -12,7 +12,7 @@ import pytest
 import harvest
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
-from harvest.watch import Reporter, WatchOptions, watch
+from harvest_watch.loop import Reporter, WatchOptions, watch
 
 DATA = {name: captures.frames(contents) for name, contents in captures.example().items()}
 WORKER = "worker-node2-9"

@@ -15,11 +15,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import harvest
+from harvest.commands.output import remark
 from harvest.errors import PluginError, UsageError
 from harvest.plugins.known import commands_below
 
 from .commands import COMMANDS
-from .remarks import remark
 
 if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from harvest.commands.output import remark
 from harvest.pipeline.plan import Plan, order_of
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
-from harvest.storage.part import plain
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
-from .remarks import remark
 from .tables import print_json, print_plain, print_table, width_of_terminal
 
-__all__ = ["print_plan", "print_result", "rejects_line", "result_document", "say"]
+__all__ = ["print_plan", "print_result", "rejects_line", "say"]
 
 
 def say(lines: Iterable[str]) -> None:
@@ -51,24 +49,11 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
     print(f"{count} of {len(rows)} partitions would be read; nothing was written")
 
 
-def result_document(result: RunResult) -> dict[str, Any]:
-    """The account of a run as JSON shows it."""
-    return {
-        "run": result.run,
-        "exit_code": int(result.exit_code),
-        "sources": plain(list(result.account.sources.values())),
-        "dropped": len(result.dropped),
-        "record_types": result.rows,
-        "notes": result.notes,
-        "choices": list(result.choices),
-    }
-
-
 def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     """The account of a run, its notes and what to do about its rejects."""
     account = result.account
     if json:
-        print_json(result_document(result))
+        print_json(result.document())
         return
     print_table(account.COLUMNS, account.rows, right=account.COLUMNS[1:], upright=True)
     if result.rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,16 +11,15 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from harvest.commands.output import as_text, harmless
 from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
 __all__ = [
-    "harmless",
     "how_many",
     "print_declared",
     "print_heading",
     "print_json",
-    "print_json_line",
     "print_lines",
     "print_plain",
     "print_table",
@@ -35,30 +33,11 @@ LEAST = 8
 PROSE_LEAST = 32
 """Characters below which text does not stand beside the other columns."""
 
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=_plain)
+    data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=as_text)
     sys.stdout.write(harmless(data) + "\n")
-
-
-def print_json_line(value: Any) -> None:
-    """One JSON document in one line, for output that goes on; times of UTC end with ``Z``."""
-    data = orjson.dumps(value, default=_plain, option=orjson.OPT_UTC_Z)
-    sys.stdout.write(harmless(data) + "\n")
-
-
-def harmless(json: bytes) -> str:
-    """JSON in which no character that a terminal obeys, or that turns text round, stands raw."""
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.decode())
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    return str(value)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 
 from harvest.errors import ExitCode
-from harvest.storage.part import Part, part_key
+from harvest.storage.part import Part, part_key, plain
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
@@ -147,6 +147,18 @@ class RunResult:
     def exit_code(self) -> ExitCode:
         """0, or 3 when the run committed rejects."""
         return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
+
+    def document(self) -> dict[str, Any]:
+        """The account of the run as JSON shows it."""
+        return {
+            "run": self.run,
+            "exit_code": int(self.exit_code),
+            "sources": plain(list(self.account.sources.values())),
+            "dropped": len(self.dropped),
+            "record_types": self.rows,
+            "notes": self.notes,
+            "choices": list(self.choices),
+        }
 
     def __repr__(self) -> str:
         return f"<RunResult: {self._summary()}>"

@@ -127,6 +127,11 @@ KNOWN: Final = (
         commands=("plugins check", "plugins new"),
     ),
     Known(
+        distribution="hpc-harvest-watch",
+        doc="harvests again: as files arrive, or at times that cron, systemd or Slurm keep",
+        commands=("schedule", "watch"),
+    ),
+    Known(
         distribution="hpc-harvest-yappi",
         doc="reads Yappi and cProfile saves: functions and coroutines",
         sources=("yappi",),

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from harvest.cli.asking import answer
 from harvest.cli.progress import working
-from harvest.cli.settings import key_values
 from harvest.cli.tables import print_json, print_table
+from harvest.commands.settings import key_values
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show_verdict
 

@@ -10,8 +10,8 @@ from typing import Final
 from harvest.cli.outcome import say
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
-from harvest.cli.settings import plugin_settings
 from harvest.cli.tables import print_json, print_table
+from harvest.commands.settings import plugin_settings
 from harvest.errors import UsageError
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.endpoints import endpoints_of

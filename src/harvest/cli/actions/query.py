@@ -8,8 +8,8 @@ from pathlib import Path
 from harvest.cli.asking import answer
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
-from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
+from harvest.commands.settings import key_values
 from harvest.dataset.export import export
 from harvest.errors import UsageError
 

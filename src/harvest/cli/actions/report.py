@@ -9,8 +9,8 @@ from rich.console import Console
 
 from harvest.cli.asking import answer, named
 from harvest.cli.progress import working
-from harvest.cli.settings import key_values
 from harvest.cli.tables import print_declared, print_json
+from harvest.commands.settings import key_values
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show
 

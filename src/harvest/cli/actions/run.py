@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from harvest.cli.options import RunOptions
 from harvest.cli.outcome import print_plan, print_result, rejects_line, say
-from harvest.cli.settings import recipe_of
+from harvest.commands.options import RunOptions
 from harvest.pipeline.choose import name_sources
 from harvest.pipeline.progress import display
 from harvest.pipeline.record import without_secrets
@@ -17,7 +16,7 @@ __all__ = ["print_recipe", "run_once"]
 def run_once(options: RunOptions, *, dry_run: bool, force: bool, json: bool, quiet: bool) -> int:
     """Make a run, or only its plan, and print what came of it; the exit code."""
     plugins = manager()
-    recipe = recipe_of(options, plugins)
+    recipe = options.recipe()
     with display(not quiet) as observer:
         result = execute(
             recipe, plugins, force=force, dry_run=dry_run, wait_s=options.wait_s, observer=observer
@@ -36,7 +35,7 @@ def run_once(options: RunOptions, *, dry_run: bool, force: bool, json: bool, qui
 def print_recipe(options: RunOptions) -> int:
     """Print a command line as a recipe, without its secrets."""
     plugins = manager()
-    recipe, choices = name_sources(recipe_of(options, plugins), plugins, absent=True)
+    recipe, choices = name_sources(options.recipe(), plugins, absent=True)
     say(choices)
     shown = without_secrets(recipe, plugins)
     if shown != recipe:

@@ -14,8 +14,8 @@ from harvest.cli.asking import answer, named
 from harvest.cli.outcome import say
 from harvest.cli.progress import working
 from harvest.cli.records import Style, print_records, print_rows_as_json
-from harvest.cli.settings import key_values
 from harvest.cli.tables import how_many
+from harvest.commands.settings import key_values
 from harvest.dataset import Dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError, suggestion

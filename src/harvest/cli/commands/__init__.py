@@ -13,11 +13,6 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
-    "watch": ("watch:watch", "Keep harvesting as files arrive; each round is an ordinary run."),
-    "schedule": (
-        "schedule:schedule",
-        "Print what makes cron, systemd or Slurm run this harvest, here, at set times.",
-    ),
     "look": ("look:look", "Say what a directory is made of, and which command harvests it."),
     "detect": ("preview:detect", "Say which sources can read a path, and how sure they are."),
     "preview": ("preview:preview", "Show the first rows of a source; nothing is written."),

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli import complete
-from harvest.cli.options import DatasetPath
+from harvest.commands import complete
+from harvest.commands.options import DatasetPath
 
 __all__ = ["export"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import DatasetPath, Json
+from harvest.commands.options import DatasetPath, Json
 
 __all__ = ["look", "show"]
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli import complete
-from harvest.cli.options import DatasetPath, Exact, Wide
+from harvest.commands import complete
+from harvest.commands.options import DatasetPath, Exact, Wide
 
 __all__ = ["query"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli import complete
+from harvest.commands import complete
 
 __all__ = ["report"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import RunOptions, takes_run_options
+from harvest.commands.options import RunOptions, takes_run_options
 from harvest.errors import UsageError
 
 __all__ = ["run"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import DatasetPath, Json, Wait
+from harvest.commands.options import DatasetPath, Json, Wait
 
 __all__ = ["rollback", "runs"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli import complete
+from harvest.commands import complete
 from harvest.toolkit.completion import words
 
 __all__ = ["schema"]

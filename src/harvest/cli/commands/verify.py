@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli import complete
-from harvest.cli.options import DatasetPath, Json, SettingsAsBefore, Wait
+from harvest.commands import complete
+from harvest.commands.options import DatasetPath, Json, SettingsAsBefore, Wait
 from harvest.toolkit.completion import words
 
 __all__ = ["rejects", "verify"]

@@ -7,15 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from harvest.cli.options import RunOptions
-from harvest.cli.outcome import say
-from harvest.cli.settings import recipe_of
-from harvest.errors import UsageError
-from harvest.pipeline.record import without_secrets
-from harvest.pipeline.session import Session
-from harvest.plugins.registry import PluginManager, manager
-from harvest.schedule import FORMS, Entry
-from harvest.schedule.times import Times
+from harvest import Session, UsageError
+from harvest.commands import RunOptions, remark
+
+from .schedule import FORMS, Entry
+from .schedule.times import Times
 
 __all__ = ["print_entry"]
 
@@ -24,7 +20,7 @@ def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int
     """Print what makes cron, systemd or Slurm run a harvest at set times."""
     if form not in FORMS:
         raise UsageError(f"unknown form {form!r}", remedy=f"use {', '.join(FORMS)}")
-    _check(options, manager())
+    _check(options)
     entry = Entry(
         name=name,
         times=Times.parse(every),
@@ -36,15 +32,15 @@ def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int
     return 0
 
 
-def _check(options: RunOptions, plugins: PluginManager) -> None:
+def _check(options: RunOptions) -> None:
     """Raise HarvestError for what would fail: better now than by a mail at night."""
-    recipe = recipe_of(options, plugins)
+    recipe = options.recipe()
     recipe.refuse_pipes("a scheduled run")
-    session = Session(recipe, plugins)
-    say(session.choices)
+    session = Session(recipe)
+    for choice in session.choices:
+        remark(choice)
     session.check()
-    own = recipe_of(options._replace(file=None), plugins)
-    if without_secrets(own, plugins) != own:
+    if options.hold_secrets():
         raise UsageError(
             "the options hold a password or another secret, which others could read there",
             remedy="keep it in a file that only you can read: a recipe or a password file",

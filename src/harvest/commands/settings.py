@@ -1,4 +1,4 @@
-"""What options add up to: settings of plugins, and a recipe."""
+"""What options add up to: settings of plugins."""
 
 from __future__ import annotations
 
@@ -6,27 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harvest.errors import UsageError
-from harvest.pipeline.endpoints import endpoints_of
-from harvest.pipeline.recipe import Recipe, load_recipe, parse_setting
-from harvest.plugins.registry import PluginManager
+from harvest.pipeline.recipe import parse_setting
 
-from .options import RunOptions
-
-__all__ = ["key_values", "plugin_settings", "recipe_of", "refuse_without"]
-
-
-def recipe_of(options: RunOptions, plugins: PluginManager) -> Recipe:
-    """A recipe file, or an empty one, with the options on top.
-
-    Raises UsageError or ConfigError for options that do not fit.
-    """
-    base = load_recipe(options.file) if options.file is not None else Recipe()
-    return base.merged(
-        sources=endpoints_of(options.sources or (), "source", plugins),
-        sinks=endpoints_of(options.sinks or (), "sink", plugins),
-        settings=plugin_settings(options.settings),
-        **options.run,
-    )
+__all__ = ["key_values", "plugin_settings", "refuse_without"]
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:

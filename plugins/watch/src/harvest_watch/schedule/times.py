@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from harvest.errors import UsageError
+from harvest import UsageError
 
 __all__ = ["Times"]
 

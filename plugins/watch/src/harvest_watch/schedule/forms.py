@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from harvest.errors import UsageError
+from harvest import UsageError
 
 from .quoting import for_cron, for_systemd, for_systemd_path, plain_text
 from .times import Times

@@ -10,10 +10,11 @@ from typing import Annotated, Any, NamedTuple
 import attrs
 import typer
 
-from harvest.pipeline.recipe import run_options
+from harvest.pipeline.recipe import Recipe, load_recipe, run_options
 from harvest.toolkit.completion import words
 
 from . import complete
+from .settings import plugin_settings
 
 __all__ = [
     "DatasetPath",
@@ -104,6 +105,30 @@ class RunOptions(NamedTuple):
     settings: list[str] | None
     wait_s: float
     run: dict[str, Any]
+
+    def recipe(self) -> Recipe:
+        """The recipe file, or an empty one, with the options on top.
+
+        Raises UsageError or ConfigError for options that do not fit.
+        """
+        from harvest.pipeline.endpoints import endpoints_of  # late: help needs none of it
+        from harvest.plugins.registry import manager
+
+        base = load_recipe(self.file) if self.file is not None else Recipe()
+        return base.merged(
+            sources=endpoints_of(self.sources or (), "source", manager()),
+            sinks=endpoints_of(self.sinks or (), "sink", manager()),
+            settings=plugin_settings(self.settings),
+            **self.run,
+        )
+
+    def hold_secrets(self) -> bool:
+        """Whether the options themselves, not the recipe file, hold a password or the like."""
+        from harvest.pipeline.record import without_secrets  # late: help needs none of it
+        from harvest.plugins.registry import manager
+
+        own = self._replace(file=None).recipe()
+        return without_secrets(own, manager()) != own
 
 
 def takes_run_options(

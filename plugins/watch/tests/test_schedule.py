@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.errors import UsageError
-from harvest.schedule import FORMS, Entry
-from harvest.schedule.quoting import for_cron, for_systemd
-from harvest.schedule.times import Times
+from harvest_watch.schedule import FORMS, Entry
+from harvest_watch.schedule.quoting import for_cron, for_systemd
+from harvest_watch.schedule.times import Times
 
 HOSTILE = [
     "a b", "it's", 'say "so"', "100%", "%h%%n", "$HOME", "${X}", "`id`", "$(id)", "a;b&c|d", "*",

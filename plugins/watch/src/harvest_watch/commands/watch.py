@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import RunOptions, takes_run_options
+from harvest.commands import RunOptions, takes_run_options
 
 __all__ = ["watch"]
 
@@ -68,7 +68,7 @@ def watch(
     Exit codes: 0 done; 1 the last round failed; 2 wrong usage; 3 rejects were committed;
     4 the last round had more rejects than --max-rejects; 130 a round was interrupted.
     """
-    from harvest.cli.actions.watch import keep_watching  # late: help needs none of it
+    from harvest_watch.keep import keep_watching  # late: help needs none of it
 
     return keep_watching(
         options,

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import attrs
 
-from harvest import interrupt
-from harvest.errors import ExitCode, HarvestError, SourceError, UsageError
-from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.result import RunResult
-from harvest.pipeline.session import Session
+from harvest import (
+    HarvestError,
+    Recipe,
+    RunResult,
+    Session,
+    SourceError,
+    UsageError,
+    interrupt,
+)
+from harvest.errors import ExitCode
 
 from .inputs import Inputs, Ours
 from .notify import Bell, Listening

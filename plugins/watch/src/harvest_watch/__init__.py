@@ -5,9 +5,3 @@ look finds them, beside those that the last round started from.  Notifications o
 only say when to look, so that none that is lost or comes twice matters, and a file system without
 any is looked at every so often.
 """
-
-from __future__ import annotations
-
-from .loop import Reporter, WatchOptions, watch
-
-__all__ = ["Reporter", "WatchOptions", "watch"]

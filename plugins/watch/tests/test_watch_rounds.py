@@ -19,8 +19,9 @@ from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.rollback import roll_back
 from harvest.pipeline.selection import selection_of
 from harvest.pipeline.session import Session
-from harvest.watch import WatchOptions, notify, watch
-from harvest.watch.inputs import Inputs, Ours
+from harvest_watch import notify
+from harvest_watch.inputs import Inputs, Ours
+from harvest_watch.loop import WatchOptions, watch
 
 notified = pytest.mark.skipif(not notify.notifying(), reason="watchfiles is not installed")
 

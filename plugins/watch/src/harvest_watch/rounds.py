@@ -11,10 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from harvest.api.source import Partition
-from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.result import RunResult
-from harvest.pipeline.session import Session
+from harvest import Partition, Recipe, RunResult, Session
 from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs

@@ -5,15 +5,11 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 
-from harvest.cli.options import RunOptions
-from harvest.cli.outcome import result_document
-from harvest.cli.remarks import remark
-from harvest.cli.settings import recipe_of
-from harvest.cli.tables import print_json_line
-from harvest.pipeline.result import RunResult
-from harvest.plugins.registry import manager
+from harvest import RunResult
+from harvest.commands import RunOptions, print_json_line, remark
 from harvest.toolkit.amounts import count_in_words
-from harvest.watch import Reporter, WatchOptions, watch
+
+from .loop import Reporter, WatchOptions, watch
 
 __all__ = ["keep_watching"]
 
@@ -32,7 +28,7 @@ class _Lines(Reporter):
         self.parts, self.rows = self.parts + parts, self.rows + rows
         self.rejects += rejects
         if self.json:
-            print_json_line({"time": now.isoformat(), **result_document(result)})
+            print_json_line({"time": now.isoformat(), **result.document()})
         else:
             dropped = f", {len(result.dropped)} dropped" if result.dropped else ""
             print(f"{now:%Y-%m-%d %H:%M:%S}  {_sum(parts, rows, rejects)}{dropped}")
@@ -58,7 +54,6 @@ def keep_watching(
     json: bool,
 ) -> int:
     """Watch until it is to stop; the exit code of the last round."""
-    recipe = recipe_of(options, manager())
     watching = WatchOptions(
         every_s=every,
         settle_s=settle,
@@ -68,7 +63,7 @@ def keep_watching(
         until_idle_s=idle,
         wait_s=options.wait_s,
     )
-    return int(watch(recipe, watching, _Lines(json=json)))
+    return int(watch(options.recipe(), watching, _Lines(json=json)))
 
 
 def _sum(parts: int, rows: int, rejects: int) -> str:

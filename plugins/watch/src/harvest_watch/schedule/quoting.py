@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from harvest.errors import UsageError
+from harvest import UsageError
 
 __all__ = ["for_cron", "for_systemd", "for_systemd_path", "plain_text"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.cli.options import RunOptions, takes_run_options
+from harvest.commands import RunOptions, takes_run_options
 from harvest.toolkit.completion import words
 
 __all__ = ["schedule"]
@@ -39,6 +39,6 @@ def schedule(
 
     Nothing is installed. The paths are those of this installation and of this directory.
     """
-    from harvest.cli.actions.schedule import print_entry  # late: help needs none of it
+    from harvest_watch.entry import print_entry  # late: help needs none of it
 
     return print_entry(options, every=every, form=form, name=name)

@@ -17,8 +17,9 @@ import harvest
 from harvest.errors import ExitCode, SourceError, UsageError
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.storage.lock import locked
-from harvest.watch import WatchOptions, inputs, notify, watch
-from harvest.watch.notify import network_file_system
+from harvest_watch import inputs, notify
+from harvest_watch.loop import WatchOptions, watch
+from harvest_watch.notify import network_file_system
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from itertools import chain
 
 import attrs
 
-from harvest.api.sink import Sink
+from harvest import Sink
 
 __all__ = ["Inputs", "Ours", "Stamp", "within"]
 

@@ -1,0 +1,1 @@
+"""The commands ``harvest watch`` and ``harvest schedule``, as users see them."""

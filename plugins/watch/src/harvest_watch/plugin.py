@@ -1,0 +1,28 @@
+"""What this plugin offers: two commands beside ``harvest run``."""
+
+from __future__ import annotations
+
+from harvest import Command, hookimpl
+
+__all__ = ["harvest_commands"]
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_commands() -> list[Command]:
+    """The commands that harvest again: as files arrive, or at set times."""
+    return [
+        Command(
+            name="watch",
+            doc="Keep harvesting as files arrive; each round is an ordinary run.",
+            app="harvest_watch.commands.watch:watch",
+            after="run",
+        ),
+        Command(
+            name="schedule",
+            doc="Print what makes cron, systemd or Slurm run this harvest, here, at set times.",
+            app="harvest_watch.commands.schedule:schedule",
+            after="run",
+        ),
+    ]

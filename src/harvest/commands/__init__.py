@@ -1,0 +1,12 @@
+"""What commands are made of, harvest's own and those of plugins: the options of a run, output.
+
+A function with ``takes_run_options`` above it takes the options of ``harvest run``; their
+``recipe()`` is what ``harvest.Session`` carries out.
+"""
+
+from __future__ import annotations
+
+from .options import RunOptions, takes_run_options
+from .output import print_json_line, remark
+
+__all__ = ["RunOptions", "print_json_line", "remark", "takes_run_options"]
