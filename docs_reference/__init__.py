@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import commands, declared, exits, python, settings
+from . import commands, declared, exits, public, python, settings
 
 __all__ = ["PAGES"]
 
@@ -15,6 +15,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands": commands.page,
     "exit-codes": exits.page,
     "hooks": declared.hooks,
+    "public-names": public.page,
     "python": python.page,
     "record-types": declared.record_types,
     "rules": declared.rules,

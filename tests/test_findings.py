@@ -16,7 +16,8 @@ from commands import harvest_here
 import harvest
 from harvest import Basis, Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
 from harvest.errors import PluginError
-from harvest.findings import Verdict, evaluate
+from harvest.findings import evaluate
+from harvest.findings.model import Verdict
 from harvest.plugins.registry import PluginManager
 from harvest.report import Notes, Report
 from harvest_testing import judge

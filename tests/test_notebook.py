@@ -18,7 +18,7 @@ import harvest
 from harvest import Finding, Rule, UsageError
 from harvest.api.rule import Threshold
 from harvest.dataset.summary import summary
-from harvest.findings import Verdict
+from harvest.findings.model import Verdict
 from harvest.pipeline import progress
 from harvest.report import Column, Notes, Plot, Report, Table
 from harvest_testing import judge

@@ -232,7 +232,7 @@ def test_evolve_refuses_another_type_before_anything_is_written(lab: Lab, case: 
 
 
 def harvest_type(hint: Any) -> pa.DataType:
-    from harvest.model.arrow import arrow_type
+    from harvest.model.types import arrow_type
 
     return arrow_type(hint)
 

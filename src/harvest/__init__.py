@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from .api.rule import Basis, Finding, Rule, Threshold
     from .api.setting import Setting
     from .api.sink import PartFile, PartWriter, Publication, Sink, SmallRows
-    from .api.source import Detection, NoConfig, Partition, Source, file_partition
+    from .api.source import Detection, Partition, Source, file_partition
     from .api.spec import (
-        API_VERSION,
-        OLDEST_API_VERSION,
         Command,
-        CommandGroup,
         EngineSpec,
         ExporterSpec,
         ReportSpec,
@@ -44,18 +41,15 @@ if TYPE_CHECKING:
         UsageError,
     )
     from .model import (
-        BatchError,
         Int32,
         Record,
         RecordType,
-        RecordTypeError,
         UInt32,
         UInt64,
         field,
         record,
         record_type,
     )
-    from .model.arrow import conform
     from .pipeline.bundle import Bundle, Result
     from .pipeline.collect import Collected, collect, collect_partition
     from .pipeline.engine import Engine, Work
@@ -64,7 +58,7 @@ if TYPE_CHECKING:
     from .pipeline.rows import tables
     from .pipeline.run import run
     from .pipeline.session import Session
-    from .plugins.registry import PluginManager, add_plugin, manager, plugins_of
+    from .plugins.registry import add_plugin, plugins_of
 
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
 """Why harvest does not run on this system; empty where it does."""
@@ -127,7 +121,7 @@ _HOMES = {
     ".pipeline.result": ("RunResult",),
     ".pipeline.session": ("Session",),
     ".pipeline.rows": ("tables",),
-    ".plugins.registry": ("PluginManager", "add_plugin", "manager", "plugins_of"),
+    ".plugins.registry": ("add_plugin", "plugins_of"),
     ".pipeline.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -135,15 +129,11 @@ _MOVED = dict.fromkeys(("LineConfig", "LineSource"), "harvest_toolkit.line_sourc
 """Names that are elsewhere now; here they work for one minor version more."""
 
 __all__ = [
-    "API_VERSION",
-    "OLDEST_API_VERSION",
     "Basis",
-    "BatchError",
     "Bundle",
     "Collected",
     "Column",
     "Command",
-    "CommandGroup",
     "ConfigError",
     "Dataset",
     "DatasetChanged",
@@ -158,18 +148,15 @@ __all__ = [
     "Finding",
     "HarvestError",
     "Int32",
-    "NoConfig",
     "PartFile",
     "PartWriter",
     "Partition",
     "PluginError",
-    "PluginManager",
     "Publication",
     "ReadContext",
     "Recipe",
     "Record",
     "RecordType",
-    "RecordTypeError",
     "Reject",
     "ReportSpec",
     "Result",
@@ -192,12 +179,10 @@ __all__ = [
     "add_plugin",
     "collect",
     "collect_partition",
-    "conform",
     "field",
     "file_partition",
     "file_partitions",
     "hookimpl",
-    "manager",
     "open",
     "plugins_of",
     "record",

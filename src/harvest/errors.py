@@ -22,16 +22,11 @@ __all__ = [
     "HarvestError",
     "PluginError",
     "SourceError",
-    "SourceRejected",
     "TooManyRejects",
     "UnknownTypeError",
     "UsageError",
     "WorkerLost",
-    "error_within",
     "out_of_files",
-    "raised_in",
-    "suggestion",
-    "system_reason",
 ]
 
 

@@ -23,7 +23,9 @@ import errno
 import os
 import signal
 
-__all__ = ["VARIABLE", "point", "strike_group"]
+__all__ = [
+    "point",
+]
 
 VARIABLE = "HARVEST_FAULT"
 

@@ -28,16 +28,12 @@ from types import FrameType
 from typing import Final
 
 __all__ = [
-    "MESSAGE",
     "POLL_S",
     "check",
     "deferred",
-    "finish",
     "forget",
     "install",
-    "is_program",
     "kept_here",
-    "may_be_meant",
     "orderly",
     "requested",
     "sleep",

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from harvest import interrupt
 
-__all__ = ["PluginExit", "contained"]
+__all__ = ["contained"]
 
 _COMMAND_LINE = frozenset(("click", "typer"))
 """Packages that have exceptions to end a command with, also as if all were well."""

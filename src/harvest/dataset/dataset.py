@@ -16,7 +16,8 @@ from harvest.errors import (
     UsageError,
     suggestion,
 )
-from harvest.findings import Verdict, evaluate
+from harvest.findings import evaluate
+from harvest.findings.model import Verdict
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.committed import announcing

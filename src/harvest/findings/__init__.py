@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from harvest.api.rule import SEVERITIES
+from harvest.api.rule import SEVERITIES, Severity
 
 from .evaluate import evaluate, judge
-from .model import Evidence, Found, Verdict
 
-__all__ = ["SEVERITIES", "Evidence", "Found", "Verdict", "evaluate", "judge"]
+__all__ = ["SEVERITIES", "Severity", "evaluate", "judge"]

@@ -5,8 +5,6 @@ This package imports nothing else of the project.
 
 from .errors import BatchError, RecordTypeError
 from .record import (
-    TAIL,
-    Column,
     Int32,
     Record,
     RecordType,
@@ -16,22 +14,16 @@ from .record import (
     record,
     record_type,
 )
-from .vocabulary import LAYERS, LEVELS, ROLES, Layer, Level, Role
+from .vocabulary import LAYERS, LEVELS
 
 __all__ = [
     "LAYERS",
     "LEVELS",
-    "ROLES",
-    "TAIL",
     "BatchError",
-    "Column",
     "Int32",
-    "Layer",
-    "Level",
     "Record",
     "RecordType",
     "RecordTypeError",
-    "Role",
     "UInt32",
     "UInt64",
     "field",

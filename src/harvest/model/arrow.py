@@ -18,18 +18,16 @@ import pyarrow.compute as pc
 
 from .contract import Column, Misfit, array_of, fit
 from .errors import BatchError
-from .types import ORIGIN, Shape, arrow_type, schema_of, shapes_of
+from .types import ORIGIN, Shape, shapes_of
 
 if TYPE_CHECKING:
     from .record import Record, RecordType
 
 __all__ = [
     "BATCH_ROWS",
-    "arrow_type",
     "batches",
     "concat_tables",
     "conform",
-    "schema_of",
     "size_of",
     "table_of",
 ]

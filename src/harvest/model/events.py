@@ -18,7 +18,9 @@ from .json import TIME_FORMAT, lines_of, object_text
 from .record import RecordType
 from .vocabulary import Role
 
-__all__ = ["EVENTS_SCHEMA", "encode_event_lines", "event_columns", "project", "project_lazy"]
+__all__ = [
+    "encode_event_lines",
+]
 
 _TIME = pa.timestamp("us", tz="UTC")
 

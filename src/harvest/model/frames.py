@@ -16,15 +16,11 @@ import pyarrow as pa
 from .record import RecordType
 
 __all__ = [
-    "arrow_type_of",
     "frame_of",
-    "native_schema",
     "plain_columns",
     "polars_schema",
-    "polars_type",
     "scan_parquet",
     "seconds",
-    "without_maps",
 ]
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)

@@ -38,8 +38,6 @@ __all__ = [
     "encode_frame",
     "encode_lines",
     "lines_of",
-    "object_text",
-    "plain_text",
 ]
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"

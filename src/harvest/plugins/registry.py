@@ -474,7 +474,7 @@ def plugins_of(*classes: type[Source] | type[Sink] | object) -> PluginManager:
 def manager() -> PluginManager:
     """The plugins of this process, found once: those installed, and those that it was given.
 
-    >>> harvest.manager().view("dask.tasks").doc  # doctest: +SKIP
+    >>> harvest.plugins.manager().view("dask.tasks").doc  # doctest: +SKIP
     """
     return PluginManager()
 

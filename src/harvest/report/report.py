@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from harvest.errors import UsageError, suggestion
-from harvest.findings import Verdict
+from harvest.findings.model import Verdict
 from harvest.toolkit.amounts import count_in_words
 
 from .latex import to_latex

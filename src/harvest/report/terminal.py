@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from harvest.findings import Verdict
+from harvest.findings.model import Verdict
 from harvest.toolkit.texts import printable_line
 
 from .grid import grids

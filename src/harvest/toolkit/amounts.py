@@ -39,7 +39,7 @@ def seconds_in_words(seconds: float) -> str:
 
 
 def share_in_words(share: float) -> str:
-    """A share of 1 in percent: 37 %, 4.2 %, <0.01 %; what is not all is not called 100 %."""
+    """A share of 1 in percent: 37 %, 4.2 %, ``<0.01 %``; what is not all is not called 100 %."""
     percent, sign = abs(100 * share), "-" if share < 0 else ""
     if percent >= 10:
         rounded = f"{min(percent, 99.9):.3g}" if 99.5 <= percent < 100 else f"{percent:.0f}"

@@ -9,7 +9,9 @@ import polars as pl
 from harvest.errors import UsageError, suggestion
 from harvest.moved import moved
 
-__all__ = ["TEXT_MAP", "condition", "in_sql"]
+__all__ = [
+    "TEXT_MAP",
+]
 
 __getattr__ = moved(__name__, "harvest_toolkit.frames")
 

@@ -20,8 +20,9 @@ from typing import Any
 
 import attrs
 
-from harvest import PluginError, PluginManager, Sink, Source, UsageError, manager
+from harvest import PluginError, Sink, Source, UsageError
 from harvest.plugin_code import contained
+from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 

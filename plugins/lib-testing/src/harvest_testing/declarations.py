@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 import polars as pl
 
-from harvest import ConfigError, PluginError, PluginManager, Rule, Sink, Source
+from harvest import ConfigError, PluginError, Rule, Sink, Source
 from harvest.model import RecordType, RecordTypeError, record_type
+from harvest.plugins import PluginManager
 
 __all__ = ["check_plugin", "class_problems", "owned"]
 

@@ -15,7 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from harvest import PluginManager, UsageError, manager
+from harvest import UsageError
+from harvest.plugins import PluginManager, manager
 
 __all__ = ["KINDS", "add_kinds", "begin_plugin", "scaffold"]
 

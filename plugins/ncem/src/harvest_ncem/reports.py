@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 from harvest.report import Column, Notes, Plot, Report, Table, legend, legend_below
 
 from .study import Study, load_study

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from harvest import DirectorySink, PartFile, PartWriter, RecordType, UsageError
-from harvest.api.sink import Publication
+from harvest import DirectorySink, PartFile, PartWriter, Publication, RecordType, UsageError
 from harvest.toolkit.settings import at_least, one_of, setting
 from harvest.toolkit.texts import printable
 

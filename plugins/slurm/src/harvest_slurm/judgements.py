@@ -16,7 +16,7 @@ from .amounts import hours_in_words, known_sum
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.api.rule import Severity
+    from harvest.findings import Severity
 
 __all__ = [
     "ended_badly",

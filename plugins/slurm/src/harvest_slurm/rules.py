@@ -24,7 +24,7 @@ from .judgements import (
 )
 
 if TYPE_CHECKING:
-    from harvest.api.rule import Severity
+    from harvest.findings import Severity
 
 __all__ = ["RULES"]
 

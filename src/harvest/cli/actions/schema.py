@@ -12,7 +12,7 @@ from harvest.cli.tables import print_json, print_table, print_text
 from harvest.dataset.view_schema import ViewSchema, view_schema
 from harvest.errors import UsageError, suggestion
 from harvest.model import RecordType
-from harvest.model.arrow import arrow_type
+from harvest.model.types import arrow_type
 from harvest.plugins.registry import manager
 
 __all__ = ["print_schema"]

@@ -26,8 +26,8 @@ from harvest import (
     RecordType,
     Sink,
     UsageError,
-    conform,
 )
+from harvest.model.arrow import conform
 from harvest.model.frames import frame_of, polars_schema
 from harvest.toolkit.files import checksum, fsync_directory
 from harvest.toolkit.texts import printable

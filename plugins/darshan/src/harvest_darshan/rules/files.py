@@ -24,7 +24,7 @@ from .words import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.api.rule import Severity
+    from harvest.findings import Severity
 
 __all__ = ["FILE_RULES"]
 

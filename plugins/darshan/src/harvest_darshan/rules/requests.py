@@ -13,7 +13,7 @@ from .words import DRISHTI, NO_POSIX, REPORTS, about_jobs, of, taken
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.api.rule import Severity
+    from harvest.findings import Severity
 
 __all__ = ["REQUEST_RULES"]
 

@@ -11,7 +11,7 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.api.rule import Severity
+    from harvest.findings import Severity
 
 __all__ = [
     *("ALL_PROCESSES", "DRISHTI", "HIGH", "MEDIUM", "NO_END", "NO_POSIX", "REPORTS"),

@@ -17,6 +17,7 @@ import harvest
 from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
+from harvest.plugins import PluginManager
 
 __all__ = ["FILE", "Trial", "contents", "tried"]
 
@@ -128,7 +129,7 @@ class _Declared:
         return [harvest.EngineSpec(name=self._engine.name, doc="Under test.", factory=self._engine)]
 
 
-def _plugins(engine: type[harvest.Engine] | None) -> harvest.PluginManager:
+def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
     declared = [] if engine is None or engine.name == "local" else [_Declared(engine)]
     return harvest.plugins_of(*declared)
 

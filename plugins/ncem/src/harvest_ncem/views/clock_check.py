@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 from harvest.model.frames import seconds
 
 from ..study import load_study

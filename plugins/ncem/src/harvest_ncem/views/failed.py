@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 
 from ..rules import NOTHING
 from ..study import Study, load_study

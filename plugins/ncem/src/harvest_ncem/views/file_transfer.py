@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 
 from ..study import JobFilter, Study, load_study
 from .offload import means

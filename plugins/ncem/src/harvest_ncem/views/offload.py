@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 
 from ..study import Range, Study, load_study
 from .scans import BOGUS, begins_unknown, begun, in_ranges, seconds_between, takes, within

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 
 from ..study import Study, load_study
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest import UsageError
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 
 from .. import durations

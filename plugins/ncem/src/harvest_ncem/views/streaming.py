@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.api.view import DatasetReader
+from harvest import DatasetReader
 
 from ..study import load_study
 from .scans import (
