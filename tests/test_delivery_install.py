@@ -280,7 +280,7 @@ def test_the_page_for_registries_that_forward_nothing_names_every_plugin():
         ["bash", "-c", "echo " + text.splitlines()[0].partition("HARVEST_INDEX_URL\"")[2]],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert shown.stdout.split() == ["hpc-harvest", *PLUGINS]
+    assert shown.stdout.split() == ["hpc-harvest", *sorted(PLUGINS)]
 
 
 def test_nothing_installs_ours_beside_others_of_their_names():

@@ -132,7 +132,7 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
 
 @pytest.mark.slow
 def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environment, tmp_path):
-    sample = EXAMPLES[1] / "tests/data/node.prom"
+    sample = ROOT / "examples/plugins/harvest-node-exporter/tests/data/node.prom"
     database, folder = tmp_path / "out.duckdb", tmp_path / "out"
     arguments = ["run", "-s", f"node-exporter:{sample}", "--json"]
     arguments += ["-k", str(database), "-k", f"parquet:{folder}", "-k", f"jsonl:{folder}.jsonl"]
@@ -153,7 +153,7 @@ def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environmen
 
 @pytest.mark.slow
 def test_ranges_of_one_file_are_harvested_by_two_workers(environment, tmp_path):
-    sample, folder = EXAMPLES[2] / "tests/data/20260302", tmp_path / "out"
+    sample, folder = ROOT / "examples/plugins/harvest-pbs/tests/data/20260302", tmp_path / "out"
     arguments = ["run", "-s", f"pbs:{sample}", "-k", f"parquet:{folder}", "--workers", "2"]
 
     done = harvest_command(environment, *arguments, "--set", "pbs.partition_bytes=500", "--json")

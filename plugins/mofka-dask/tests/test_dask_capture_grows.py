@@ -11,7 +11,6 @@ import pytest
 
 import harvest
 from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.plugins.registry import manager
 from harvest_watch.loop import Reporter, WatchOptions, watch
 
 DATA = {name: captures.frames(contents) for name, contents in captures.example().items()}
@@ -86,7 +85,7 @@ def test_a_watch_follows_a_capture_as_it_grows_and_gains_processes(tmp_path):
         sources=(Endpoint("dask", str(run)),), sinks=(Endpoint("parquet", str(out)),), workers=1
     )
     options = WatchOptions(every_s=0.1, settle_s=0.0, until_idle_s=2.0)
-    watch(recipe, manager(), options, growing)
+    watch(recipe, options, growing)
     for timer in growing.timers:
         timer.join()
 
