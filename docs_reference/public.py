@@ -49,7 +49,9 @@ def used() -> Mapping[tuple[str, str], set[str]]:
     everywhere: dict[int, set[str]] = defaultdict(set)
     for (module, name), users in found.items():
         if module in KERNEL and name in importlib.import_module(module).__all__:
-            everywhere[id(getattr(importlib.import_module(module), name))] |= users
+            value = getattr(importlib.import_module(module), name)
+            if callable(value):  # constants of one value are not one name
+                everywhere[id(value)] |= users
     for module in KERNEL:
         for name in importlib.import_module(module).__all__:
             value = getattr(importlib.import_module(module), name)

@@ -154,7 +154,7 @@ def test_a_process_with_another_version_of_a_plugin_refuses(tmp_path):
 
 @pytest.mark.parametrize("document", [[], {}, {"on_error": "reject", "max_rejects": None}])
 def test_what_another_version_has_written_is_refused_in_one_line(document):
-    with pytest.raises(UsageError, match="no work that this version of harvest has written down"):
+    with pytest.raises(UsageError, match="not written down by this version of harvest"):
         Bundle.from_json(document)
 
 

@@ -111,7 +111,8 @@ def test_a_command_below_what_is_no_group_is_reported(strangers):
     done = strangers.harvest("run")
 
     assert done.returncode == 1
-    assert "hello declares a command 'run greet', and 'run' is no group of commands" in done.stderr
+    words = "hello declares a command 'run greet', and 'run' is not a group of commands"
+    assert words in done.stderr
 
 
 def test_a_word_of_a_group_stays_its_own(strangers):

@@ -83,13 +83,13 @@ def load_command(name: str) -> Any:
 def _missing(words: str) -> TyperCommand:
     """Says what brings a command; help lists it only where it is there."""
 
-    def tell() -> None:
+    def refuse() -> None:
         remedy = _all_plugins().remedy(words, (), "command")
         raise UsageError(f"unknown command {words!r}", remedy=remedy)
 
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
     return TyperCommand(
-        name=words.partition(" ")[2], callback=tell, hidden=True, add_help_option=False,
+        name=words.partition(" ")[2], callback=refuse, hidden=True, add_help_option=False,
         context_settings=anything,
     )  # fmt: skip
 
@@ -98,7 +98,7 @@ def _put_below(group: Any, words: str, word: str) -> None:
     if not isinstance(group, TyperGroup):
         owner = _plugins(group.name).owner(_plugins(group.name).commands[words]).distribution
         raise PluginError(
-            f"{owner} declares a command {words!r}, and {group.name!r} is no group of commands",
+            f"{owner} declares a command {words!r}, and {group.name!r} is not a group of commands",
             remedy=f"report this to the author of {owner}",
         )
     if word in group.commands:

@@ -149,7 +149,7 @@ def staged_of(results: Iterable[Any], engine: str) -> Iterator[tuple[Staged, ...
     for result in results:
         if not isinstance(result, Result):
             raise PluginError(
-                f"the engine {engine!r} gives {type(result).__name__}, which is no result",
+                f"the engine {engine!r} gives {type(result).__name__}, which is not a result",
                 remedy="report this to the engine's author: what Bundle.read gives is passed on",
             )
         yield from result.staged

@@ -1,4 +1,4 @@
-"""Telling plugins of commits, once nothing is locked any more."""
+"""Letting plugins hear of commits, once nothing is locked any more."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _left(bundle: Bundle, held: dict[int, Manifest | None]) -> Bundle:
         if there is not None and there.stem == part.stem and there.settled:
             raise UsageError(
                 "--force cannot be left to a last job, which would find nothing changed",
-                remedy="wait for the jobs: leave out slurm.wait=false",
+                remedy="let the run wait for the jobs",
             )
     return Bundle(tasks, bundle.terms)
 

@@ -94,7 +94,7 @@ class Session:
         return [manifest_of(sink).runs for sink in self.sinks]
 
     def enters(self) -> Callable[[str], bool] | None:
-        """What tells of a directory whether a run that begins now looks into it; None: into all."""
+        """Whether a run that begins now looks into a directory, by its path; None: into all."""
         selection = self._selection()
         return None if selection is None else selection.enters
 

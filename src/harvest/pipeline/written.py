@@ -74,7 +74,7 @@ def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
     """
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise UsageError(
-            "this is no work that this version of harvest has written down",
+            "this work was not written down by this version of harvest",
             remedy="run again: what is staged is kept",
         )
     terms = structure(document["terms"], Terms)

@@ -84,7 +84,7 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-insight",
-        doc="tells what sources tell together: from a job to its files, and what was harvested",
+        doc="shows what sources say together: from a job to its files, and what was harvested",
         views=("run",),
     ),
     Known(

@@ -70,7 +70,7 @@ class Inputs:
 
     roots: absolute paths of files or directories, there or not; ours: what is left out;
     settle_s: how long a file must not have changed to count as resting.
-    enters: what tells of a directory whether it is looked into, None where all are; asked for
+    enters: whether a directory is looked into, None where all are; asked for
         again for each look at all.
     """
 
