@@ -38,11 +38,6 @@ ENVIRONMENT = {
     "SLURM_CPUS_ON_NODE": "with the next: memory that `harvest gpfs aggregate` may take",
     "SLURM_MEM_PER_CPU": "memory of the job for each CPU, in MB",
     "SLURM_MEM_PER_NODE": "memory of the job on a node, in MB",
-    "NUMBA_DISABLE_JIT": "`1`: sources read large inputs without compiled kernels",
-    "NUMBA_CACHE_DIR": "where compiled kernels are kept, for numba and for harvest; without it "
-    "beside their modules or, where that cannot be written, in the user's cache directory",
-    "XDG_CACHE_HOME": "the user's cache directory, `~/.cache` without it",
-    "HOME": "the user's directory, for the same",
     "COLUMNS": "width of tables, where the output is not a terminal",
 }
 """Environment variables that the program or its plugins read, and why."""

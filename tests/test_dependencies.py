@@ -29,12 +29,11 @@ NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_ja
 
 LEFT_OPEN = {
     "pytest": "harvest_testing is for those who run pytest",
-    "llvmlite": "comes with numba",
     "cycler": "comes with matplotlib",
 }
 """What is imported without being declared, and why."""
 
-MODULES_OF_THEIR_OWN = {"dask", "distributed", "numba", "numpy"}
+MODULES_OF_THEIR_OWN = {"dask", "distributed", "numpy"}
 """Optional libraries for which there are whole modules, imported where the library is there."""
 
 
@@ -163,7 +162,7 @@ def test_a_plugin_that_does_not_declare_numpy_works_without(source, tmp_path):
     if needed & {"numpy", f"{CORE}-toolkit"}:
         pytest.skip(f"{source} declares numpy, or the library that does")
     small_inputs.write(tmp_path / "in", 1)
-    hidden = ("numpy", "pandas", "duckdb", "matplotlib", "numba", "yaml")
+    hidden = ("numpy", "pandas", "duckdb", "matplotlib", "yaml")
     shown = without(hidden, RUN, f"{source}:{tmp_path / 'in' / source}", str(tmp_path / "out"))
     rows = ast.literal_eval(shown.splitlines()[0])
     assert rows

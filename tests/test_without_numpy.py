@@ -12,7 +12,7 @@ import pytest
 from clean_environment import build_wheels, declared_by, make_environment
 
 ROOT = Path(__file__).resolve().parents[1]
-NUMERIC = ("numpy", "numba", "pandas")
+NUMERIC = ("numpy", "pandas")
 """What is numpy, or imports it."""
 
 PROGRAM = '''

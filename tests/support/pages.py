@@ -190,7 +190,6 @@ NEEDS = {
     "tex": (lambda: bool(shutil.which("pdflatex")), "pdflatex is not installed"),
     "postgresql": (lambda: bool(shutil.which("initdb")), "PostgreSQL is not installed"),
     "pandas": (lambda: importlib.util.find_spec("pandas") is not None, "pandas is not installed"),
-    "numba": (lambda: importlib.util.find_spec("numba") is not None, "numba is not installed"),
     "uv": (lambda: bool(shutil.which("uv")), "uv is not installed"),
     "shared": (lambda: (ROOT.parent / "shared" / "data").is_dir(), "no real samples here"),
 }

@@ -20,7 +20,6 @@ from harvest_gpfs.parse.blocks import SLACK
 from harvest_gpfs.parse.columnar import Columnar
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
-from harvest_gpfs.parse.program import Program
 from harvest_gpfs.parse.reference import Damaged, parse
 from harvest_gpfs.parse.table import TableMaker, merged
 from harvest_gpfs.source import GpfsSource
@@ -207,7 +206,7 @@ def layout_of(data: bytes, **settings: Any) -> Layout:
 
 
 Read = tuple[pa.Table, list[tuple[int, str]], int]
-"""Rows, rejects with their lines, and how many lines a fast parser left to the reference."""
+"""Rows, rejects with their lines, and how many lines the columnar parser left to the reference."""
 
 
 def by_reference(layout: Layout, lines: list[bytes]) -> Read:
@@ -221,14 +220,9 @@ def by_reference(layout: Layout, lines: list[bytes]) -> Read:
     return TableMaker(layout).rows(rows), rejects, len(lines)
 
 
-def by_parser(kind: str, layout: Layout, lines: list[bytes]) -> Read:
-    """Lines read by a fast parser, ``numba`` or ``arrow``, and its odd ones by the reference."""
-    if kind == "numba":
-        from harvest_gpfs.parse.walker import Walker
-
-        parser: Any = Walker(Program.of(layout))
-    else:
-        parser = Columnar(Program.of(layout))
+def by_columns(layout: Layout, lines: list[bytes]) -> Read:
+    """Lines read by the columnar parser, and its odd ones by the reference."""
+    parser = Columnar(layout)
     text = b"".join(one + b"\n" for one in lines)
     data = np.zeros(len(text) + SLACK, np.uint8)
     data[: len(text)] = np.frombuffer(text, np.uint8)

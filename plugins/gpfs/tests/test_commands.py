@@ -151,13 +151,25 @@ def test_how_far_jobs_are_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_results_go_to_output_by_any_of_its_names(tmp_path: Path) -> None:
     path = listed(tmp_path / "scan-20260111.list", 30)
     gpfs("convert", path, "--output", tmp_path / "new")
-    gpfs("convert", path, "-t", tmp_path / "old", "-o", "kernel=arrow")
+    gpfs("convert", path, "-t", tmp_path / "old", "-o", "escape=auto")
     tables = []
     for number, name in enumerate(("-o", "--output", "-t", "--to")):
         file = tmp_path / f"{number}.csv"
         gpfs("aggregate", tmp_path / ("new" if number % 2 else "old"), name, file)
         tables.append(file.read_text())
     assert len(set(tables)) == 1
+
+
+def test_a_setting_that_no_longer_does_anything_is_accepted_and_said_once(tmp_path: Path) -> None:
+    # given a list that is read in ranges
+    path = listed(tmp_path / "scan-20260111.list", 300)
+    # when it is converted with a setting that did something once
+    settings = ("--set", "kernel=numba", "--set", "partition_bytes=8192")
+    shown = gpfs("convert", path, "-t", tmp_path / "out", "--workers", 2, *settings)
+    # then all rows are there, and one note speaks of it
+    assert "300 rows, 0 rejects" in shown
+    assert shown.count("gpfs.kernel no longer does anything") == 1
+    assert len(harvest.open(tmp_path / "out").parts) > 3
 
 
 def test_the_same_as_python_functions(tmp_path: Path) -> None:

@@ -18,14 +18,13 @@ LINE = "{0} 7 0  " + quote(SHOW, safe="/{}") + " -- /gpfs/fs1/a%20dir/file%2D{0}
 
 class TestGpfs(SourceConformance):
     source = GpfsSource
-    settings: ClassVar = {"kernel": "arrow"}
     examples: ClassVar = {
         "show": "{FILE_SIZE} {ACCESS_TIME}",
         "keys": "heat=extra",
         "escape": "none",
         "scan_time": "2026-01-11T00:00:00+00:00",
     }
-    without_effect: ClassVar = {"kernel": "parsers differ in speed alone"}
+    without_effect: ClassVar = {"kernel": "there is one reader"}
     header_lines = 0
     partition_setting = ("partition_bytes", (1 << 20, 4096))
 

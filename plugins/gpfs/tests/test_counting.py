@@ -1,19 +1,13 @@
-"""Lines before a range are counted alike with and without compiled code."""
+"""Lines before a range are counted as they are when looked at one by one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_gpfs.parse import compiled
-from harvest_gpfs.parse.counting import Before, Counter, after, tally
-
-KERNELS = ["arrow"]
-if compiled.available():
-    KERNELS.append(pytest.param("numba", marks=pytest.mark.slow))  # compiling takes seconds
+from harvest_gpfs.parse.counting import Before, Counter, after
 
 lines = st.lists(
     st.one_of(
@@ -44,18 +38,16 @@ def told(parts: list[bytes]) -> Before:
     return Before(len(parts), sum(remarks), at_trailer)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
 @given(parts=lines, rest=st.sampled_from([b"", b"#", b"[", b"1 2", b"# end rows=3"]))
 def test_lines_that_end_are_counted_and_what_is_cut_off_is_not(
-    kernel: str, parts: list[bytes], rest: bytes
+    parts: list[bytes], rest: bytes
 ) -> None:
     chunk = b"".join(part + b"\n" for part in parts) + rest
 
-    assert after(Before(), chunk, tally(len(chunk), kernel)) == told(parts)
+    assert after(Before(), chunk) == told(parts)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_each_place_of_a_list_has_the_lines_before_it(kernel: str, tmp_path: Path) -> None:
+def test_each_place_of_a_list_has_the_lines_before_it(tmp_path: Path) -> None:
     # given a list with one line longer than what is counted at once, and places in any order
     parts = [b"x" * 700_000, b"# a header", *(b"%d" % number * 9 for number in range(60_000))]
     path = tmp_path / "scan.list"
@@ -63,7 +55,7 @@ def test_each_place_of_a_list_has_the_lines_before_it(kernel: str, tmp_path: Pat
     ends = [0]
     for part in parts:
         ends.append(ends[-1] + len(part) + 1)
-    counter = Counter(path, kernel)
+    counter = Counter(path)
 
     for number in (30_000, 0, 1, 2, 3, 60_002, 45_000):
         assert counter.before(ends[number]) == Before(number, int(number >= 2))

@@ -26,7 +26,7 @@ from policy_lists import (
     row,
 )
 from strength import examples, pairs
-from test_parse_rows import EACH_PARSER, PARSERS, fitted, rows
+from test_parse_rows import fitted, rows
 
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
 ENCODED = "{n} 7 0  %7Csize%3D1%7Caccess%3D2026-01-10%2008%3A15%3A00%7Cmisc%3DFA%7C -- {path}\n"
@@ -49,19 +49,17 @@ def read(path: Path, **more: Any) -> tuple[list[str], list[str]]:
     return [one["path"] for one in files(found)], list(found.notes)
 
 
-@pytest.mark.parametrize("parser", EACH_PARSER)
-def test_percent_signs_of_a_plain_list_are_themselves(tmp_path: Path, parser: str) -> None:
+def test_percent_signs_of_a_plain_list_are_themselves(tmp_path: Path) -> None:
     # given a list without ESCAPE, as blanks and colons in SHOW prove
     names = ["/gpfs/run/a%2Fb", "/gpfs/run/100% done", "/gpfs/run/pct%41", "/gpfs/run/a%20b"]
     for paths in ([names[0]] * 3, names):
         # when it is read, then names are as they stand, and there is no doubt
-        assert read(written(tmp_path, (PLAIN, paths)), kernel=parser) == (paths, [])
+        assert read(written(tmp_path, (PLAIN, paths))) == (paths, [])
 
 
-@pytest.mark.parametrize("parser", EACH_PARSER)
-def test_escapes_of_an_encoded_list_are_undone(tmp_path: Path, parser: str) -> None:
+def test_escapes_of_an_encoded_list_are_undone(tmp_path: Path) -> None:
     path = written(tmp_path, (ENCODED, ["/gpfs/a%20b", "/gpfs/100%25%20done", "/gpfs/pct%2541"]))
-    assert read(path, kernel=parser) == (["/gpfs/a b", "/gpfs/100% done", "/gpfs/pct%41"], [])
+    assert read(path) == (["/gpfs/a b", "/gpfs/100% done", "/gpfs/pct%41"], [])
 
 
 def test_damaged_lines_do_not_decide(tmp_path: Path) -> None:
@@ -155,15 +153,14 @@ def test_any_names_come_back_from_any_number_of_ranges(
     path.write_bytes(data)
     wanted = [expected(one, style) for one in every]
     first: list[Row] = []
-    # when it is read by each parser, whole and in ranges, then rows are what was written
-    for parser in PARSERS:
-        for parts in (1, 2, 7):
-            found = harvest(path, kernel=parser, partition_bytes=-(-len(data) // parts))
-            assert len(found.partitions) == parts
-            assert not found.rejects
-            assert not found.notes
-            first = first or files(found)
-            assert files(found) == first
+    # when it is read, whole and in ranges, then rows are what was written
+    for parts in (1, 2, 7):
+        found = harvest(path, partition_bytes=-(-len(data) // parts))
+        assert len(found.partitions) == parts
+        assert not found.rejects
+        assert not found.notes
+        first = first or files(found)
+        assert files(found) == first
     for one, got in zip(wanted, first, strict=True):
         assert {name: got[name] for name in one} == one
     layout = layout_of(data)

@@ -1,8 +1,7 @@
-"""Rows of any values, written in every style and escape, are read back exactly by all parsers."""
+"""Rows of any values, written in every style and escape, are read back exactly by both parsers."""
 
 from __future__ import annotations
 
-import importlib.util
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +11,7 @@ from policy_lists import (
     ESCAPES,
     STYLES,
     Row,
-    by_parser,
+    by_columns,
     by_reference,
     expected,
     layout_of,
@@ -21,12 +20,6 @@ from policy_lists import (
     row,
 )
 from strength import examples, pairs
-
-PARSERS = ["arrow", *(["numba"] if importlib.util.find_spec("numba") else [])]
-EACH_PARSER = [
-    pytest.param(name, marks=pytest.mark.slow if name == "numba" else ()) for name in PARSERS
-]
-"""Compiling takes seconds, where nobody has done it before."""
 
 AWKWARD = (
     *(b"with space", b"pipe|name", "caf\u00e9".encode(), "\u6570\u636e".encode(), b"100%done"),
@@ -91,11 +84,8 @@ def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
     written = [fitted(one, style, escape) for one in made]
     lines = [line(one, style, escape) for one in written]
     layout = layout_of(listing([row()] * 5, style, escape))
-    # when they are parsed by the reference and by the fast parsers
-    found = [by_reference(layout, lines)]
-    found += [by_parser(parser, layout, lines) for parser in PARSERS]
-    # then every value is what was written
-    for table, rejects, _ in found:
+    # when they are parsed by the reference and by columns, then every value is what was written
+    for table, rejects, _ in (by_reference(layout, lines), by_columns(layout, lines)):
         assert not rejects
         for number, (one, got) in enumerate(zip(written, table.to_pylist(), strict=True), 1):
             wanted = expected(one, style) | {"position": number}
@@ -104,8 +94,7 @@ def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
 
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("parser", EACH_PARSER)
-def test_realistic_rows_stay_with_the_fast_parser(parser: str, style: str, escape: str) -> None:
+def test_realistic_rows_are_read_by_columns(style: str, escape: str) -> None:
     # given names that are awkward, and values as file systems have them
     made = [
         row(inode=40961 + number, path=b"/data/u/" + name, heat=number * 1.7e-5, flags=flags)
@@ -115,8 +104,8 @@ def test_realistic_rows_stay_with_the_fast_parser(parser: str, style: str, escap
     ]
     layout = layout_of(listing(made, style, escape))
     lines = [line(one, style, escape) for one in made]
-    # when a fast parser reads the list
-    _, rejects, odd = by_parser(parser, layout, lines)
+    # when the list is read by columns
+    _, rejects, odd = by_columns(layout, lines)
     # then none of its lines needs the reference parser
     assert not rejects
     assert odd == 0

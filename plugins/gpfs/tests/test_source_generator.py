@@ -14,7 +14,6 @@ import pytest
 import zstandard
 from policy_lists import ESCAPES, STYLES, files, harvest
 from strength import pairs
-from test_parse_rows import PARSERS
 
 pytestmark = pytest.mark.slow
 
@@ -63,16 +62,13 @@ def totals(rows: list[dict[str, Any]], style: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("style", "escape"), COMBINATIONS)
-@pytest.mark.parametrize("parser", PARSERS)
-def test_totals_are_the_generators(
-    generated: Any, tmp_path: Path, parser: str, style: str, escape: str
-) -> None:
+def test_totals_are_the_generators(generated: Any, tmp_path: Path, style: str, escape: str) -> None:
     path, kept = generated[style, escape]
     if style == "cdm":
         kept = {name: value for name, value in kept.items() if name != "kballoc"}
     whole: list[Any] = []
     for parts in (1, 2, 7):
-        found = harvest(path, kernel=parser, partition_bytes=-(-path.stat().st_size // parts))
+        found = harvest(path, partition_bytes=-(-path.stat().st_size // parts))
         rows = files(found)
         assert not found.rejects
         assert len(found.partitions) == parts
@@ -83,7 +79,7 @@ def test_totals_are_the_generators(
     for name, pack in PACKED.items():
         packed = tmp_path / name
         packed.write_bytes(pack(path.read_bytes()))
-        rows = files(harvest(packed, kernel=parser, scan_time=whole[0]["scan_time"]))
+        rows = files(harvest(packed, scan_time=whole[0]["scan_time"]))
         for one in rows:
             one["origin"] = str(path)
         assert rows == whole

@@ -137,7 +137,7 @@ class Described(NamedTuple):
 
 
 def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
-    """The settings of a class, or those of a view or report."""
+    """The settings of a class that are not hidden, or those of a view or report."""
     if not isinstance(declared, type):
         return [
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
@@ -145,6 +145,8 @@ def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
         ]
     rows = []
     for field in attrs.fields(declared):
+        if field.metadata.get("hidden"):
+            continue
         default = field.default
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
             default = default.factory()

@@ -8,7 +8,6 @@ import attrs
 
 from harvest.toolkit.settings import allows, at_least, one_of, setting
 
-from .parse import compiled
 from .parse.attributes import KNOWN, Attribute
 from .parse.show_clause import template
 
@@ -23,6 +22,7 @@ def _show(value: str) -> None:
     template(value)
 
 
+@allows("each KEY=ATTRIBUTE")
 def _keys(value: tuple[str, ...]) -> None:
     for pair in value:
         key, equals, name = pair.partition("=")
@@ -30,11 +30,6 @@ def _keys(value: tuple[str, ...]) -> None:
             raise ValueError(
                 f"{pair!r} is not KEY=ATTRIBUTE, with an attribute such as FILE_SIZE or extra"
             )
-
-
-@allows(choices=compiled.CHOICES)
-def _kernel(value: str) -> None:
-    compiled.wanted(0, value)
 
 
 @attrs.frozen(kw_only=True)
@@ -61,11 +56,7 @@ class GpfsConfig:
         "when the scan was made, UTC where it names no zone; otherwise from the list's header, or "
         "from a date in its name"
     )
-    kernel: str = setting(
-        "parser: numba (compiled), arrow, or auto: numba where it is installed and the list large",
-        "auto",
-        _kernel,
-    )
+    kernel: str | None = setting("no longer does anything: there is one reader", hidden=True)
     partition_bytes: int = setting(
         "bytes of a plain list that are one unit of parallel work",
         128 << 20,

@@ -94,7 +94,7 @@ def _ranges(
         size = path.stat().st_size
         starts = [0] if packed else line_starts(path, range_bytes, LONGEST_LINE)
         if len(starts) == 1:
-            return [file_partition(path, id=path.name, options={"packed": packed})]
+            return [file_partition(path, id=path.name)]
         escaping = list(attrs.astuple(find_escaping(path)))
     except OSError:
         return [file_partition(path, id=path.name)]  # reading it reports why

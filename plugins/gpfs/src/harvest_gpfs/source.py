@@ -13,22 +13,17 @@ from harvest.toolkit.files import input_path
 from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
-from .parse import compiled
-from .parse.columnar import Columnar
 from .parse.counting import Before, Counter
 from .parse.escaping import Escaping
 from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
 from .parse.layout import list_layout
-from .parse.program import Program
 from .parse.reading import Reading
-from .parse.walker import Walker
 from .plan import partitions
 from .records import GpfsFile
 
 __all__ = ["GpfsSource"]
 
-_UNPACKED: Final = 8
-"""How much larger a compressed list becomes, about."""
+_NO_KERNEL: Final = "the setting gpfs.kernel no longer does anything and can be left out"
 
 
 class GpfsSource(Source):
@@ -46,6 +41,7 @@ class GpfsSource(Source):
     def __init__(self, location: str, config: Any = None):
         super().__init__(location, config)
         self._counter: Counter | None = None
+        self._remark = None if self.config.kernel is None else _NO_KERNEL
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
@@ -64,17 +60,25 @@ class GpfsSource(Source):
         return partitions(location, self.config.partition_bytes, self._find_escaping)
 
     def prepare(self, partition: Partition) -> Partition:
-        """A range of a list with what lies before it, so that its lines get the list's numbers."""
-        if not partition.start:
-            return partition
-        if self._counter is None or self._counter.path != partition.path:
-            self._counter = Counter(partition.path, self.config.kernel)
-        before = self._counter.before(partition.start)
-        options = {**partition.options, "before": list(attrs.astuple(before))}
-        return attrs.evolve(partition, options=options)
+        """The partition with what lies before it, so that its lines get the list's numbers.
+
+        The first one takes the remark on the settings along, so that a run makes it once.
+        """
+        before = Before()
+        if partition.start:
+            if self._counter is None or self._counter.path != partition.path:
+                self._counter = Counter(partition.path)
+            before = self._counter.before(partition.start)
+        found = {"before": list(attrs.astuple(before)), "remark": self._remark}
+        self._remark = None
+        return attrs.evolve(partition, options={**partition.options, **found})
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
+        if "before" not in partition.options:
+            partition = self.prepare(partition)
+        if partition.options["remark"]:
+            ctx.note(partition.options["remark"])
         path = partition.path
         head = _head(path)
         if not head:
@@ -93,16 +97,8 @@ class GpfsSource(Source):
         )
         if layout is None:  # remarks alone
             layout = list_layout((), b"", {}, prefixed=False, gap=b" ", escaped=False)
-        if "before" not in partition.options:
-            partition = self.prepare(partition)
-        before = Before(*partition.options.get("before", ()))
-        reading = Reading(
-            layout,
-            self._parser(partition, layout),
-            ctx,
-            before,
-            to_end=partition.options.get("last", True),
-        )
+        before = Before(*partition.options["before"])
+        reading = Reading(layout, ctx, before, to_end=partition.options.get("last", True))
         with open_stream(path, partition.start, partition.stop) as stream:
             for table in reading.tables(stream):
                 yield GpfsFile, table
@@ -115,22 +111,6 @@ class GpfsSource(Source):
     def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
         """Whether a list is percent-encoded."""
         return find_escaping(head or _head(path), self.config, lambda: _spread(path))
-
-    def _fast(self, partition: Partition) -> bool:
-        """Whether the compiled parser repays its loading."""
-        size = partition.size_bytes
-        if partition.options.get("packed"):
-            size *= _UNPACKED
-        try:
-            return compiled.wanted(size, self.config.kernel)
-        except ValueError as error:  # numba is not on every node
-            raise SourceError(
-                str(error), where=partition.origin, remedy="or set gpfs.kernel=auto"
-            ) from error
-
-    def _parser(self, partition: Partition, layout: Any) -> Any:
-        parser = Walker if self._fast(partition) else Columnar
-        return parser(Program.of(layout))
 
 
 _LOOK_BYTES: Final = 64 * 1024

@@ -25,7 +25,7 @@ from harvest import HarvestError, SourceError, UsageError
 from harvest.toolkit.files import replacing, write_atomically
 from harvest_toolkit.streams import Stream, compression, open_stream
 
-from .parse.counting import Before, Counter, Tally, after, is_remark, tally, trailer_rows
+from .parse.counting import Before, Counter, after, is_remark, trailer_rows
 
 __all__ = ["COMPRESSIONS", "Split", "split"]
 
@@ -146,15 +146,11 @@ class Split:
             return
         size, header, trailed = self._measure()
         bounds = [size * number // self.parts for number in range(self.parts + 1)]
-        count = tally(size)
-        if self.packed:
-            pieces = self._unpacked(bounds, numbers, count)
-        else:
-            pieces = self._plain(bounds, numbers)
+        pieces = (self._unpacked if self.packed else self._plain)(bounds, numbers)
         for number, before, chunks in pieces:
             head = b"" if number == 1 else header
             closed = trailed and number < self.parts
-            self._write(self.path_of(number), head, _renumber(chunks, before, count, closed=closed))
+            self._write(self.path_of(number), head, _renumber(chunks, before, closed=closed))
             yield number
 
     def _state(self) -> dict[str, Any]:
@@ -219,10 +215,10 @@ class Split:
             return file.tell()
 
     def _unpacked(
-        self, bounds: Sequence[int], numbers: Sequence[int], count: Tally
+        self, bounds: Sequence[int], numbers: Sequence[int]
     ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
         with open_stream(self.path) as stream:
-            cutter = _Cutter(_lines(stream), count)
+            cutter = _Cutter(_lines(stream))
             for number in range(1, self.parts + 1):
                 before = cutter.before
                 chunks = cutter.until(bounds[number])
@@ -248,9 +244,8 @@ class Split:
 class _Cutter:
     """Goes through a list's chunks of whole lines and cuts them at places."""
 
-    def __init__(self, chunks: Iterator[bytes], count: Tally):
+    def __init__(self, chunks: Iterator[bytes]):
         self._chunks = chunks
-        self._count = count
         self._rest = b""
         self._place = 0
         self.before = Before()
@@ -267,13 +262,11 @@ class _Cutter:
                 end = chunk.find(b"\n", bound - 1 - self._place) + 1 or len(chunk)
                 chunk, self._rest = chunk[:end], chunk[end:]
             self._place += len(chunk)
-            self.before = after(self.before, chunk, self._count)
+            self.before = after(self.before, chunk)
             yield chunk
 
 
-def _renumber(
-    chunks: Iterator[bytes], before: Before, count: Tally, *, closed: bool
-) -> Iterator[bytes]:
+def _renumber(chunks: Iterator[bytes], before: Before, *, closed: bool) -> Iterator[bytes]:
     """The chunks of a part, with trailers that speak of the part's own rows.
 
     A trailer counts the rows since the last one; those that lie in earlier parts are taken off, so
@@ -291,7 +284,7 @@ def _renumber(
                 yield b"# end rows=%d\n" % (due - earlier if due >= earlier else due)
                 earlier, here, ended = 0, Before(), True
                 continue
-            here = after(here, piece, count)
+            here = after(here, piece)
             ended = ended and here.listed == 0
             yield piece
     if closed and not ended:

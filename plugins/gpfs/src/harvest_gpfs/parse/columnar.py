@@ -1,7 +1,7 @@
-"""The parser without compiled code: a value of all lines of a block at a time, with numpy.
+"""The columnar parser: a value of all lines of a block at a time, with numpy.
 
-It goes through the steps of a layout as the kernel does, with one place per line; a line that is
-not exactly as the layout says is odd.
+It goes through the steps of a layout with one place per line; a line that is not exactly as the
+layout says is odd, and the reference finds out what is wrong with it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .attributes import Type
-from .layout import LONGEST_LINE, Step
+from .layout import LONGEST_LINE, Layout, Step
 from .paths import readable, spans, unescaped
-from .program import KINDS, Odd, Parsed, Program, hard_reals, literals_of, words_of
+from .program import KINDS, Odd, Parsed, hard_reals, literals_of, words_of
 from .reference import Damaged, text_value
 from .vectors import Bytes, Flags, Ints
 
@@ -36,9 +36,9 @@ _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 class Columnar:
     """Parses blocks of lines with numpy and Arrow."""
 
-    def __init__(self, program: Program):
-        self._program = program
-        self._literals = literals_of(program.layout)
+    def __init__(self, layout: Layout):
+        self._layout = layout
+        self._literals = literals_of(layout)
 
     def parse(self, data: Any, start: int, stop: int) -> Parsed:
         """Rows of the first lines between two places of a buffer of whole lines.
@@ -52,7 +52,7 @@ class Columnar:
         begins = np.empty_like(ends)
         begins[0], begins[1:] = start, ends[:-1] + 1
         lines = np.flatnonzero(ends - begins <= LONGEST_LINE)
-        batch = _Batch(self._program, self._literals, data, begins[lines], ends[lines])
+        batch = _Batch(self._layout, self._literals, data, begins[lines], ends[lines])
         parsed = batch.parsed(lines)
         odd = np.ones(len(ends), bool)
         odd[parsed.lines] = False
@@ -72,11 +72,8 @@ class _Batch:
     is not waits at its end, where nothing can be read.
     """
 
-    def __init__(
-        self, program: Program, literals: list[bytes], data: Any, begins: Ints, ends: Ints
-    ):
-        self.program = program
-        self.layout = program.layout
+    def __init__(self, layout: Layout, literals: list[bytes], data: Any, begins: Ints, ends: Ints):
+        self.layout = layout
         self.literals = literals
         self.bytes = Bytes(data, words_of(data))
         self.data = data
@@ -168,7 +165,11 @@ class _Batch:
         self._keep(fine)
 
     def _real(self, name: Any, after: bytes) -> None:
-        """Numbers as 1.5E-003; see ``_real`` of the kernel for how the nearest double is found."""
+        """Numbers as 1.5E-003.
+
+        Of up to 15 digits with a power of ten up to 22, one multiplication or division of two
+        exact numbers gives the nearest double; Arrow reads the others.
+        """
         read, data, escaped = self.bytes, self.data, self.layout.escaped
         first = self.place
         missing = read.stands(after, first)
@@ -294,11 +295,10 @@ class _Batch:
         return Parsed(
             lines=lines[rows],
             numbers={
-                name: self.numbers[name] if whole else self.numbers[name][rows]
-                for name in self.program.numbers
+                name: values if whole else values[rows] for name, values in self.numbers.items()
             },
-            reals={name: self.reals[name][rows] for name in self.program.reals},
-            texts={name: keep(texts[name]) for name in self.program.texts},
+            reals={name: values[rows] for name, values in self.reals.items()},
+            texts={name: keep(values) for name, values in texts.items()},
             path=path_text,
             path_raw=path_raw,
             kinds=kind,

@@ -7,18 +7,15 @@ parsed while the rest is counted.
 
 from __future__ import annotations
 
-import ctypes
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 import numpy as np
 
-from . import compiled, native
-
-__all__ = ["Before", "Counter", "after", "is_remark", "tally", "trailer_rows"]
+__all__ = ["Before", "Counter", "after", "is_remark", "trailer_rows"]
 
 _CHUNK: Final = 1 << 19
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
@@ -56,60 +53,14 @@ def trailer_rows(line: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-Tally: TypeAlias = Callable[[bytes | memoryview], tuple[int, int]]
-"""Counts the lines that end in a chunk, which begins with one, and those that list no file."""
-
-
-def tally(size_bytes: int, kernel: str = "auto") -> Tally:
-    """The way to count the lines of so many bytes.
-
-    kernel: as the setting ``gpfs.kernel``.
-    """
-    return _compiled_tally() if compiled.wanted(size_bytes, kernel) else _columnar_tally()
-
-
-def _compiled_tally() -> Tally:
-    count = native.load("harvest_gpfs.parse.count_kernel", "count")
-    found = (ctypes.c_int64 * 2)()
-
-    def counted(chunk: bytes | memoryview) -> tuple[int, int]:
-        if isinstance(chunk, bytes):
-            start = ctypes.cast(ctypes.c_char_p(chunk), ctypes.c_void_p).value
-        else:
-            start = ctypes.addressof(ctypes.c_char.from_buffer(chunk))
-        count(start, len(chunk), ctypes.addressof(found))
-        return found[0], found[1]
-
-    return counted
-
-
-def _columnar_tally() -> Tally:
-    room = np.empty(_CHUNK, bool)
-
-    def counted(chunk: bytes | memoryview) -> tuple[int, int]:
-        data = np.frombuffer(chunk, np.uint8)
-        out = room[: len(data)] if len(data) <= len(room) else None
-        ends = np.flatnonzero(np.equal(data, _NEWLINE, out=out))
-        if not len(ends):
-            return 0, 0
-        first = np.append(data[:1], data[ends[:-1] + 1])
-        remarks = np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE))
-        return len(ends), int(remarks)
-
-    return counted
-
-
 class Counter:
     """Counts the lines of one list up to the begin of each of its ranges.
 
     Asked for the ranges in their order, it counts each line once.
-
-    kernel: as the setting ``gpfs.kernel``.
     """
 
-    def __init__(self, path: Path, kernel: str = "auto"):
+    def __init__(self, path: Path):
         self.path = path
-        self._kernel = kernel
         self._place = 0
         self._before = Before()
 
@@ -117,10 +68,9 @@ class Counter:
         """What lies before a place, at which a line begins."""
         if place < self._place:
             self._place, self._before = 0, Before()
-        count = tally(self.path.stat().st_size, self._kernel)
         found = self._before
         for chunk in self._chunks(self._place, place):
-            found = after(found, chunk, count)
+            found = after(found, chunk)
         self._place, self._before = place, found
         return found
 
@@ -142,14 +92,25 @@ class Counter:
                     break
 
 
-def after(before: Before, chunk: bytes | memoryview, tally: Tally) -> Before:
-    """What lies before the end of a chunk of lines that follows."""
-    lines, remarks = tally(chunk)
+def after(before: Before, chunk: bytes | memoryview) -> Before:
+    """What lies before the end of a chunk of lines that follows; one without an end is left out."""
+    lines, remarks = _count(chunk)
     at_trailer = before.at_trailer
     if remarks and (place := _last_trailer(text := bytes(chunk))) is not None:
-        earlier = tally(text[:place])
+        earlier = _count(text[:place])
         at_trailer = before.listed + earlier[0] - earlier[1]
     return Before(before.lines + lines, before.remarks + remarks, at_trailer)
+
+
+def _count(chunk: bytes | memoryview) -> tuple[int, int]:
+    """How many lines end in a chunk, which begins with one, and how many of them list no file."""
+    data = np.frombuffer(chunk, np.uint8)
+    ends = np.flatnonzero(data == _NEWLINE)
+    if not len(ends):
+        return 0, 0
+    first = np.append(data[:1], data[ends[:-1] + 1])
+    remarks = np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE))
+    return len(ends), int(remarks)
 
 
 def _last_trailer(text: bytes) -> int | None:

@@ -2,7 +2,7 @@
 
 A line is ``INODE GENERATION SNAPSHOT  SHOW -- PATH``, where SHOW is whatever the site's policy
 prints; in the record format it is ``...:INODE:GENERATION:...:LENGTH!PATH:LENGTH!POOL;LENGTH!SHOW``.
-Both are a row of steps: certain bytes, then a value.  All three parsers follow these steps.
+Both are a row of steps: certain bytes, then a value.  Both parsers follow these steps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A layout as the columnar parsers take it: which column each value fills, and as what.
-
-Numbers and times share one block of 64-bit integers, reals another, texts a third; a slot is a
-column's place in its block.
-"""
+"""What the columnar parser makes of some lines, and what it asks of their bytes."""
 
 from __future__ import annotations
 
@@ -13,51 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .attributes import Type
 from .layout import Layout
 
-__all__ = ["KINDS", "Odd", "Parsed", "Program", "hard_reals", "literals_of", "words_of"]
+__all__ = ["KINDS", "Odd", "Parsed", "hard_reals", "literals_of", "words_of"]
 
 KINDS: Final = (None, "file", "directory", "symlink", "other")
-"""Kinds of files by the numbers that the parsers give them."""
-
-_REALS: Final = (Type.REAL,)
-_TEXTS: Final = (Type.TEXT, Type.FLAGS, Type.MODE, Type.COUNTED_TEXT)
-_NOT_STORED: Final = (Type.COUNTED_PATH, Type.SHOW_LENGTH, Type.FULL_PATH)
-
-
-@attrs.frozen
-class Program:
-    """Where the values of a layout go.
-
-    numbers, reals: columns by slot.  texts: columns by slot; a name of ``extra`` is ``(name,)``.
-    slots: of each step; -1 where its value is not kept.
-    """
-
-    layout: Layout
-    numbers: tuple[str, ...]
-    reals: tuple[str, ...]
-    texts: tuple[str | tuple[str], ...]
-    slots: tuple[int, ...]
-
-    @classmethod
-    def of(cls, layout: Layout) -> Program:
-        """The program of a layout."""
-        numbers: list[Any] = []
-        reals: list[Any] = []
-        texts: list[Any] = []
-        slots = []
-        for step in layout.steps:
-            if step.type is Type.SAME_TEXT:
-                slots.append(texts.index(step.column))
-                continue
-            if not step.kept or step.type in _NOT_STORED:
-                slots.append(-1)
-                continue
-            block = texts if step.type in _TEXTS else reals if step.type in _REALS else numbers
-            slots.append(len(block))
-            block.append(step.column if step.column is not None else (step.name,))
-        return cls(layout, tuple(numbers), tuple(reals), tuple(texts), tuple(slots))
+"""Kinds of files by the numbers that the columnar parser gives them."""
 
 
 @attrs.frozen
@@ -71,7 +28,7 @@ class Odd:
 
 @attrs.define
 class Parsed:
-    """What a columnar parser made of some lines.
+    """What the columnar parser made of some lines.
 
     lines: number in the block, from 0, of each row's line.
     numbers: by column, 64-bit integers; reals: doubles, not-a-number where missing; texts: Arrow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,13 +12,14 @@ from harvest import ReadContext
 from harvest_toolkit.streams import Stream
 
 from .blocks import BLOCK_BYTES, Rest, blocks
+from .columnar import Columnar
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .program import Parsed
 from .reference import Damaged, Row, parse
 from .table import TableMaker, merged
 
-__all__ = ["Parser", "Reading"]
+__all__ = ["Reading"]
 
 _ROWS_TOGETHER: Final = 8_192
 """Rows of single lines that are made into one table."""
@@ -36,13 +37,6 @@ _DOUBT: Final = {
 }
 
 
-class Parser(Protocol):
-    """Turns blocks of lines into columns."""
-
-    def parse(self, data: Any, start: int, stop: int) -> Parsed:
-        """Columns of the first lines between two places of a buffer of whole lines."""
-
-
 class Reading:
     """What was read of a list so far; ``tables`` goes through it.
 
@@ -50,11 +44,9 @@ class Reading:
     to_end: whether the list's end is read, and not just a range before it.
     """
 
-    def __init__(
-        self, layout: Layout, parser: Parser, ctx: ReadContext, before: Before, *, to_end: bool
-    ):
+    def __init__(self, layout: Layout, ctx: ReadContext, before: Before, *, to_end: bool):
         self._layout = layout
-        self._parser = parser
+        self._parser = Columnar(layout)
         self._ctx = ctx
         self._maker = TableMaker(layout)
         self._lines = before.lines

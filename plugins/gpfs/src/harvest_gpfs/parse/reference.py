@@ -1,7 +1,7 @@
 """One line of a list in plain Python: the definition of what a line means.
 
-The fast parsers give the rows that this one gives, and hand every line that is not exactly as its
-list's layout says to this one, which finds out what is wrong with it.
+The columnar parser gives the rows that this one gives, and hands every line that is not exactly as
+its list's layout says to this one, which finds out what is wrong with it.
 
 - The bytes between values must stand as in the list's first lines.  A value of text ends where the
   bytes after it stand first; other values end where their own form ends.
