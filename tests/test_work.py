@@ -124,7 +124,9 @@ def test_a_result_that_comes_twice_counts_once(tmp_path: Path):
 
 
 def test_an_engine_that_gives_anything_but_results_is_named(tmp_path: Path):
-    with pytest.raises(harvest.PluginError, match="the engine 'own' gives tuple, which is not a result"):
+    with pytest.raises(
+        harvest.PluginError, match="the engine 'own' gives tuple, which is not a result"
+    ):
         run_by("own", tmp_path)
 
     assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()
