@@ -10,10 +10,10 @@ import pytest
 from clusters import eventually
 from harvest_paced import PacedSource
 
-from harvest.pipeline import bundling, reading
-from harvest.pipeline.bundling import harvest_partitions
-from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
+from harvest.reading import bundling, reading
+from harvest.reading.bundling import harvest_partitions
+from harvest.reading.task import Task
 from harvest.storage.part import Part, read_part
 from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree
 

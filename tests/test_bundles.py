@@ -19,12 +19,12 @@ from strength import SEED, pairs
 
 import harvest
 from harvest import Bundle
-from harvest.pipeline import bundling as work
-from harvest.pipeline import meter, reading
-from harvest.pipeline.bundling import bundles, harvest_partitions
-from harvest.pipeline.meter import Progress
-from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
+from harvest.reading import bundling as work
+from harvest.reading import meter, reading
+from harvest.reading.bundling import bundles, harvest_partitions
+from harvest.reading.meter import Progress
+from harvest.reading.task import Task
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, part_key, part_stem
 from harvest.storage.small import SMALL_BYTES

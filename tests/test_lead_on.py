@@ -15,8 +15,8 @@ from commands import harvest_here
 
 from harvest import SourceError
 from harvest.errors import system_reason
-from harvest.pipeline.collect import collect
 from harvest.plugins.registry import manager
+from harvest.reading.collect import collect
 
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|TIMEOUT|tim\n"
 

@@ -13,9 +13,9 @@ from harvest_paced import PacedSource
 
 import harvest
 from harvest import Partition, PluginError, SourceError, collect, collect_partition
-from harvest.pipeline.bundling import harvest_partitions, prepare_tasks
-from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
+from harvest.reading.bundling import harvest_partitions, prepare_tasks
+from harvest.reading.task import Task
 from harvest.storage.part import Part
 from harvest.storage.staging import STAGING
 

@@ -15,12 +15,12 @@ from commands import harvest_here
 
 import harvest
 from harvest import Bundle, ConfigError, HarvestError, UsageError
-from harvest.pipeline.collect import collect
 from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
+from harvest.reading.collect import collect
 from harvest.storage.manifest import Manifest
 from harvest_testing.lab.process import in_process
 

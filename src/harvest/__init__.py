@@ -50,15 +50,15 @@ if TYPE_CHECKING:
         record,
         record_type,
     )
-    from .pipeline.bundle import Bundle, Result
-    from .pipeline.collect import Collected, collect, collect_partition
     from .pipeline.engine import Engine, Work
     from .pipeline.recipe import Endpoint, Recipe
     from .pipeline.result import RunResult
-    from .pipeline.rows import tables
     from .pipeline.run import run
     from .pipeline.session import Session
     from .plugins.registry import add_plugin, plugins_of
+    from .reading.bundle import Bundle, Result
+    from .reading.collect import Collected, collect, collect_partition
+    from .reading.rows import tables
 
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
 """Why harvest does not run on this system; empty where it does."""
@@ -114,15 +114,15 @@ _HOMES = {
         "hookimpl",
     ),
     ".api.view": ("DatasetReader", "View"),
-    ".pipeline.bundle": ("Bundle", "Result"),
+    ".reading.bundle": ("Bundle", "Result"),
     ".pipeline.engine": ("Engine", "Work"),
     ".pipeline.run": ("run",),
     ".pipeline.recipe": ("Endpoint", "Recipe"),
     ".pipeline.result": ("RunResult",),
     ".pipeline.session": ("Session",),
-    ".pipeline.rows": ("tables",),
+    ".reading.rows": ("tables",),
     ".plugins.registry": ("add_plugin", "plugins_of"),
-    ".pipeline.collect": ("Collected", "collect", "collect_partition"),
+    ".reading.collect": ("Collected", "collect", "collect_partition"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MOVED = dict.fromkeys(("LineConfig", "LineSource"), "harvest_toolkit.line_source")

@@ -22,9 +22,9 @@ from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 from harvest import Work
 from harvest.engines import Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
-from harvest.pipeline.task import Task
-from harvest.pipeline.terms import Absolute
 from harvest.plugins.registry import manager
+from harvest.reading.task import Task
+from harvest.reading.terms import Absolute
 from harvest_cluster.dask import engine as engine_module
 from harvest_cluster.dask.cluster import _binary, connect
 from harvest_cluster.dask.engine import ClusterTasks, DaskEngine

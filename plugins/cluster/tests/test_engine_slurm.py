@@ -30,8 +30,8 @@ from harvest.errors import (
 )
 from harvest.pipeline.prepare import PreparedRun, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe
-from harvest.pipeline.task import Task
 from harvest.plugins.registry import manager
+from harvest.reading.task import Task
 from harvest_cluster.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
 from harvest_cluster.slurm.tasks import read_error, write_error, write_task
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import Bundle, Partition
-from harvest.pipeline.bundling import BUNDLE_PARTITIONS
-from harvest.pipeline.task import Task
+from harvest.reading.bundling import BUNDLE_PARTITIONS
+from harvest.reading.task import Task
 from harvest_cluster.dask import engine as dask
 from harvest_cluster.dask.engine import units
 from harvest_cluster.units import in_units

@@ -12,9 +12,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harvest.pipeline.awaited import Awaited
-    from harvest.pipeline.meter import Progress
-    from harvest.pipeline.terms import Terms
+    from harvest.reading.awaited import Awaited
+    from harvest.reading.meter import Progress
+    from harvest.reading.terms import Terms
 
     from .local import read_bundles
     from .pool import available_cores
@@ -31,9 +31,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Awaited": "harvest.pipeline.awaited",
-    "Progress": "harvest.pipeline.meter",
-    "Terms": "harvest.pipeline.terms",
+    "Awaited": "harvest.reading.awaited",
+    "Progress": "harvest.reading.meter",
+    "Terms": "harvest.reading.terms",
     "available_cores": ".pool",
     "ending": ".worker_process",
     "interpreter": ".worker_process",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from harvest.pipeline.bundle import Bundle, Result
 from harvest.pipeline.engine import Engine, Work
-from harvest.pipeline.meter import Progress
+from harvest.reading.bundle import Bundle, Result
+from harvest.reading.meter import Progress
 
 from . import pool
 

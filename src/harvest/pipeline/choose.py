@@ -15,12 +15,12 @@ from harvest.api.source import Source
 from harvest.errors import SourceError, UsageError
 from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
+from harvest.reading.pipes import Pipe
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import walk_files
 from harvest.toolkit.texts import printable_line, shell_word
 
 from .endpoints import bind
-from .pipes import Pipe
 from .plan import Listed
 from .recipe import Endpoint, Recipe
 from .spooling import with_pipes

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest.api.source import Partition, Source
+from harvest.reading.pipes import Pipe
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.part import Part, part_stem
 from harvest.storage.staging import Staged
@@ -19,7 +20,6 @@ from harvest.storage.waiting import map_waiting
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, State
-from .pipes import Pipe
 
 __all__ = ["Deciding", "Planned", "SourceUse", "order_of"]
 

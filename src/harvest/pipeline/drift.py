@@ -11,7 +11,7 @@ new, and one whose type has values that the dataset's has not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import orjson
@@ -20,26 +20,20 @@ import pyarrow as pa
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.contract import fit
 from harvest.model.types import (
-    Types,
     common_type,
     declared_columns,
     declared_types,
     from_plain,
-    holds,
-    shapes_of,
     to_plain,
-    with_types,
 )
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest, Schema
 from harvest.storage.part import Part
 
-if TYPE_CHECKING:
-    from .plan import Plan
+from .plan import Plan
 
-__all__ = ["Drift", "FrozenColumns", "declared_kinds", "declared_schema", "recorded_types"]
+__all__ = ["Drift", "declared_kinds", "declared_schema", "recorded_types"]
 
 
 def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
@@ -206,60 +200,3 @@ def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
     return Schema(
         version=kind.version, columns={name: to_plain(each) for name, each in types.items()}
     )
-
-
-class FrozenColumns:
-    """Brings rows to the columns that a dataset keeps.
-
-    frozen: record type -> column -> type as the manifest has it; other record types stay as they
-        are.
-    """
-
-    def __init__(self, frozen: Mapping[str, Mapping[str, Any]]):
-        self._frozen = frozen
-        self._shapes: dict[str, _Shape] = {}
-
-    def fit(self, record_type: RecordType, table: pa.Table) -> tuple[RecordType, pa.Table]:
-        """Rows, and their record type, with the dataset's columns."""
-        name = record_type.name
-        if name not in self._frozen:
-            return record_type, table
-        if name not in self._shapes:
-            types = {column: from_plain(kind) for column, kind in self._frozen[name].items()}
-            self._shapes[name] = _Shape(record_type, types)
-        shape = self._shapes[name]
-        return shape.record_type, shape.of(table)
-
-
-class _Shape:
-    """A record type in the columns of a dataset.
-
-    record_type: with the dataset's columns; spilled: its own columns that go to ``extra``.
-    """
-
-    def __init__(self, record_type: RecordType, types: Types):
-        declared = declared_types(record_type)
-        kept = {name for name, kind in declared.items() if name in types}
-        self._kept = {name for name in kept if holds(types[name], declared[name])}
-        self.spilled = {name: kind for name, kind in declared.items() if name not in self._kept}
-        self.record_type = with_types(record_type, types)
-
-    def of(self, table: pa.Table) -> pa.Table:
-        """The rows of a table of the record type in the dataset's columns."""
-        schema = self.record_type.arrow_schema
-        columns = []
-        for field in schema:
-            if field.name == "extra":
-                columns.append(self._extra(table))
-            elif field.name in self._kept or field.name in ("origin", "position"):
-                columns.append(table.column(field.name).cast(field.type))
-            else:
-                columns.append(pa.nulls(table.num_rows, field.type))
-        return pa.table(columns, schema=schema)
-
-    def _extra(self, table: pa.Table) -> pa.Array:
-        from .spill import with_entries  # late: polars takes long to import, few columns are frozen
-
-        spilled = {name: (its, table.column(name)) for name, its in self.spilled.items()}
-        entries = with_entries(table.column("extra"), spilled)
-        return fit(entries, shapes_of(self.record_type)["extra"])

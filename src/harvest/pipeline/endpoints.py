@@ -2,7 +2,7 @@
 
     slurm:dumps                         a name and a location
     dumps                               a location, for the sources that recognise it
-    slurm:-                             standard input (``harvest.pipeline.pipes``)
+    slurm:-                             standard input (``harvest.reading.pipes``)
     ./greeting.py:hello.txt             the one source of a Python file
     ./greeting.py:GreetingSource:in     a class of a Python file
     hpc-harvest-slurm:slurm:dumps       a distribution's source, where others have one of the name

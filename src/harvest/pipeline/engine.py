@@ -14,14 +14,14 @@ from harvest.api.settings import structure
 from harvest.api.sink import Sink
 from harvest.api.source import NoConfig, Source
 from harvest.errors import UsageError
+from harvest.reading.awaited import Awaited
+from harvest.reading.bundle import Bundle, Bundles, Result
+from harvest.reading.meter import Progress
+from harvest.reading.task import identify
+from harvest.reading.terms import Absolute, Terms, probed, versions_for
 from harvest.storage.manifest import Manifest
 
-from .awaited import Awaited
-from .bundle import Bundle, Bundles, Result
-from .meter import Progress
 from .recipe import Recipe
-from .task import identify
-from .terms import Absolute, Terms, probed, versions_for
 
 __all__ = ["Engine", "Work"]
 

@@ -16,21 +16,21 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
+from harvest.reading.bundle import Bundle, Bundles
+from harvest.reading.bundling import bundles, cost_bytes
+from harvest.reading.meter import Progress
+from harvest.reading.task import Task
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
-from .bundle import Bundle, Bundles
-from .bundling import bundles, cost_bytes
 from .drift import Drift, declared_kinds
 from .endpoints import bind, own_settings
 from .engine import Engine, Work
-from .meter import Progress
 from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
 from .result import RunResult
-from .task import Task
 
 __all__ = ["Observer", "PreparedRun", "place_of", "prepare_sinks", "prepare_sources"]
 

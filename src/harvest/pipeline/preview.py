@@ -17,16 +17,17 @@ from harvest.api.source import Partition, Source
 from harvest.errors import SourceError
 from harvest.model import RecordType, record_type
 from harvest.plugin_code import contained
+from harvest.reading.pipes import Pipe
+from harvest.reading.rows import read_tables, source_errors
+from harvest.reading.spooled import partitions_through, prepare
 from harvest.storage.target import storage_errors
 from harvest.toolkit.amounts import bytes_in_words
 from harvest.toolkit.steps import step
 from harvest.toolkit.texts import printable, printable_line
 
-from .pipes import Pipe
 from .recipe import Recipe
-from .rows import read_tables, source_errors
 from .selection import partitions_of
-from .spooling import SPOOL, partitions_through, prepare, spooled, with_pipes
+from .spooling import SPOOL, spooled, with_pipes
 
 __all__ = ["FirstRows", "Preview", "beginnings", "first_rows"]
 

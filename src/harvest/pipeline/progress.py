@@ -21,11 +21,11 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
+from harvest.reading.meter import Progress
 from harvest.storage.part import Part
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
 from harvest.toolkit.texts import printable_line
 
-from .meter import Progress
 from .plan import Plan
 from .prepare import Observer
 

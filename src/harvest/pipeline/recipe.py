@@ -28,10 +28,10 @@ import attrs
 import tomli_w
 
 from harvest.errors import ConfigError, UsageError, suggestion
+from harvest.reading.pipes import STDIN, Pipe, names_pipe
 from harvest.toolkit.texts import printable_line
 
 from .days import day_of, is_since_last
-from .pipes import STDIN, Pipe, names_pipe
 
 __all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
 

@@ -15,11 +15,11 @@ from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
+from harvest.reading.pipes import names_pipe
 from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
 from harvest.toolkit.texts import printable
 
-from .pipes import names_pipe
 from .plan import SourceUse
 from .prepare import PreparedRun, prepare_sinks
 from .recipe import Endpoint, Recipe

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import attrs
 
 from harvest.errors import ExitCode
+from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part, part_key, plain
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
@@ -17,9 +18,6 @@ from harvest.toolkit.texts import printable_line
 
 from .account import Account, account_of
 from .plan import Plan, Planned, order_of
-
-if TYPE_CHECKING:
-    from harvest.storage.manifest import Manifest
 
 __all__ = ["RunResult", "Unchanged"]
 

@@ -12,14 +12,14 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
+from harvest.reading.bundle import staged_of
+from harvest.reading.bundling import harvest_partitions, prepare_tasks
 from harvest.storage.commit import Commit, drop_staged
 from harvest.storage.part import Part
 from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, new_run_id, storage_errors
 
-from .bundle import staged_of
-from .bundling import harvest_partitions, prepare_tasks
 from .plan import Plan, Planned
 from .prepare import PreparedRun
 from .record import describe_run

@@ -14,6 +14,7 @@ from harvest.api.source import Partition, Source
 from harvest.errors import SourceError
 from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager, manager
+from harvest.reading.spooled import partitions_through
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
@@ -29,7 +30,7 @@ from .recipe import Recipe
 from .result import RunResult, Unchanged
 from .runner import carry_out
 from .selection import Named, Selection, partitions_in, partitions_of, selection_of
-from .spooling import SPOOL, partitions_through, spooled, with_pipes
+from .spooling import SPOOL, spooled, with_pipes
 
 __all__ = ["Listing", "Session", "execute"]
 

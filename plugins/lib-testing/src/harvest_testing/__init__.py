@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BrokenPromise": ".promise",
-    "Collected": "harvest.pipeline.collect",
+    "Collected": "harvest.reading.collect",
     "EngineConformance": ".engine",
     "ReportConformance": ".reports",
     "SinkConformance": ".sink",
@@ -41,8 +41,8 @@ _HOMES = {
     "check_golden": ".golden",
     "check_schemas": ".golden",
     "check_view": ".views",
-    "collect": "harvest.pipeline.collect",
-    "collect_partition": "harvest.pipeline.collect",
+    "collect": "harvest.reading.collect",
+    "collect_partition": "harvest.reading.collect",
     "faults_of_columns": ".views",
     "faults_of_unknown": ".unknown",
     "judge": "harvest.findings",

@@ -13,13 +13,13 @@ from harvest.cli.progress import working
 from harvest.cli.tables import print_json, print_lines, print_table
 from harvest.errors import UsageError
 from harvest.model import record_type
-from harvest.pipeline.pipes import pipe_of
 from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.session import execute
 from harvest.pipeline.survey import Survey, survey
 from harvest.plugins.building import names_for
 from harvest.plugins.registry import PluginManager, manager
+from harvest.reading.pipes import pipe_of
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 

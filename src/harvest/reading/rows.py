@@ -24,7 +24,7 @@ from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable, printable_line
 
-from .spooling import named, read
+from .spooled import named, read
 
 __all__ = ["read_tables", "sink_errors", "source_errors", "tables"]
 

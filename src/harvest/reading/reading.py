@@ -35,7 +35,7 @@ from harvest.storage.staging import (
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import printable
 
-from .drift import FrozenColumns
+from .frozen import FrozenColumns
 from .meter import Meter
 from .rows import read_tables
 from .task import Task

@@ -23,7 +23,7 @@ from harvest.storage.staging import Staged, staged_before
 from .meter import Meter, Progress
 from .reading import Reading
 from .rows import sink_errors, source_errors
-from .spooling import prepare
+from .spooled import prepare
 from .task import Task, identify
 
 __all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]

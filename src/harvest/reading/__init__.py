@@ -1,0 +1,1 @@
+"""What is done with a partition, wherever that happens: read, brought to the schema, staged."""
