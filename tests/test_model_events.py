@@ -14,7 +14,7 @@ from harvest.model import Record, RecordTypeError, UInt64, field, record, record
 from harvest.model.arrow import table_of
 from harvest.model.events import EVENTS_SCHEMA, encode_event_lines, project, project_lazy
 from harvest.model.frames import frame_of
-from harvest.model.json import decode
+from harvest_jsonl.decoding import decode
 
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
 LATER = datetime(2024, 4, 19, 12, 0, 1, 500000, tzinfo=UTC)

@@ -19,8 +19,10 @@ __all__ = [
     "frame_of",
     "plain_columns",
     "polars_schema",
+    "polars_type",
     "scan_parquet",
     "seconds",
+    "without_maps",
 ]
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)

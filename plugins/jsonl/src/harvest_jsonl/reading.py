@@ -12,9 +12,9 @@ from polars.io.plugins import register_io_source
 
 from harvest import DatasetChanged, DatasetError, RecordType
 from harvest.model.frames import polars_schema
-from harvest.model.json import decode
 
 from .codecs import blocks, open_range
+from .decoding import decode
 
 __all__ = ["Stretch", "scan_events", "scan_rows"]
 

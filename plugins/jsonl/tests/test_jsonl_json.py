@@ -20,7 +20,8 @@ from strength import examples
 from harvest.model import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
-from harvest.model.json import decode, encode, encode_lines
+from harvest.model.json import encode, encode_lines
+from harvest_jsonl.decoding import decode
 
 
 @attrs.define
