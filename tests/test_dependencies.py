@@ -12,6 +12,7 @@ from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import captures
 import pytest
 import small_inputs
 from clean_environment import build_wheels, declared_by, make_environment
@@ -98,6 +99,28 @@ def test_what_a_distribution_imports_is_what_it_declares(name):
     # and what it declares beyond the core's needs, it uses; tzdata is data
     extra = declared(name, extras=False) - declared(CORE, extras=False) - {CORE, "tzdata"}
     assert extra <= seen
+
+
+def brought(name: str, *extras: str) -> set[str]:
+    """All distributions that come with one, by what each declares; those of ours in turn."""
+    waiting, found = [(name, extras)], set()
+    while waiting:
+        name, extras = waiting.pop()
+        found.add(name)
+        if name in PROJECTS:
+            project = tomllib.loads((PROJECTS[name] / "pyproject.toml").read_text())["project"]
+            words = list(project["dependencies"])
+            words += [w for e in extras for w in project["optional-dependencies"][e]]
+            needed = [(canonicalize_name(r.name), tuple(r.extras)) for r in map(Requirement, words)]
+            waiting += [each for each in needed if each[0] not in found or each[1]]
+    return found
+
+
+def test_who_reads_captures_gets_no_reader_of_mofka_s_files():
+    found = brought("hpc-harvest-dask", "harvest")
+    assert {"hpc-harvest-dask-runs", "hpc-harvest-toolkit", "msgpack"} <= found
+    assert not found & {"hpc-harvest-mofka-dask", "pyyaml"}
+    assert "hpc-harvest-dask-runs" in brought("hpc-harvest-mofka-dask")
 
 
 HIDE = """
@@ -242,3 +265,34 @@ def test_core_and_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(
         ("one", {"letters": "3"}),
         ("three", {"letters": "5"}),
     ]
+
+
+@pytest.mark.slow
+def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
+    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+    # given an environment with hpc-harvest-dask[harvest] and a capture
+    ours = ("", "-dask", "-dask-runs", "-parquet", "-toolkit")
+    build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
+    only = declared_by([f"{CORE}{name}" for name in ours])
+    wheels = sorted((tmp_path / "wheels").iterdir())
+    python = make_environment(tmp_path / "venv", wheels, only)
+    captures.write(tmp_path / "R1", captures.example())
+
+    def harvest(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [python, "-I", "-m", "harvest", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    # when it is harvested, then views, reports and findings have it
+    for words in (
+        ("run", "-s", "dask:R1", "-k", "parquet:out"),
+        ("view", "dask.run_summary", "out"),
+        ("view", "dask.tasks", "out", "-o", "tasks.txt"),
+        ("report", "dask.run", "out"),
+        ("findings", "out"),
+        ("dask-runs", "trace", "out"),
+    ):
+        done = harvest(*words)
+        assert done.returncode == 0, done.stderr
+    # and what is missing is named
+    for words in (("run", "-s", "mofka-dask:R1", "-k", "parquet:o"), ("mofka-dask", "capture")):
+        assert "install hpc-harvest-mofka-dask" in harvest(*words).stderr

@@ -74,3 +74,31 @@ def test_two_plugins_cannot_declare_one_name(manager_of):
 
     assert found.owner(found.views["same.all"]).name == "first"
     assert "'same.all' is already declared by plugin 'first'" in found.broken["second"].cause
+
+
+TYPES = """
+from harvest import Record, hookimpl, record
+
+@record("hooks.{name}", layer="workflow", level="job")
+class Row(Record):
+    \"\"\"A row.\"\"\"
+
+@hookimpl
+def harvest_record_types():
+    return [Row]
+"""
+
+
+def test_record_types_can_be_declared_for_the_sources_of_others(manager_of):
+    found = manager_of(one=TYPES.format(name="one"))
+
+    assert list(found.record_types()) == ["hooks.one"]
+
+
+@pytest.mark.parametrize("given", ["1 / 0", "[int]", "[object()]"])
+def test_record_types_that_are_none_harm_no_others(manager_of, given):
+    wrong = TYPES.format(name="wrong").replace("return [Row]", f"return {given}")
+    found = manager_of(one=TYPES.format(name="one"), wrong=wrong)
+
+    assert list(found.record_types()) == ["hooks.one"]
+    assert found.broken["wrong"].cause.startswith("harvest_record_types failed: ")

@@ -191,12 +191,12 @@ def _gpfs() -> Callable[[int], dict[str, bytes]]:
 
 def plugin_of(source: str) -> str:
     """The plugin that brings a source; most are called alike."""
-    return {"dask": "mofka-dask"}.get(source, source)
+    return {"dask": "dask-runs"}.get(source, source)
 
 
 def _installed(source: str) -> bool:
     package = f"harvest_{plugin_of(source).replace('-', '_')}"
-    module = {"dask": "live.source"}.get(source, "source")
+    module = {"dask": "captures.source"}.get(source, "source")
     return bool(importlib.util.find_spec(package)) and bool(
         importlib.util.find_spec(f"{package}.{module}")
     )

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harvest_mofka_dask.api.memory import harvest_directory
+from harvest_mofka_dask.memory import harvest_directory
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 RUN = EXAMPLES / "dask-run/D2024-05-06_07:08:09_R1_W4"

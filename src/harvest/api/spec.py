@@ -19,6 +19,8 @@ from .setting import Setting, by_name
 from .view import View
 
 if TYPE_CHECKING:
+    from harvest.model import Record
+
     from .sink import Sink
     from .source import Source
 
@@ -149,6 +151,11 @@ class Hooks:
     @hookspec
     def harvest_sinks(self) -> Iterable[SinkSpec]:
         """Sinks of this plugin."""
+        return ()
+
+    @hookspec
+    def harvest_record_types(self) -> Iterable[type[Record]]:
+        """Record types that sources of other plugins yield, too."""
         return ()
 
     @hookspec

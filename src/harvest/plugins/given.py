@@ -26,6 +26,7 @@ __all__ = [
     "COMMITTED",
     "DECLARATIONS",
     "HOOKS",
+    "RECORD_TYPES",
     "Objects",
     "import_point",
     "of_module",
@@ -40,7 +41,10 @@ HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 COMMITTED = "harvest_committed"
 """The hook that is called when something has happened."""
 
-DECLARATIONS = tuple(name for name in HOOKS if name != COMMITTED)
+RECORD_TYPES = "harvest_record_types"
+"""The hook that gives record classes, which is called when record types are asked for."""
+
+DECLARATIONS = tuple(name for name in HOOKS if name not in (COMMITTED, RECORD_TYPES))
 """Names of the hooks by which a plugin says what it has."""
 
 

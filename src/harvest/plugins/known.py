@@ -65,8 +65,17 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-dask",
-        doc="captures any Dask cluster while it runs; mofka-dask reads the captures",
+        doc="captures any Dask cluster while it runs; dask-runs reads the captures",
         commands=("dask",),
+    ),
+    Known(
+        distribution="hpc-harvest-dask-runs",
+        doc="shows Dask runs from whatever recorder, and reads captures: tasks, transfers, "
+        "workers, graphs, logs",
+        sources=("dask",),
+        commands=("dask-runs",),
+        records=("dask", "run"),
+        views=("dask",),
     ),
     Known(
         distribution="hpc-harvest-distiller",
@@ -94,12 +103,10 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-mofka-dask",
-        doc="reads Dask runs, recorded through Mofka or captured live: tasks, transfers, workers, "
-        "graphs, logs, job files",
-        sources=("dask", "mofka-dask"),
+        doc="reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, logs, "
+        "job files",
+        sources=("mofka-dask",),
         commands=("mofka-dask",),
-        records=("dask", "run"),
-        views=("dask",),
     ),
     Known(
         distribution="hpc-harvest-ncem",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
@@ -54,6 +54,7 @@ from .given import (
     COMMITTED,
     DECLARATIONS,
     HOOKS,
+    RECORD_TYPES,
     Objects,
     import_point,
     of_module,
@@ -319,24 +320,34 @@ class PluginManager(Lookup):
         return f"{plugin.distribution} {plugin.version}"
 
     def record_types(self) -> Mapping[str, RecordType]:
-        """All record types that sources declare, by name; imports every source.
+        """All record types that sources and plugins declare, by name; imports every source.
 
-        A source that cannot be imported is left out here and listed in ``broken``.
+        Of a plugin that fails at it they are left out here, and it is listed in ``broken``.
         """
         types: dict[str, RecordType] = {}
-        for spec in self.sources.values():
-            try:
-                source = self.load(spec)
-            except PluginError as error:
-                self._note_broken(spec, error)
-                continue
-            for cls in source.record_types:
-                kind = record_type(cls)
-                types.setdefault(kind.name, kind)
+        for kind in (*self._types_of_sources(), *self._types_of_plugins()):
+            types.setdefault(kind.name, kind)
         return dict(sorted(types.items()))
 
-    def _note_broken(self, spec: SourceSpec, error: PluginError) -> None:
-        plugin = self.owner(spec)
+    def _types_of_sources(self) -> Iterator[RecordType]:
+        for spec in self.sources.values():
+            try:
+                yield from map(record_type, self.load(spec).record_types)
+            except PluginError as error:
+                self._note_broken(self.owner(spec), error)
+
+    def _types_of_plugins(self) -> Iterator[RecordType]:
+        for name, plugin in self.plugins.items():
+            try:
+                with contained():
+                    classes = chain(*self._only(RECORD_TYPES, self._pluggy.get_plugin(name))())
+                    kinds = [record_type(cls) for cls in classes]
+            except Exception as error:  # noqa: BLE001 - a hook is a stranger's code
+                self._note_broken(plugin, PluginError(f"{RECORD_TYPES} failed: {error!r}"))
+            else:
+                yield from kinds
+
+    def _note_broken(self, plugin: Plugin, error: PluginError) -> None:
         self.broken[plugin.name] = _as_broken(plugin, error, error)
 
     def load(self, spec: Any) -> Any:

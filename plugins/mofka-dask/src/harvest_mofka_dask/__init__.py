@@ -1,7 +1,7 @@
 """harvest plugin for Dask runs recorded through Mofka.
 
-The names below are for use from Python; each is imported when first used.  The plugin itself is
-declared in ``plugin``.
+The names below are for use from Python; each is imported when first used.  All but TaskHandler,
+which here reads the files of runs, too, are those of ``harvest_dask_runs``.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api.objects import (
+    from harvest_dask_runs import (
         EventSource,
         GraphEvent,
         SchedulerEvent,
         Task,
         TaskEvent,
-        TaskHandler,
         TaskState,
         TransferEvent,
         WorkerEvent,
     )
+
+    from .tasks import TaskHandler
 
 __all__ = [
     "EventSource",
@@ -38,7 +39,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(".api.objects", __name__), name)
+    home = ".tasks" if name == "TaskHandler" else "harvest_dask_runs"
+    value = getattr(importlib.import_module(home, __name__), name)
     globals()[name] = value
     return value
 

@@ -1,72 +1,190 @@
-"""The commands ``harvest mofka-dask ...``: ``capture``, ``trace`` and ``timeline``."""
+"""``harvest mofka-dask capture``: the CSVs of one run in, its compiled tasks out.
+
+One call for the classic job: no dataset is made, everything is read into memory.  ``trace`` and
+``timeline`` are those of ``harvest dask-runs``, which were here before it was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import harvest
+from harvest import UsageError
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line
+from harvest_dask_runs.commands import timeline, trace
 
-from .api.capture import app
+if TYPE_CHECKING:
+    from harvest_dask_runs.memory import Harvested
 
-__all__ = ["app"]
+    from .memory import RunFiles
+    from .tasks import TaskHandler
 
-NAMES = {
-    "task": ("execution", "executions"),
-    "transfer": ("transfer", "transfers"),
-    "io": ("I/O segment", "I/O segments"),
+__all__ = ["app", "capture"]
+
+USUAL_NAMES: dict[str, tuple[str, ...]] = {
+    "scheduler": ("scheduler_transition.csv",),
+    "workers": ("workers.csv", "worker.csv"),
+    "transitions": ("worker_transition.csv",),
+    "transfers": ("worker_transfer.csv",),
+    "graph": ("graph.csv",),
 }
+"""Names that the coupler's consumer gives the files, by role; the first that exists is taken."""
+
+OPTION: dict[str, str] = {
+    "scheduler": "-s",
+    "workers": "-w",
+    "transitions": "-t",
+    "transfers": "-x",
+    "graph": "-g",
+}
+ESSENTIAL = ("scheduler", "transitions")
+REJECTS_SHOWN = 5
+EXIT_REJECTS = 3
+
+app = typer.Typer(help="Dask runs recorded through Mofka.", no_args_is_help=True)
 
 
-DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
-RunOption = Annotated[
-    str | None,
-    typer.Option("--run", metavar="NAME", help="The run: its directory, or the directory's name."),
-]
+@app.callback()
+def mofka_dask() -> None:
+    """Dask runs recorded through Mofka."""
+
+
+def _csv(role: str, doc: str) -> Any:
+    """The option that names the CSV of a role."""
+    usual = ", else ".join(USUAL_NAMES[role]) if role != "graph" else False
+    return typer.Option(OPTION[role], f"--{role}", metavar="CSV", show_default=usual, help=doc)
 
 
 @app.command()
-def trace(
-    dataset: DatasetArgument,
+def capture(
+    scheduler: Annotated[
+        Path | None, _csv("scheduler", "Transitions recorded by the scheduler.")
+    ] = None,
+    workers: Annotated[Path | None, _csv("workers", "Workers that came and went.")] = None,
+    transitions: Annotated[
+        Path | None, _csv("transitions", "Transitions recorded by the workers.")
+    ] = None,
+    transfers: Annotated[
+        Path | None, _csv("transfers", "Transfers recorded by the workers.")
+    ] = None,
+    graph: Annotated[
+        Path | None, _csv("graph", "Graphs that clients sent: adds clients and dependencies.")
+    ] = None,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz."),
-    ] = Path("trace.json"),
-    run: RunOption = None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write .txt (readable), .jsonl (a task a line) or .parquet.",
+        ),
+    ] = Path("compiled_tasks.txt"),
 ) -> None:
-    """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.
+    """Compile the tasks of one run, each with its events in order of time.
 
-    A track per worker and thread holds the executions of tasks, and within
-    them the I/O that Darshan traced. Transfers are joined by arrows.
+    Reads the CSVs that the Mofka-Dask consumer writes. Each file defaults to
+    its usual name in the current directory. The files of workers and transfers
+    may be missing unless they are named.
+
+    Ends with 0 when all was read, 1 when a file has not the columns it should
+    have, 2 when a file is missing, 3 when some rows could not be read (the
+    output holds all others).
     """
-    # only when the command runs: ``--help`` needs no polars
-    from .trace import write_trace
-
-    _report(write_trace(harvest.open(dataset), output, run=run), output)
-
-
-@app.command()
-def timeline(
-    dataset: DatasetArgument,
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a page, .html."),
-    ] = Path("timeline.html"),
-    run: RunOption = None,
-) -> None:
-    """Write a run as a page that zooms from the whole run to single events.
-
-    It shows the same events as ``trace``, in one file that opens without a
-    network. Pointing at an event shows what is known of it.
-    """
-    from .timeline import write_timeline
-
-    _report(write_timeline(harvest.open(dataset), output, run=run), output)
+    given = {
+        "scheduler": scheduler,
+        "workers": workers,
+        "transitions": transitions,
+        "transfers": transfers,
+        "graph": graph,
+    }
+    if _compile(given, output):
+        raise typer.Exit(EXIT_REJECTS)
 
 
-def _report(counts: Mapping[str, int], output: Path) -> None:
-    parts = [f"{counts[cat]:,} {names[counts[cat] != 1]}" for cat, names in NAMES.items()]
-    typer.echo(f"{', '.join(parts)} written to {output}")
+app.command()(trace)
+app.command()(timeline)
+
+
+def _compile(given: dict[str, Path | None], output: Path) -> int:
+    """Write the tasks of the CSVs and say what was read; gives the number of rejects."""
+    # only when the command runs: ``--help`` needs neither polars nor pyarrow
+    from harvest_dask_runs.objects.output import check_suffix, write_tasks
+
+    from .memory import RunFiles, harvest_files
+    from .tasks import TaskHandler
+
+    check_suffix(output)
+    if not output.parent.is_dir():
+        raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
+    files = RunFiles(**{role: _file(role, path) for role, path in given.items()})
+    found = harvest_files(files)
+    tasks = TaskHandler(found.tasks(), found.rejects)
+    account = [*_account(found, tasks), *_rejects(found)]
+    write_tasks(tasks, output, _preamble(files, account))
+    for line in account:
+        typer.echo(line)
+    typer.echo(f"written to {printable_line(str(output))}")
+    return len(found.rejects)
+
+
+def _file(role: str, path: Path | None) -> Path | None:
+    """The file to read for a role: the one named, which must exist, or that of the usual name."""
+    if path is None:
+        return None if role == "graph" else _usual(role)
+    if not path.is_file():
+        raise UsageError(
+            "is a directory" if path.is_dir() else "no such file",
+            where=str(path),
+            remedy=f"check the path given with {OPTION[role]}",
+        )
+    return path
+
+
+def _usual(role: str) -> Path | None:
+    for name in USUAL_NAMES[role]:
+        if Path(name).is_file():
+            return Path(name)
+    names = " or ".join(USUAL_NAMES[role])
+    if role in ESSENTIAL:
+        raise UsageError(
+            f"no {names} in the current directory",
+            where=str(Path.cwd()),
+            remedy=f"name the file with {OPTION[role]}, or go to the run's directory",
+        )
+    typer.echo(f"no {names} here: going on without {role}", err=True)
+    return None
+
+
+def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
+    """What was read, and what is missing, in sentences."""
+    events = int(tasks.frame["events"].list.len().sum() or 0)
+    lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
+    if found.folded:
+        lines.append(f"{found.folded:,} of them repeat a transfer and are folded into it")
+    if "dask.worker" in found.reader:
+        for row in found.summary().iter_rows(named=True):
+            registered, reported = row["workers"] or 0, row["workers_reported"] or 0
+            lines.append(f"{registered} workers registered, {reported} reported")
+            lines += [f"note: {note}" for note in row["completeness_notes"]]
+    lines += [f"note: {note}" for note in found.notes]
+    return [printable_line(line) for line in lines]
+
+
+def _rejects(found: Harvested) -> list[str]:
+    if not found.rejects:
+        return ["0 rows could not be read"]
+    lines = [f"{count_in_words(len(found.rejects), 'row')} could not be read:"]
+    for reject in found.rejects[:REJECTS_SHOWN]:
+        place = "" if reject.position is None else f", record {reject.position}"
+        lines.append(f"  {reject.origin}{place}: {reject.reason}")
+    if len(found.rejects) > REJECTS_SHOWN:
+        lines.append(f"  and {len(found.rejects) - REJECTS_SHOWN:,} more")
+    return [printable_line(line) for line in lines]
+
+
+def _preamble(files: RunFiles, account: list[str]) -> str:
+    names = [f"  {path}" for path in files.by_kind().values()]
+    return "\n".join(["Compiled tasks", *map(printable_line, names), *account]) + "\n"

@@ -10,9 +10,9 @@ from typing import Any, Final
 import yaml
 
 from harvest import Partition, ReadContext
+from harvest_dask_runs.records import RunConfig
 from harvest_toolkit.lines import numbered
 
-from ..records import RunConfig
 from .jobfiles import BLANK, LINE_LIMIT
 from .pairs import Pairs, pairs_loader
 

@@ -15,9 +15,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harvest_dask_runs.recorder.arrays import flags
 from harvest_toolkit.spans import epoch_microseconds, spans
 
-from .arrays import flags
 from .csv_tables import Chunk
 from .times import microseconds_of
 

@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import Partition, ReadContext
+from harvest_dask_runs.recorder.key_columns import canonical_keys
+from harvest_dask_runs.recorder.stimuli import stimulus_kinds
+from harvest_dask_runs.records import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
 
-from ..records import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
 from .convert import floats, integers, states, times
 from .csv_tables import Chunk, chunks
-from .key_columns import canonical_keys
 
 __all__ = ["clients", "scheduler_transitions", "worker_transitions", "workers"]
 
@@ -82,11 +83,3 @@ def _actions(chunk: Chunk) -> pa.Array:
     """``add`` or ``remove``; newer couplers write ``add_worker``, ``remove_client``."""
     words = pc.utf8_lower(chunk.texts("action"))
     return pc.replace_substring_regex(words, r"^(add|remove)_(worker|client)$", r"\1")
-
-
-def stimulus_kinds(ids: pa.Array) -> pa.Array:
-    """The kind of each stimulus: its id without the trailing ``-<epoch seconds>``."""
-    trimmed = pc.ascii_rtrim(ids, characters="0123456789.")
-    taken = pc.subtract(pc.binary_length(ids), pc.binary_length(trimmed))
-    timed = pc.and_(pc.ends_with(trimmed, "-"), pc.greater_equal(taken, 9))
-    return pc.if_else(timed, pc.utf8_slice_codeunits(trimmed, 0, -1), ids)

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
+from harvest_dask_runs.records import RunDirective, RunNode
 from harvest_toolkit.lines import numbered
-
-from ..records import RunDirective, RunNode
 
 __all__ = ["directives", "nodes"]
 

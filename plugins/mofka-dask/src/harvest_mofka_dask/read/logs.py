@@ -14,10 +14,10 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Partition, ReadContext
+from harvest_dask_runs.recorder.arrays import text_map
+from harvest_dask_runs.recorder.log_kinds import FIELDS, KIND, WORKER
+from harvest_dask_runs.records import LogEvent
 
-from ..records import LogEvent
-from .arrays import text_map
-from .log_kinds import FIELDS, KIND, WORKER
 from .log_lines import log_events
 
 __all__ = ["consumer_log", "dask_log"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
+from harvest_dask_runs.records import RunSoftware
 from harvest_toolkit.lines import numbered
 
-from ..records import RunSoftware
 from .jobfiles import LINE_LIMIT
 
 __all__ = ["packages"]

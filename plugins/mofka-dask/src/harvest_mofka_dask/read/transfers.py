@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import Partition, ReadContext
+from harvest_dask_runs.recorder.key_columns import key_sizes
+from harvest_dask_runs.records import Transfer
 
-from ..records import Transfer
 from .convert import floats, integers, times
 from .csv_tables import Chunk, chunks
-from .key_columns import key_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,299 @@
+"""Rows of a capture file as Arrow columns, with what is wrong in single rows set aside.
+
+Frames hold rows column by column, as Python lists of plain values.  A whole column is converted at
+once; single values are looked at only where that fails, or would lose something.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import ReadContext, Record, record_type
+from harvest.toolkit.texts import excerpt
+
+from ..recorder.arrays import flags, list_array, text_map
+from ..recorder.key_columns import KEY_SIZE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Batch", "as_text", "texts_of", "time_of"]
+
+_TIME: Final = "a time in seconds since 1970"
+_INTEGER: Final = "a whole number of 64 bits"
+_NUMBER: Final = "a number"
+_TEXT: Final = "a text"
+_LAST_S: Final = 253_402_300_800
+"""Seconds at the end of the year 9999."""
+
+_DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
+"""What Arrow raises for numbers that are too large."""
+
+
+class _BadType:
+    """Stands for a value that does not convert."""
+
+
+_BAD: Final = _BadType()
+
+
+class Batch:
+    """Rows of one kind, from one frame or several, and the faults found in them.
+
+    columns: all of one length, by name.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.columns: dict[str, list[Any]] = {}
+        self.frames: list[tuple[int, int]] = []
+        self.faults: dict[int, str] = {}
+        self.size = 0
+        self._positions: list[NDArray[np.int64]] = []
+        self._used: set[str] = set()
+
+    def add(self, frame: int, columns: Mapping[str, Sequence[Any]], n: int, position: int) -> None:
+        """Append ``n`` rows of a frame, the first of which has this position."""
+        for name, values in columns.items():
+            if name not in self.columns:
+                self.columns[name] = [None] * self.size
+            self.columns[name].extend(values)
+        for name in self.columns.keys() - columns.keys():
+            self.columns[name].extend([None] * n)
+        self.frames.append((frame, self.size))
+        self._positions.append(np.arange(position, position + n))
+        self.size += n
+
+    def values(self, name: str) -> list[Any]:
+        """A column as it came; nulls where no frame had it."""
+        self._used.add(name)
+        return self.columns.get(name) or [None] * self.size
+
+    def texts(self, name: str, *, required: bool = False) -> pa.Array:
+        """A column of texts; a number is taken as it prints."""
+        found, bad = texts_of(self.values(name))
+        return self._checked(name, found, bad, _TEXT, required)
+
+    def integers(self, name: str) -> pa.Array:
+        """A column of whole numbers of 64 bits."""
+        found, bad = _integers(self.values(name))
+        return self._checked(name, found, bad, _INTEGER)
+
+    def floats(self, name: str) -> pa.Array:
+        """A column of numbers; NaN is null."""
+        found, bad = _floats(self.values(name))
+        return self._checked(name, found, bad, _NUMBER)
+
+    def times(self, name: str, *, required: bool = False) -> pa.Array:
+        """A column of epoch seconds as timestamps."""
+        seconds, bad = _floats(self.values(name))
+        micros, outside = _microseconds(seconds)
+        moments = pa.array(micros, pa.timestamp("us", "UTC"), mask=flags(seconds.is_null()))
+        return self._checked(name, moments, sorted({*bad, *outside}), _TIME, required)
+
+    def states(self, name: str) -> pa.Array:
+        """A column of states, lower case; an empty one is a fault."""
+        return pc.utf8_lower(self.texts(name, required=True))
+
+    def key_sizes(self, name: str) -> pa.Array:
+        """A column of lists of pairs of key and size."""
+        values = self.values(name)
+        null = np.array([value is None for value in values], bool)
+        try:
+            lists = [() if value is None else value for value in values]
+            pairs = _pairs(lists)
+        except (TypeError, ValueError):
+            for row, value in enumerate(values):
+                if value is not None and not _is_pairs(value):
+                    self._refuse(name, row, "a list of pairs of a key and a size")
+            lists = [value if _is_pairs(value) else () for value in values]
+            pairs = _pairs(lists)
+        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+        owners = np.repeat(np.arange(len(lists)), lengths)
+        keys, odd = texts_of(pairs[0])
+        sizes, wrong = _integers(pairs[1])
+        nameless = np.flatnonzero(flags(keys.is_null())).tolist()
+        for place in sorted({*odd, *wrong, *nameless}):
+            self._refuse(name, int(owners[place]), "a list of pairs of a key and a size")
+        items = pa.StructArray.from_arrays([keys, sizes], fields=list(KEY_SIZE))
+        return list_array(lengths, items, null)
+
+    def any_texts(self, name: str) -> pa.Array:
+        """A column of any values as texts."""
+        return as_text(self.values(name))
+
+    def refuse_where(self, wrong: pa.Array, name: str, expected: str) -> None:
+        """Mark rows as bad because of what they hold in a column."""
+        for row in np.flatnonzero(flags(wrong)).tolist():
+            self._refuse(name, row, expected)
+
+    def fields(self, *names: str) -> pa.MapArray | None:
+        """Columns of any values as one map of texts per row; null where a row has none."""
+        return text_map({name: as_text(self.values(name)) for name in names}) if names else None
+
+    def others(self) -> list[str]:
+        """Columns that were not asked for so far, in order."""
+        return [name for name in self.columns if name not in self._used]
+
+    def table(self, cls: type[Record], columns: Mapping[str, pa.Array], ctx: ReadContext) -> Any:
+        """The rows without faults, with position and what has no column; the others are rejects."""
+        every = {**columns, "position": pa.array(np.concatenate(self._positions))}
+        unknown = self.fields(*self.others())
+        if unknown is not None:
+            every["extra"] = unknown
+        table = pa.table(every)
+        if not self.faults:
+            return table
+        good = np.ones(self.size, bool)
+        for row in sorted(self.faults):
+            good[row] = False
+            self._reject(row, ctx, record_type(cls).name)
+        return table.filter(pa.array(good))
+
+    def _checked(
+        self,
+        name: str,
+        found: pa.Array,
+        bad: Sequence[int],
+        expected: str,
+        required: bool = False,
+    ) -> pa.Array:
+        for row in bad:
+            self._refuse(name, row, expected)
+        if required and found.null_count:
+            for row in np.flatnonzero(flags(found.is_null())).tolist():
+                self.faults.setdefault(row, f"column {name!r} is empty")
+        return found
+
+    def _refuse(self, name: str, row: int, expected: str) -> None:
+        value = excerpt(repr(self.columns[name][row]))
+        self.faults.setdefault(row, f"column {name!r} is {value}, not {expected}")
+
+    def _reject(self, row: int, ctx: ReadContext, name: str) -> None:
+        frame, start = next(f for f in reversed(self.frames) if f[1] <= row)
+        values = {name: column[row] for name, column in self.columns.items()}
+        ctx.reject(
+            json.dumps(values, default=repr),
+            f"row {row - start + 1} of frame {frame} ({self.kind}): {self.faults[row]}",
+            position=frame,
+            record_type=name,
+        )
+
+
+def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array | None:
+    """A whole column, where all values are of these types or None and fit; None otherwise."""
+    if not {*map(type, values)} <= {type(None), *types}:
+        return None
+    try:
+        return pa.array(values, kind)
+    except _DO_NOT_FIT:
+        return None
+
+
+def _one_by_one(
+    values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any]
+) -> tuple[pa.Array, list[int]]:
+    """Each value converted by itself; null, and in the list, where that is not possible."""
+    found = [None if value is None else convert(value) for value in values]
+    bad = [row for row, value in enumerate(found) if value is _BAD]
+    return pa.array([None if value is _BAD else value for value in found], kind), bad
+
+
+def texts_of(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
+    """A column of texts, and the rows that hold something else than a text or a number."""
+    found = _at_once(values, pa.string(), str)
+    return (found, []) if found is not None else _one_by_one(values, pa.string(), _text)
+
+
+def _integers(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
+    found = _at_once(values, pa.int64(), int)
+    return (found, []) if found is not None else _one_by_one(values, pa.int64(), _integer)
+
+
+def _floats(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
+    found = _at_once(values, pa.float64(), float, int)
+    bad: list[int] = []
+    if found is None:
+        found, bad = _one_by_one(values, pa.float64(), _number)
+    nan = pc.fill_null(pc.is_nan(found), fill_value=False)
+    return pc.if_else(nan, pa.scalar(None, pa.float64()), found), bad
+
+
+def _microseconds(seconds: pa.Array) -> tuple[NDArray[np.int64], list[int]]:
+    """Epoch seconds as whole microseconds, and the rows that are outside the years 1970 to 9999.
+
+    A float is taken as Python prints it, as in the CSVs: of today's times that is seven decimals.
+    """
+    values = seconds.fill_null(0.0).to_numpy(zero_copy_only=False)
+    inside = (values >= 0) & (values < _LAST_S)
+    values = np.where(inside, values, 0.0)
+    whole = np.floor(values)
+    micros, last = np.divmod(np.rint((values - whole) * 1e7).astype(np.int64), 10)
+    micros += (last > 5) | ((last == 5) & (micros % 2 == 1))
+    return whole.astype(np.int64) * 1_000_000 + micros, np.flatnonzero(~inside).tolist()
+
+
+def time_of(value: Any) -> int | None:
+    """One time in epoch seconds as microseconds; None where it is none."""
+    seconds, bad = _floats([value])
+    micros, outside = _microseconds(seconds)
+    return None if bad or outside or seconds.null_count else int(micros[0])
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _BAD
+
+
+def _integer(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _BAD
+    if isinstance(value, float):
+        # above 2**53 a float no longer says which integer was meant
+        if not value.is_integer() or abs(value) > 2**53:
+            return _BAD
+        value = int(value)
+    return value if -(2**63) <= value < 2**63 else _BAD
+
+
+def _number(value: Any) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number else _BAD
+
+
+def _pairs(lists: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The first and the second values of all pairs of some lists of pairs."""
+    pairs = list(itertools.chain.from_iterable(lists))
+    if not pairs:
+        return (), ()
+    first, second = zip(*pairs, strict=True)
+    return first, second
+
+
+def _is_pairs(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in value)
+
+
+def as_text(values: Sequence[Any]) -> pa.Array:
+    """Any values as texts: a text as itself, None as null, everything else as JSON."""
+    found = _at_once(values, pa.string(), str)
+    if found is not None:
+        return found
+    return pa.array([_json(value) for value in values], pa.string())
+
+
+def _json(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False, default=repr)

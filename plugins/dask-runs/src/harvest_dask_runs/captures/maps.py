@@ -1,0 +1,237 @@
+"""Frames that hold a map instead of rows: graphs, settings, packages, blind spells, ..."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from harvest import Record
+
+from ..recorder.arrays import list_array, text_map
+from ..records import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
+from .batches import as_text, texts_of, time_of
+from .process import ProcessFacts
+
+__all__ = ["MAPS", "File", "MapFault", "event"]
+
+_TIME: Final = pa.timestamp("us", "UTC")
+_MAP: Final = pa.map_(pa.string(), pa.string())
+_NEEDS: Final = pl.List(pl.String)
+
+
+class MapFault(Exception):
+    """A frame's map is not as its kind wants it."""
+
+
+@attrs.define
+class File:
+    """What is known of the file that a frame is in.
+
+    graphs: how many graphs it has held so far.
+    """
+
+    name: str
+    facts: ProcessFacts
+    graphs: int = 0
+
+
+Made: TypeAlias = tuple[type[Record], dict[str, pa.Array]]
+Fields: TypeAlias = dict[str, Any]
+"""The fields of a frame; what a maker takes out of them has its place in a row."""
+Maker: TypeAlias = Callable[[Fields, File], Iterator[Made]]
+
+
+def _software(fields: Fields, file: File) -> Iterator[Made]:
+    packages = dict(_mapping(fields, "packages"))
+    python = fields.pop("python", None)
+    if python is not None:
+        packages["python"] = python
+    yield RunSoftware, _named(packages, "version", file)
+
+
+def _environment(fields: Fields, file: File) -> Iterator[Made]:
+    yield Environment, _named(_mapping(fields, "values"), "value", file)
+
+
+def _config(fields: Fields, file: File) -> Iterator[Made]:
+    columns = _named(_mapping(fields, "values"), "value", file)
+    columns["key"] = columns.pop("name")
+    yield RunConfig, {**columns, "file": pa.repeat(file.name, len(columns["key"]))}
+
+
+def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.Array]:
+    """A mapping as rows of name and text, of the file's process."""
+    return {
+        "name": as_text(list(values)),
+        column: as_text(list(values.values())),
+        "process": pa.repeat(pa.scalar(file.facts.id, pa.string()), len(values)),
+    }
+
+
+def _clock(fields: Fields, file: File) -> Iterator[Made]:
+    yield event("clock", fields, file)
+
+
+def event(topic: str, fields: Fields, file: File, message: str | None = None) -> Made:
+    """An event with all that is left of the fields as text."""
+    micros = time_of(fields.get("time"))
+    if micros is not None:
+        del fields["time"]
+    rest = {name: as_text([fields.pop(name)]) for name in list(fields)}
+    return Event, {
+        "time": pa.array([micros], _TIME),
+        "topic": pa.array([topic]),
+        "message": pa.array([message], pa.string()),
+        "role": pa.array([file.facts.role], pa.string()),
+        "address": pa.array([file.facts.address], pa.string()),
+        "fields": text_map(rest) if rest else pa.nulls(1, _MAP),
+    }
+
+
+def _blind(fields: Fields, file: File) -> Iterator[Made]:
+    facts = file.facts
+    since, time = _time(fields, "since"), _time(fields)
+    lost, reason = fields.pop("lost", None), fields.pop("reason", None)
+    process, worker = fields.pop("process", None), fields.pop("worker", None)
+    if process is None and worker is None and facts.role == "worker":
+        worker = facts.address
+    elif worker is None and isinstance(process, str) and "://" in process:
+        worker = process
+    many = "how many rows are lost is not known" if lost is None else f"{lost} rows are lost"
+    who = "" if process is None else f"{process} "
+    named = {"since": since.cast(pa.string())}
+    others = {"lost": lost, "reason": reason, "process": process}
+    named |= {name: as_text([value]) for name, value in others.items()}
+    yield (
+        LogEvent,
+        {
+            "time": time,
+            "source": pa.array([facts.role], pa.string()),
+            "level": pa.array(["warning"]),
+            "message": pa.array(
+                [f"{who}could record nothing since {since[0]} ({reason or 'no reason'}); {many}"]
+            ),
+            "kind": pa.array(["blind"]),
+            "worker": as_text([worker]),
+            "fields": text_map(named),
+        },
+    )
+
+
+def _graph(fields: Fields, file: File) -> Iterator[Made]:
+    keys = _texts(fields, "keys")
+    needs = _needs(fields, len(keys))
+    asked = _texts(fields, "requested").unique()
+    number = fields.pop("graph", None)
+    if number is None:
+        number = file.graphs + 1
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
+        raise MapFault(f"'graph' is {number!r}, not a number from 1")
+    file.graphs = max(file.graphs, number)
+    frame = pl.DataFrame({"key": keys, "needs": needs}).with_columns(
+        requested=pl.col("key").is_in(asked.implode())
+    )
+    missing = asked.filter(~asked.is_in(keys.implode())).sort()
+    more = pl.DataFrame({"key": missing}).with_columns(
+        needs=pl.lit([], _NEEDS), requested=pl.lit(value=True)
+    )
+    tasks = pl.concat([frame, more])
+    moment, code, rows = fields.get("time"), fields.pop("code", None), tasks.height
+    time = _time(fields)
+    annotations = _annotations(fields, tasks["key"])
+    columns = {
+        "time": pa.repeat(time[0], rows),
+        "client": _repeated(fields, "client", rows),
+        "key": tasks["key"].to_arrow().cast(pa.string()),
+        "dependencies": tasks["needs"].list.unique().list.sort().to_arrow(),
+        "requested": tasks["requested"].to_arrow(),
+        "graph": pa.repeat(pa.scalar(number, pa.int64()), rows),
+        "stimulus_id": _repeated(fields, "stimulus_id", rows),
+        **annotations,
+    }
+    yield GraphTask, columns
+    if code is not None:
+        yield event(
+            "graph_code", {"time": moment, "graph": number}, file, as_text([code])[0].as_py()
+        )
+
+
+def _annotations(fields: Fields, keys: pl.Series) -> dict[str, pa.Array]:
+    """Annotations as a map per task; what is of other keys stays in the fields."""
+    given = fields.pop("annotations", None) or {}
+    if not isinstance(given, Mapping):
+        raise MapFault("'annotations' is not a map")
+    known, named, others = frozenset(keys), {}, {}
+    for name, by_key in given.items():
+        if not isinstance(by_key, Mapping):
+            raise MapFault(f"the annotation {name!r} is not a map from keys")
+        mine = {key: value for key, value in by_key.items() if key in known}
+        found = pl.DataFrame(
+            {"key": pl.Series(list(mine), dtype=pl.String), "text": as_text(list(mine.values()))}
+        )
+        joined = keys.to_frame("key").join(found, on="key", how="left", maintain_order="left")
+        named[str(name)] = joined["text"].to_arrow().cast(pa.string())
+        if len(mine) < len(by_key):
+            others[str(name)] = {str(k): v for k, v in by_key.items() if k not in known}
+    if others:
+        fields["annotations"] = others
+    return {"annotations": text_map(named)} if named else {}
+
+
+def _needs(fields: Fields, count: int) -> pl.Series:
+    given = fields.pop("dependencies", ())
+    if not isinstance(given, tuple) or not {*map(type, given)} <= {tuple}:
+        raise MapFault("'dependencies' is not a list of lists of keys")
+    found, bad = texts_of(list(itertools.chain.from_iterable(given)))
+    if bad or found.null_count:
+        raise MapFault("'dependencies' holds what is not a text")
+    if len(given) != count:
+        raise MapFault(f"'dependencies' holds {len(given)} lists for {count} keys")
+    lengths = np.fromiter(map(len, given), np.int64, count)
+    return pl.Series(list_array(lengths, found), dtype=_NEEDS)
+
+
+def _texts(fields: Fields, name: str) -> pl.Series:
+    given = fields.pop(name, ())
+    if not isinstance(given, tuple):
+        raise MapFault(f"{name!r} is not a list")
+    found, bad = texts_of(given)
+    if bad or found.null_count:
+        raise MapFault(f"{name!r} holds what is not a text")
+    return pl.Series(found, dtype=pl.String)
+
+
+def _repeated(fields: Fields, name: str, rows: int) -> pa.Array:
+    return pa.repeat(as_text([fields.pop(name, None)])[0], rows)
+
+
+def _mapping(fields: Fields, name: str) -> Mapping[str, Any]:
+    given = fields.pop(name, None)
+    if not isinstance(given, Mapping):
+        raise MapFault(f"{name!r} is not a map")
+    return given
+
+
+def _time(fields: Fields, name: str = "time") -> pa.Array:
+    given = fields.pop(name, None)
+    found = time_of(given)
+    if given is not None and found is None:
+        raise MapFault(f"{name!r} is {given!r}, not a time in seconds since 1970")
+    return pa.array([found], _TIME)
+
+
+MAPS: Final[Mapping[str, Maker]] = {
+    "software": _software,
+    "environment": _environment,
+    "config": _config,
+    "clock": _clock,
+    "blind": _blind,
+    "graph": _graph,
+}
+"""Kinds of frames with a map, and what makes their rows."""

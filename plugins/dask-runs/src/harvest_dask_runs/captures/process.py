@@ -1,0 +1,165 @@
+"""What a capture file says of the process that wrote it; it becomes one row of ``dask.process``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import ReadContext
+
+from ..records import Process
+from .batches import Batch, as_text
+
+__all__ = ["VERSION", "ProcessFacts"]
+
+VERSION: Final = 1
+"""The version of the format that this reader knows."""
+
+_TEXTS: Final = (
+    *("role", "process", "address", "name", "host", "python", "reason", "scheduler"),
+    *("local_directory", "capture", "script", "script_sha256"),
+)
+_INTEGERS: Final = ("pid", "nthreads", "memory_limit_bytes", "script_size_bytes")
+_FLOATS: Final = ("clock_offset_s", "clock_round_trip_s")
+_TIMES: Final = ("start_time", "end_time")
+
+_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "start": {
+        **{name: name for name in ("role", "address", "name", "host", "pid", "python")},
+        **{name: name for name in ("scheduler", "capture", "nthreads", "resources")},
+        **{name: name for name in ("local_directory", "clock_offset_s", "version")},
+        "time": "start_time",
+        "id": "process",
+        "memory_limit": "memory_limit_bytes",
+    },
+    "clock": {"offset_s": "clock_offset_s", "round_trip_s": "clock_round_trip_s"},
+    "script": {
+        "path": "script",
+        "sha256": "script_sha256",
+        "size_bytes": "script_size_bytes",
+        "argv": "script_arguments",
+        "notebook": "notebook",
+    },
+    "end": {"time": "end_time", "reason": "reason"},
+}
+"""Kinds of frames about the process: the column of the record for each field."""
+
+
+@attrs.define
+class ProcessFacts:
+    """Gathers it frame by frame.
+
+    frames: how many were read; cut_bytes: of a frame at the end that was being written; last: the
+    latest time in the record.
+    """
+
+    frames: int = 0
+    cut_bytes: int = 0
+    last: pa.Scalar | None = None
+    _seen: set[str] = attrs.field(factory=set)
+    _values: dict[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def role(self) -> str | None:
+        """scheduler, worker or client."""
+        return self._text("role")
+
+    @property
+    def address(self) -> str | None:
+        """Address of the process; of a client, its id."""
+        return self._text("address")
+
+    @property
+    def id(self) -> str | None:
+        """Id of the process."""
+        return self._text("process")
+
+    @property
+    def host(self) -> str | None:
+        """Name of its host."""
+        return self._text("host")
+
+    @property
+    def version(self) -> Any:
+        """The version of the format that the file is written in."""
+        return self._values.get("version")
+
+    @property
+    def started(self) -> bool:
+        """Whether a frame said who the process is."""
+        return "start" in self._seen
+
+    @property
+    def ended(self) -> bool:
+        """Whether a frame said that the record ends."""
+        return "end" in self._seen
+
+    def add(self, kind: str, fields: Mapping[str, Any]) -> bool:
+        """Take in a frame about the process; False for a second start, script or end."""
+        if kind in self._seen and kind != "clock":
+            return False
+        self._seen.add(kind)
+        columns = _COLUMNS[kind]
+        for name, value in fields.items():
+            # what is unknown goes to the row's extra, by a name that no column has
+            column = columns.get(name) or f"{kind}.{name}"
+            if kind != "clock" or name in columns:
+                self._values[column] = value
+        return True
+
+    def saw(self, times: pa.Array) -> None:
+        """Take in times of rows."""
+        latest = pc.max(times)
+        if latest.is_valid and (self.last is None or latest.as_py() > self.last.as_py()):
+            self.last = latest
+
+    def table(self, ctx: ReadContext) -> Any:
+        """The row of ``dask.process``; none where a value does not fit, which is then a reject."""
+        batch = Batch("process")
+        batch.add(1, {name: [value] for name, value in self._values.items()}, 1, 1)
+        if self.version == VERSION:
+            batch.values("version")  # of another one, extra says which
+        columns = {
+            **{name: batch.texts(name) for name in _TEXTS},
+            **{name: batch.integers(name) for name in _INTEGERS},
+            **{name: batch.floats(name) for name in _FLOATS},
+            **{name: batch.times(name) for name in _TIMES},
+            "resources": _one(batch, "resources", dict, pa.map_(pa.string(), pa.string()), _texts),
+            "script_arguments": _one(
+                batch, "script_arguments", tuple, pa.list_(pa.string()), _listed
+            ),
+            "notebook": _one(batch, "notebook", bool, pa.bool_(), bool),
+            "frames": pa.array([self.frames]),
+            "cut_bytes": pa.array([self.cut_bytes]),
+        }
+        for moment in (columns["start_time"], columns["end_time"]):
+            self.saw(moment)
+        time = pa.timestamp("us", "UTC")
+        columns["last_time"] = pa.array([None if self.last is None else self.last.as_py()], time)
+        return batch.table(Process, columns, ctx)
+
+    def _text(self, column: str) -> str | None:
+        value = self._values.get(column)
+        return value if isinstance(value, str) else None
+
+
+def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) -> pa.Array:
+    """A column of one value of a type that a record alone has."""
+    (value,) = batch.values(name)
+    if value is not None and not isinstance(value, cls):
+        batch.refuse_where(pa.array([True]), name, f"a {cls.__name__}")
+        value = None
+    return pa.array([None if value is None else convert(value)], kind)
+
+
+def _texts(mapping: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    names, values = as_text(list(mapping)), as_text(list(mapping.values()))
+    return list(zip(names.to_pylist(), values.to_pylist(), strict=True))
+
+
+def _listed(values: tuple[Any, ...]) -> list[str | None]:
+    return as_text(values).to_pylist()  # type: ignore[no-any-return]

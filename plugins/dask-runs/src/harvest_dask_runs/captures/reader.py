@@ -1,0 +1,283 @@
+"""One capture file as rows: frame by frame, rows of a kind gathered into batches.
+
+A unit of the account is a row of a frame, a setting, variable or package, a task of a graph, and
+every other frame by itself; beside these the process, its host, and the lack of its end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgpack
+import numpy as np
+import pyarrow as pa
+
+from harvest import Partition, ReadContext, Record, record_type
+
+from ..recorder.arrays import text_map
+from ..records import LogEvent, Process, RunNode
+from .batches import Batch, as_text
+from .container import Cut, Damage, frames
+from .maps import MAPS, File, Made, MapFault, event
+from .process import VERSION, ProcessFacts
+from .tables import columns_of, record_class
+
+__all__ = ["read_file"]
+
+GATHERED_ROWS: Final = 16_384
+"""Rows that are gathered before they become tables."""
+GATHERED_BYTES: Final = 1 << 23
+"""Bytes of payloads that are gathered before they become tables."""
+
+LONGEST_LIST: Final = 1 << 20
+"""Values of a list or map in a payload, at most."""
+
+ROWS: Final = ("n", "columns")
+"""Fields of a frame that hold its rows."""
+CUT: Final = "frame cut off where the file ends, in its process's cut_bytes"
+ABOUT: Final = "frame about the process, in its row of dask.process"
+EMPTY: Final = "frame without rows"
+
+
+def read_file(partition: Partition, ctx: ReadContext) -> Iterator[Any]:
+    """The rows of a capture file."""
+    with partition.path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        reader = _Reader(ctx, File(partition.path.name, ProcessFacts()))
+        for piece, taken in frames(stream, size):
+            ctx.advance(taken)
+            if isinstance(piece, Damage):
+                reader.refuse(piece.index, piece.raw, piece.reason)
+            elif isinstance(piece, Cut):
+                reader.cut(piece)
+            else:
+                yield from reader.frame(piece.index, piece.payload)
+        yield from reader.finish(size)
+
+
+class _Reader:
+    """Turns frames into tables, and numbers the rows of each record type."""
+
+    def __init__(self, ctx: ReadContext, file: File):
+        self.ctx = ctx
+        self.file = file
+        self.facts = file.facts
+        self.batches: dict[str, Batch] = {}
+        self.gathered_rows = self.gathered_bytes = 0
+        self.counts: Counter[str] = Counter()
+        self.blind: list[int | None] = []
+        self.cut_off: Cut | None = None
+
+    def refuse(self, index: int, raw: bytes, reason: str, cls: type[Record] | None = None) -> None:
+        """Set a frame aside."""
+        name = None if cls is None else record_type(cls).name
+        self.ctx.read(1)
+        self.ctx.reject(raw, reason, position=index, record_type=name)
+
+    def cut(self, cut: Cut) -> None:
+        """Take note of a frame that was being written."""
+        if self.facts.ended:
+            self.refuse(cut.index, cut.raw, f"{cut.size} bytes behind the record's end")
+            return
+        self.facts.cut_bytes = cut.size
+        self.ctx.read(1)
+        self.ctx.folded(1, CUT)
+        self.cut_off = cut
+
+    def frame(self, index: int, payload: bytes) -> Iterator[Any]:
+        """What a whole frame gives, now or once more rows of its kind are gathered."""
+        self.facts.frames += 1
+        try:
+            fields = _unpacked(payload)
+            kind = fields.pop("kind", None)
+            if not isinstance(kind, str):
+                raise MapFault(f"its kind is {kind!r}, not a text")
+            if "columns" in fields:
+                self._gather(kind, index, fields, len(payload))
+            else:
+                yield from self._map(kind, index, fields)
+        except MapFault as fault:
+            self.refuse(index, payload, f"frame {index}: {fault}")
+        if self.gathered_rows >= GATHERED_ROWS or self.gathered_bytes >= GATHERED_BYTES:
+            yield from self._tables()
+
+    def finish(self, size: int) -> Iterator[Any]:
+        """What is left, the process, and what the record lacks."""
+        yield from self._tables()
+        if not self.facts.frames and self.cut_off is None:
+            if not self.ctx.units:
+                self.ctx.note(f"{self.file.name} is empty")
+            return
+        self.ctx.read(1)
+        yield Process, self.facts.table(self.ctx)
+        if self.facts.host is not None:
+            role = self.facts.role or "unknown"
+            yield from self._made((RunNode, _one_row(role=role, host=self.facts.host)))
+        if self.blind:
+            self.ctx.note(_blind_sentence(self.blind))
+        if self.facts.frames and not self.facts.started:
+            self.ctx.note("the frame that names its process is missing")
+        if self.facts.started and self.facts.version != VERSION:
+            self.ctx.note(
+                f"the file is of version {self.facts.version!r} of the format, not {VERSION}; what "
+                f"is new in it is in the columns 'extra' and 'fields'"
+            )
+        if not self.facts.ended:
+            yield from self._lost(size)
+
+    def _lost(self, size: int) -> Iterator[Any]:
+        """The record has no end: a note, and a row beside."""
+        facts, cut = self.facts, self.cut_off
+        where = f"at byte {size}"
+        if cut is not None:
+            where = f"at byte {size}, while frame {cut.index} was being written"
+        who = " ".join(filter(None, (facts.role, facts.address))) or self.file.name
+        last = "an unknown time" if facts.last is None else facts.last.as_py().isoformat(" ")
+        said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
+        said += "was killed or could not write, or it still runs"
+        self.ctx.note(said)
+        row = _one_row(
+            source=facts.role,
+            level="warning",
+            message=said,
+            kind="lost",
+            worker=facts.address if facts.role == "worker" else None,
+        )
+        row["time"] = pa.array([None if facts.last is None else facts.last.as_py()], _TIME)
+        yield from self._made((LogEvent, row))
+
+    def _map(self, kind: str, index: int, fields: dict[str, Any]) -> Iterator[Any]:
+        if kind in ("start", "script", "end"):
+            if not self.facts.add(kind, fields):
+                raise MapFault(f"is a second {kind!r} in the file")
+            self.ctx.read(1)
+            self.ctx.folded(1, ABOUT)
+            return
+        if kind == "clock":
+            self.facts.add(kind, fields)
+        lost = fields.get("lost")
+        make = MAPS.get(kind)
+        if make is None:
+            yield from self._made(event(kind, fields, self.file))
+            return
+        made = list(make(fields, self.file))
+        if kind == "blind":
+            self.blind.append(lost if isinstance(lost, int) else None)
+        rows = sum(len(next(iter(columns.values()))) for _, columns in made)
+        for each in made:
+            yield from self._made(each, fields)
+        if rows:
+            return
+        if fields:
+            yield from self._made(event(kind, fields, self.file))
+        else:
+            self._empty()
+
+    def _made(self, made: Made, rest: Mapping[str, Any] | None = None) -> Iterator[Any]:
+        """Rows as they are made of a map, numbered; rest: what goes to ``extra`` of each."""
+        cls, columns = made
+        rows = len(next(iter(columns.values())))
+        first = self._number(cls, rows)
+        columns["position"] = pa.array(np.arange(first, first + rows))
+        if rest:
+            constant = {name: pa.repeat(as_text([v])[0], rows) for name, v in rest.items()}
+            columns["extra"] = text_map(constant)
+        if "time" in columns:
+            self.facts.saw(columns["time"])
+        self.ctx.read(rows)
+        yield cls, pa.table(columns)
+
+    def _gather(self, kind: str, index: int, fields: dict[str, Any], size: int) -> None:
+        """Keep the rows of a frame until there are more."""
+        columns = _columns(fields)
+        rows = len(next(iter(columns.values()), ()))
+        if not rows:
+            self._empty()
+            return
+        if kind not in self.batches:
+            self.batches[kind] = Batch(kind)
+        first = self._number(record_class(kind), rows)
+        self.batches[kind].add(index, columns, rows, first)
+        self.gathered_rows += rows
+        self.gathered_bytes += size
+        self.ctx.read(rows)
+
+    def _tables(self) -> Iterator[Any]:
+        """What was gathered, as tables."""
+        batches, self.batches = self.batches, {}
+        self.gathered_rows = self.gathered_bytes = 0
+        for kind, batch in batches.items():
+            cls = record_class(kind)
+            table = batch.table(cls, columns_of(batch, self.facts), self.ctx)
+            if "time" in table.column_names:
+                self.facts.saw(table["time"])
+            yield cls, table
+
+    def _number(self, cls: type[Record], rows: int) -> int:
+        """The position of the first of some more rows of a type."""
+        name = record_type(cls).name
+        first = self.counts[name] + 1
+        self.counts[name] += rows
+        return first
+
+    def _empty(self) -> None:
+        self.ctx.read(1)
+        self.ctx.folded(1, EMPTY)
+
+
+_TIME: Final = pa.timestamp("us", "UTC")
+
+
+def _one_row(**values: str | None) -> dict[str, pa.Array]:
+    return {name: pa.array([value], pa.string()) for name, value in values.items()}
+
+
+def _blind_sentence(lost: list[int | None]) -> str:
+    spells = "a spell" if len(lost) == 1 else f"{len(lost)} spells"
+    known = sum(count for count in lost if count is not None)
+    at_least = "at least " if None in lost else ""
+    return f"{spells} in which nothing could be recorded; {at_least}{known:,} rows are lost"
+
+
+def _unpacked(payload: bytes) -> dict[str, Any]:
+    """The map in a payload; lists are tuples.  Raises MapFault where it is none."""
+    try:
+        found = msgpack.unpackb(
+            payload,
+            use_list=False,
+            ext_hook=_refuse_extension,
+            max_array_len=LONGEST_LIST,
+            max_map_len=LONGEST_LIST,
+        )
+    except (ValueError, msgpack.UnpackException) as error:
+        raise MapFault(f"its payload is not msgpack ({error or type(error).__name__})") from error
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise MapFault("its payload is not a map from texts")
+    return found
+
+
+def _refuse_extension(code: int, _: bytes) -> Any:
+    raise ValueError(f"extension type {code}")
+
+
+def _columns(fields: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The columns of a frame of rows; what stands beside them is one for all rows."""
+    columns = fields["columns"]
+    if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns):
+        raise MapFault("its columns are not a map from texts")
+    for name, values in columns.items():
+        if not isinstance(values, tuple):
+            raise MapFault(f"its column {name!r} is not a list")
+    rows = fields.get("n", len(next(iter(columns.values()), ())))
+    if not isinstance(rows, int):
+        raise MapFault(f"its number of rows is {rows!r}")
+    for name, values in columns.items():
+        if len(values) != rows:
+            raise MapFault(f"its column {name!r} holds {len(values)} values for {rows} rows")
+    if not columns and rows != 0:
+        raise MapFault(f"it has {rows} rows and no column")
+    beside = {name: (value,) * rows for name, value in fields.items() if name not in ROWS}
+    return {**beside, **columns}

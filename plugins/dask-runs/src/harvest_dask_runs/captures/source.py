@@ -1,0 +1,123 @@
+"""The source ``dask``: finds capture directories and has each of their files read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from harvest import (
+    Detection,
+    Partition,
+    ReadContext,
+    Record,
+    Source,
+    SourceError,
+    file_partition,
+)
+from harvest.toolkit.files import folders_of, input_path, list_files, may_be, walk_files
+
+from ..records import CAPTURED_TYPES, RECORD_TYPES, RunDirective
+from .container import MAGIC, has_magic
+
+__all__ = ["DaskSource"]
+
+DEPTH: Final = 4
+"""Levels of directories below the location that are searched for captures."""
+SUFFIX: Final = ".cap"
+MARK: Final = "capture.json"
+"""The file by which a capture directory is known."""
+
+
+class DaskSource(Source):
+    """Reads capture directories, which record a Dask cluster while it runs.
+
+    The location is a capture directory, a directory that holds some (four levels deep), or one
+    ``.cap`` file.  Each file, which is the record of one process, is one partition.
+    """
+
+    name: ClassVar[str] = "dask"
+    record_types: ClassVar[tuple[type[Record], ...]] = (
+        *(cls for cls in RECORD_TYPES if cls is not RunDirective),
+        *CAPTURED_TYPES,
+    )
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """A capture file by its magic number."""
+        if not path.is_file():
+            return None
+        return Detection(0.95, "has the magic number of a capture file") if _is_ours(path) else None
+
+    def plan(self) -> Iterator[Partition]:
+        """One partition per capture file; a file that is named is taken whatever it is.
+
+        Raises SourceError where the location is missing or holds no capture file.
+        """
+        location = input_path(self.location)
+        if not location.is_dir():
+            if location.name == MARK:
+                raise SourceError(
+                    "holds no rows itself", where=str(location), remedy="name its directory"
+                )
+            yield _partition(location, location.parent.parent)
+            return
+        captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
+        if not captures:
+            raise SourceError(
+                "holds no capture file of a Dask run",
+                where=str(location),
+                remedy=f"looked {DEPTH} levels deep for *{SUFFIX} files beside a {MARK}; check "
+                "the location, or wait until the capture has begun",
+            )
+        itself = any(directory == location for directory, _ in captures)
+        base = location.parent if itself else location
+        for _, files in captures:
+            for file in files:
+                yield _partition(file, base)
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """One partition per capture file of the directories that some files lie in.
+
+        One directly in the location may change what all captures are called: then only ``plan``
+        knows.
+        """
+        location = input_path(self.location)
+        paths = list(files)
+        if not location.is_dir() or any(path.parent == location for path in paths):
+            return None
+        itself = any(_captures([(location, list_files(location))]))
+        base = location.parent if itself else location
+        folders = folders_of(location, paths, depth=DEPTH, hidden=False)
+        captures = _captures((folder, list_files(folder)) for folder in folders)
+        return [_partition(file, base) for _, files in captures for file in files]
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
+        """The rows of one capture file.
+
+        Raises OSError where the file cannot be opened or read.
+        """
+        from .reader import read_file  # it needs msgpack and Arrow, which planning does not
+
+        yield from read_file(partition, ctx)
+
+
+def _partition(file: Path, base: Path) -> Partition:
+    return file_partition(file, id=file.relative_to(base).as_posix())
+
+
+def _captures(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[Path]]]:
+    """Of directories with their files, those with capture files, each with these.
+
+    Files of the same ending in other directories are something else, such as packet captures.
+    """
+    for folder, files in listed:
+        ours = [file for file in files if file.name.endswith(SUFFIX)]
+        marked = any(file.name == MARK for file in files)
+        if ours and (marked or any(may_be(file, _is_ours) for file in ours)):
+            yield folder, ours
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        return has_magic(file.read(len(MAGIC)))

@@ -1,0 +1,72 @@
+"""The commands ``harvest dask-runs ...``: ``trace`` and ``timeline``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import harvest
+
+__all__ = ["app", "timeline", "trace"]
+
+app = typer.Typer(help="Dask runs from whatever recorder.", no_args_is_help=True)
+
+NAMES = {
+    "task": ("execution", "executions"),
+    "transfer": ("transfer", "transfers"),
+    "io": ("I/O segment", "I/O segments"),
+}
+
+
+DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="NAME", help="The run: its directory, or the directory's name."),
+]
+
+
+@app.command()
+def trace(
+    dataset: DatasetArgument,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz."),
+    ] = Path("trace.json"),
+    run: RunOption = None,
+) -> None:
+    """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.
+
+    A track per worker and thread holds the executions of tasks, and within
+    them the I/O that Darshan traced. Transfers are joined by arrows.
+    """
+    # only when the command runs: ``--help`` needs no polars
+    from .trace import write_trace
+
+    _report(write_trace(harvest.open(dataset), output, run=run), output)
+
+
+@app.command()
+def timeline(
+    dataset: DatasetArgument,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="Write a page, .html."),
+    ] = Path("timeline.html"),
+    run: RunOption = None,
+) -> None:
+    """Write a run as a page that zooms from the whole run to single events.
+
+    It shows the same events as ``trace``, in one file that opens without a
+    network. Pointing at an event shows what is known of it.
+    """
+    from .timeline import write_timeline
+
+    _report(write_timeline(harvest.open(dataset), output, run=run), output)
+
+
+def _report(counts: Mapping[str, int], output: Path) -> None:
+    parts = [f"{counts[cat]:,} {names[counts[cat] != 1]}" for cat, names in NAMES.items()]
+    typer.echo(f"{', '.join(parts)} written to {output}")

@@ -1,0 +1,308 @@
+"""Tasks of a Dask run as objects.
+
+    from harvest_dask_runs import TaskHandler
+
+    tasks = TaskHandler.from_dataset("out")
+    for task in tasks:
+        print(task.key, task.duration, task.time_in_state())
+    tasks.write("tasks.txt")
+
+A handler holds the view ``dask.tasks`` as a frame and makes a :class:`Task` when one is asked
+for, so a run with millions of events costs what its frame costs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+import polars as pl
+
+import harvest
+
+from ..views.tasks import tasks
+from .events import (
+    AnyEvent,
+    EventSource,
+    GraphEvent,
+    SchedulerEvent,
+    TaskEvent,
+    TaskState,
+    TransferEvent,
+    WorkerEvent,
+    event_of,
+)
+from .output import write_tasks
+from .text import task_text
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader, Reject
+
+    from ..memory import Harvested
+
+__all__ = [
+    "EventSource",
+    "GraphEvent",
+    "SchedulerEvent",
+    "Task",
+    "TaskEvent",
+    "TaskHandler",
+    "TaskState",
+    "TransferEvent",
+    "WorkerEvent",
+    "tasks_text",
+]
+
+
+EXECUTION = ("executed_on", "began", "ended", "duration_s", "size_bytes")
+
+
+@attrs.define(kw_only=True)
+class Task:
+    """One task of one run, with all events that were recorded of it, in order of time.
+
+    key: in its canonical spelling; group, prefix: as the scheduler names them.
+    run: directory of the run it belongs to.
+    client, requested, dependencies: from the graph that held it; None where none is recorded.
+    executed_on, began, ended, duration_s, size_bytes: of its last execution (see ``dask.tasks``).
+    """
+
+    key: str
+    run: str = ""
+    group: str | None = None
+    prefix: str | None = None
+    client: str | None = None
+    requested: bool | None = None
+    dependencies: tuple[str, ...] | None = None
+    executed_on: str | None = None
+    began: datetime | None = None
+    ended: datetime | None = None
+    duration_s: float | None = None
+    size_bytes: int | None = None
+    events: tuple[AnyEvent, ...] = ()
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Task:
+        """The task that a row of the view ``dask.tasks`` describes."""
+        needed = row["dependencies"]
+        return cls(
+            key=row["key"],
+            run=row["run"],
+            group=row["group"],
+            prefix=row["prefix"],
+            client=row["client"],
+            requested=row["requested"],
+            dependencies=None if needed is None else tuple(needed),
+            **{name: row[name] for name in EXECUTION},
+            events=tuple(event_of(event) for event in row["events"]),
+        )
+
+    @property
+    def first_time(self) -> datetime | None:
+        """When its first event was; None where no event has a time."""
+        return min((e.time for e in self.events if e.time is not None), default=None)
+
+    @property
+    def last_time(self) -> datetime | None:
+        """When its last event was; None where no event has a time."""
+        return max((e.time for e in self.events if e.time is not None), default=None)
+
+    @property
+    def duration(self) -> timedelta | None:
+        """From its first event to its last."""
+        first, last = self.first_time, self.last_time
+        return None if first is None or last is None else last - first
+
+    @property
+    def scheduler_events(self) -> list[SchedulerEvent]:
+        """What the scheduler recorded, in order."""
+        return [event for event in self.events if isinstance(event, SchedulerEvent)]
+
+    @property
+    def worker_events(self) -> list[WorkerEvent]:
+        """What workers recorded of its states, in order."""
+        return [event for event in self.events if isinstance(event, WorkerEvent)]
+
+    @property
+    def transfer_events(self) -> list[TransferEvent]:
+        """Transfers of its data, in order; a movement that both sides recorded is there twice."""
+        return [event for event in self.events if isinstance(event, TransferEvent)]
+
+    @property
+    def execution(self) -> SchedulerEvent | None:
+        """Its last finished execution, as the scheduler learned of it."""
+        done = [event for event in self.scheduler_events if event.executed]
+        return done[-1] if done else None
+
+    @property
+    def workers(self) -> list[str]:
+        """Workers that ran it, held it or reported it, in order of first appearance."""
+        named = (getattr(event, "worker", None) for event in self.events)
+        return list(dict.fromkeys(worker for worker in named if worker is not None))
+
+    @property
+    def threads(self) -> list[int]:
+        """Threads (pthread ids) that ran it, in order of first appearance."""
+        ran = (event.thread for event in self.scheduler_events)
+        return list(dict.fromkeys(thread for thread in ran if thread is not None))
+
+    @property
+    def states(self) -> list[TaskState]:
+        """The states it went through in the scheduler, from the first known one on."""
+        events = self.scheduler_events
+        return [events[0].start_state, *(e.finish_state for e in events)] if events else []
+
+    @property
+    def last_state(self) -> TaskState | None:
+        """Its state when the scheduler last recorded it."""
+        events = self.scheduler_events
+        return events[-1].finish_state if events else None
+
+    def time_in_state(self, worker: str | None = None) -> dict[TaskState, float]:
+        """Seconds spent in each state, in order of first entry.
+
+        worker: the states that this worker had it in; without, those of the scheduler.
+
+        A state lasts from the transition into it to the next one recorded by the same; the last one
+        stays open and is left out.
+        """
+        events: list[SchedulerEvent | WorkerEvent] = (
+            [*self.scheduler_events]
+            if worker is None
+            else [event for event in self.worker_events if event.worker == worker]
+        )
+        spans: dict[TaskState, timedelta] = {}
+        for event, after in itertools.pairwise(events):
+            if event.time is not None and after.time is not None:
+                spent = spans.get(event.finish_state, timedelta(0))
+                spans[event.finish_state] = spent + (after.time - event.time)
+        return {state: span / timedelta(seconds=1) for state, span in spans.items()}
+
+    def to_text(self) -> str:
+        """A readable block of lines: what is known of the task, then its events in order."""
+        return task_text(self)
+
+
+def tasks_text(frame: pl.DataFrame) -> Iterator[str]:
+    """A block of text for each row of the view ``dask.tasks``; each ends with a line end."""
+    return (task_text(Task.from_row(row)) for row in frame.iter_rows(named=True))
+
+
+class TaskHandler:
+    """The tasks of one or more runs: iterate, look up by key, sort, write.
+
+    Iterating gives Task objects by run and first event.  ``handler[key]`` is the task of that
+    key; where several runs hold the key, ``handler.get(key, run=...)`` says which.
+    """
+
+    def __init__(self, frame: pl.DataFrame, rejects: tuple[Reject, ...] = ()):
+        """frame: rows of the view ``dask.tasks``; rejects: input units that became no row."""
+        self.frame = frame
+        self.rejects = rejects
+        self._places: dict[str, list[int]] | None = None
+
+    @classmethod
+    def from_dataset(
+        cls, dataset: DatasetReader | str | os.PathLike[str], run: str | None = None
+    ) -> Self:
+        """The tasks of a dataset, or of the dataset at a path.
+
+        run: keeps one run (its directory, or the directory's name); raises UsageError where the
+            dataset holds no such run.
+        """
+        if isinstance(dataset, (str, os.PathLike)):
+            dataset = harvest.open(dataset)
+        return cls(tasks(dataset, run=run).collect())
+
+    @classmethod
+    def from_harvested(cls, found: Harvested) -> Self:
+        """The tasks of what was read into memory; a warning says what could not be read."""
+        if found.rejects:
+            first = found.rejects[0]
+            where = first.origin if first.position is None else f"{first.origin}:{first.position}"
+            warnings.warn(
+                f"{len(found.rejects)} input units could not be read, the first at {where}: "
+                f"{first.reason}; see TaskHandler.rejects",
+                stacklevel=3,
+            )
+        return cls(found.tasks(), found.rejects)
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def __iter__(self) -> Iterator[Task]:
+        return map(Task.from_row, self.frame.iter_rows(named=True))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._index()
+
+    def __getitem__(self, key: str) -> Task:
+        """The task of a key; raises KeyError where there is none or several runs hold it."""
+        places = self._index().get(key, [])
+        if not places:
+            raise KeyError(key)
+        if len(places) > 1:
+            raise KeyError(f"{key} is in {len(places)} runs; use get(key, run=...)")
+        return self._task(places[0])
+
+    def get(self, key: str, default: Task | None = None, *, run: str | None = None) -> Task | None:
+        """The task of a key, in the run given or in the first that holds it, or the default."""
+        for place in self._index().get(key, []):
+            task = self._task(place)
+            if run is None or task.run == run or task.run.endswith(f"/{run}"):
+                return task
+        return default
+
+    def keys(self) -> list[str]:
+        """Keys in order; one that several runs hold is there once."""
+        return list(self._index())
+
+    def values(self) -> Iterator[Task]:
+        """The tasks, as iteration gives them."""
+        return iter(self)
+
+    def items(self) -> Iterator[tuple[str, Task]]:
+        """Pairs of key and task; a key that several runs hold comes several times."""
+        return ((task.key, task) for task in self)
+
+    @property
+    def runs(self) -> list[str]:
+        """Directories of the runs, sorted."""
+        return self.frame["run"].unique().sort().to_list()
+
+    def sorted(self, *, reverse: bool = False) -> Self:
+        """The same tasks by first event, whatever run they are of."""
+        return type(self)(
+            self.frame.sort(
+                "first_time", "run", "key", descending=[reverse, False, False], nulls_last=True
+            ),
+            self.rejects,
+        )
+
+    def to_text(self) -> str:
+        """A readable block for each task."""
+        return "\n".join(task.to_text() for task in self)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the tasks to a file, atomically; its suffix says how.
+
+        ``.txt``: readable blocks.  ``.jsonl``: the rows of the view, one a line.  ``.parquet``:
+        the view as it is.  Raises UsageError for any other suffix.
+        """
+        write_tasks(self, Path(path))
+
+    def _task(self, place: int) -> Task:
+        return Task.from_row(self.frame.row(place, named=True))
+
+    def _index(self) -> dict[str, list[int]]:
+        if self._places is None:
+            self._places = {}
+            for place, key in enumerate(self.frame["key"]):
+                self._places.setdefault(key, []).append(place)
+        return self._places

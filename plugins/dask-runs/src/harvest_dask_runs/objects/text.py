@@ -1,0 +1,165 @@
+"""Tasks as text that a person reads: a block of lines for each, its events in order.
+
+Times are UTC.  Lines are wrapped at 100 columns where their words allow it.  Keys and names come
+from the input, so characters that steer a terminal, or hide or reorder text, are shown as
+escapes.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from harvest.toolkit.texts import printable_line
+
+from .events import GraphEvent, SchedulerEvent, TaskEvent, TransferEvent, WorkerEvent
+
+if TYPE_CHECKING:
+    from .tasks import Task
+
+__all__ = ["task_text"]
+
+WIDTH: Final = 100
+LABEL: Final = 14
+SHOWN: Final = 12
+"""Dependencies that are listed; of more, the number is given."""
+
+
+def task_text(task: Task) -> str:
+    """What is known of a task, then its events, one or two lines each."""
+    lines = [f"Task {printable_line(task.key)}"]
+    for label, value in _facts(task):
+        lines += _label(label, value)
+    lines.append(f"  events ({len(task.events)})")
+    for event in task.events:
+        lines += _event(event)
+    return "\n".join(lines) + "\n"
+
+
+def _facts(task: Task) -> Iterator[tuple[str, str]]:
+    if task.run:
+        yield "run", task.run
+    if task.group is not None and task.group != task.prefix:
+        yield "group", task.group
+    if task.prefix is not None:
+        yield "prefix", task.prefix
+    if task.client is not None:
+        yield "client", f"{task.client}{' (asked for the result)' if task.requested else ''}"
+    if task.dependencies is not None:
+        yield "dependencies", _list_keys(task.dependencies) or "none"
+    if task.workers:
+        yield "workers", ", ".join(task.workers)
+    first, last, duration = task.first_time, task.last_time, task.duration
+    if first is not None and last is not None and duration is not None:
+        yield "seen", f"{_time(first)} to {_time(last)} ({_seconds(duration.total_seconds())})"
+    yield from _execution(task)
+    if task.transfer_events:
+        yield "transfers", _transfers(task.transfer_events)
+    if task.last_state is not None:
+        yield "last state", f"{task.last_state} (scheduler)"
+    yield from _states(task)
+
+
+def _execution(task: Task) -> Iterator[tuple[str, str]]:
+    thread = None if task.execution is None else task.execution.thread
+    parts = [f"on {task.executed_on}"] if task.executed_on is not None else []
+    parts += [f"thread {thread}"] if thread is not None else []
+    if task.began is not None and task.ended is not None:
+        parts.append(f"{_time(task.began)} to {_time(task.ended)}")
+    if task.duration_s is not None:
+        parts.append(f"({_seconds(task.duration_s)})")
+    if parts:
+        yield "executed", ", ".join(parts).replace(", (", " (")
+    if task.size_bytes is not None:
+        yield "result", f"{task.size_bytes:,} bytes"
+
+
+def _transfers(events: Sequence[TransferEvent]) -> str:
+    sent = sum(e.size_bytes or 0 for e in events if e.direction == "outgoing")
+    received = sum(e.size_bytes or 0 for e in events if e.direction == "incoming")
+    return f"{len(events)} recorded; {sent:,} bytes sent, {received:,} bytes received"
+
+
+def _states(task: Task) -> Iterator[tuple[str, str]]:
+    spans = task.time_in_state()
+    if spans:
+        yield "in scheduler", _spans(spans.items())
+    for worker in dict.fromkeys(event.worker for event in task.worker_events):
+        spans = task.time_in_state(worker) if worker is not None else {}
+        if worker is not None and spans:
+            yield "in worker", f"{worker}: {_spans(spans.items())}"
+
+
+def _spans(spans: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{state} {_seconds(seconds)}" for state, seconds in spans)
+
+
+def _event(event: TaskEvent) -> list[str]:
+    moment = _time(event.time) if event.time is not None else "(no time)"
+    head = f"    {moment:<27}  {event.source.value:<9}  {event.what}"
+    details = [printable_line(detail) for detail in _details(event)]
+    return _wrap(printable_line(head), details)
+
+
+def _details(event: TaskEvent) -> Iterator[str]:
+    if isinstance(event, SchedulerEvent):
+        if event.worker is not None:
+            yield f"on {event.worker}"
+        if event.thread is not None:
+            yield f"thread {event.thread}"
+        if event.size_bytes is not None:
+            yield f"{event.size_bytes:,} bytes"
+        if event.stimulus_id is not None:
+            yield event.stimulus_id
+    elif isinstance(event, WorkerEvent):
+        if event.worker is not None:
+            yield f"in {event.worker}"
+    elif isinstance(event, TransferEvent):
+        if event.worker is not None:
+            yield f"at {event.worker}"
+        if event.size_bytes is not None:
+            yield f"{event.size_bytes:,} bytes"
+        if event.duration_s is not None:
+            yield _seconds(event.duration_s)
+    elif isinstance(event, GraphEvent) and event.requested:
+        yield "result requested"
+
+
+def _wrap(head: str, details: list[str]) -> list[str]:
+    """The head and its details on one line, or the details on lines of their own below it."""
+    line = "  ".join([head, "; ".join(details)]) if details else head
+    if len(line) <= WIDTH:
+        return [line]
+    indent = " " * 44
+    return [head, *_fill("; ".join(details), indent, indent)]
+
+
+def _label(label: str, value: str) -> list[str]:
+    first = f"  {label:<{LABEL}}"
+    return _fill(printable_line(value), first, " " * len(first)) or [first.rstrip()]
+
+
+def _fill(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _list_keys(keys: Sequence[str]) -> str:
+    more = f", and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
+    return ", ".join(keys[:SHOWN]) + more
+
+
+def _time(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.6f} s" if seconds < 1 else f"{seconds:,.3f} s"

@@ -1,0 +1,107 @@
+"""The figure of a timeline, as Bokeh's models: axes, tools, and an empty glyph for each kind.
+
+The page's script fills the glyphs with what is visible.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final
+
+from harvest import HarvestError
+from harvest.toolkit.texts import excerpt, printable_line
+
+from .kinds import Kind
+from .slices import Lane
+
+__all__ = ["figure_item", "library", "need", "rows_of"]
+
+LABEL: Final = 44
+"""Characters of a lane's name that are shown beside it."""
+SIDES: Final = ("left", "right", "top", "bottom")
+FINEST: Final = 20e-6
+"""Seconds that are visible at the closest zoom."""
+
+
+def need(module: str) -> Any:
+    """Import a module of the extra ``timeline``; raises HarvestError saying what to install."""
+    library = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if error.name is not None and error.name.partition(".")[0] != library:
+            raise
+        raise HarvestError(
+            f"a timeline needs {library}, which is not installed",
+            remedy="install hpc-harvest-dask-runs with the extra 'timeline'",
+        ) from error
+
+
+def library() -> str:
+    """Bokeh's JavaScript, which brings no address of a server into the page."""
+    resources = need("bokeh.resources").Resources(
+        mode="inline", components=["bokeh"], log_level="warn"
+    )
+    return "\n".join(resources.js_raw)
+
+
+def rows_of(lanes: Sequence[Lane]) -> tuple[list[str], list[int]]:
+    """The labels of all rows, and the row of each lane; a process has a row above its lanes."""
+    labels: list[str] = []
+    places: list[int] = []
+    for process, threads in itertools.groupby(lanes, lambda lane: lane.process):
+        labels.append(_brief(process))
+        for lane in threads:
+            places.append(len(labels))
+            labels.append(_brief(lane.thread))
+    return labels, places
+
+
+def _brief(text: str) -> str:
+    return excerpt(printable_line(text), LABEL)
+
+
+def figure_item(
+    labels: Sequence[str], row_of_lane: Sequence[int], kinds: Sequence[Kind], seconds: float
+) -> Any:
+    """The figure as the JSON that ``Bokeh.embed.embed_item`` takes.
+
+    labels: of rows, from above.  Its models bear names by which the page's script finds them.
+    """
+    models = need("bokeh.models")
+    margin = seconds / 100
+    height = max(len(labels), 1)
+    times = models.Range1d(
+        name="times", start=-margin, end=seconds + margin, bounds=(-margin, seconds + margin),
+        min_interval=min(FINEST, seconds),
+    )  # fmt: skip
+    rows = models.Range1d(name="rows", start=height, end=0, bounds=(0, height))
+    figure = need("bokeh.plotting").figure(
+        name="timeline", x_range=times, y_range=rows, sizing_mode="stretch_width", height=400,
+        tools=[
+            models.PanTool(),
+            models.WheelZoomTool(name="zoom", dimensions="width"),
+            models.WheelPanTool(dimension="height", modifiers={"shift": True}),
+            models.BoxZoomTool(dimensions="width"),
+            models.SaveTool(filename="timeline"),
+        ],
+        toolbar_location="above", min_border=0,
+    )  # fmt: skip
+    figure.toolbar.active_scroll = figure.select_one({"name": "zoom"})
+    figure.toolbar.logo = None
+    figure.xaxis.axis_label = "seconds since the first event of the run"
+    figure.yaxis.ticker = models.FixedTicker(ticks=[row + 0.5 for row in range(len(labels))])
+    figure.yaxis.major_label_overrides = {row + 0.5: text for row, text in enumerate(labels)}
+    figure.ygrid.visible = False
+    figure.yaxis.major_tick_line_color = None
+    bands = sorted(set(range(len(labels))) - set(row_of_lane))
+    figure.hstrip(y0=bands, y1=[row + 1 for row in bands], name="bands", line_color=None)
+    for number in sorted(range(len(kinds)), key=lambda i: kinds[i].layer):
+        figure.quad(
+            **{side: side for side in SIDES}, name=f"kind-{number}",
+            source=models.ColumnDataSource({side: [] for side in SIDES}),
+            line_color=None, fill_alpha=kinds[number].alpha,
+        )  # fmt: skip
+    return need("bokeh.embed").json_item(figure, "plot")

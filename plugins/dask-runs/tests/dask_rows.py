@@ -1,0 +1,89 @@
+"""Rows of Dask runs written by hand, for tests of views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from harvest import Record, record_type
+from harvest.model.arrow import table_of
+from harvest_dask_runs import records as r
+from harvest_dask_runs.memory import MemoryReader
+
+T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
+RUN = "/runs/D2024-05-06_07:00:00_R1_W2"
+A, B = "tcp://10.0.0.1:4001", "tcp://10.0.0.2:4002"
+
+
+def at(seconds: float) -> datetime:
+    return T0 + timedelta(seconds=seconds)
+
+
+def dataset(*rows: Record, run: str = RUN) -> MemoryReader:
+    """A reader over rows; each gets the file of its type in the run's directory, and a number."""
+    return MemoryReader(tables_of(rows, run))
+
+
+def tables_of(rows: Iterable[Record], run: str = RUN) -> dict[str, pa.Table]:
+    """Rows as tables by record type."""
+    by_type: dict[str, list[Record]] = {}
+    for row in rows:
+        kind = record_type(type(row))
+        same = by_type.setdefault(kind.name, [])
+        row.origin = row.origin or f"{run}/{kind.name}.csv"
+        row.position = row.position or len(same) + 1
+        same.append(row)
+    return {name: table_of(record_type(type(same[0])), same) for name, same in by_type.items()}
+
+
+def scheduler(key: str, seconds: float, change: str, **more: Any) -> r.TaskTransition:
+    start, finish = change.split(">")
+    return r.TaskTransition(
+        time=at(seconds), key=key, start_state=start, finish_state=finish, **more
+    )
+
+
+def worker(key: str, seconds: float, change: str, address: str, **more: Any) -> r.WorkerTransition:
+    start, finish = change.split(">")
+    return r.WorkerTransition(
+        time=at(seconds), key=key, start_state=start, finish_state=finish, worker=address, **more
+    )
+
+
+def transfer(seconds: float, direction: str, reporter: str, other: str | None, **keys: int) -> Any:
+    incoming = direction == "incoming"
+    return r.Transfer(
+        start_time=at(seconds),
+        end_time=at(seconds + 0.5),
+        time=at(seconds + 1),
+        duration_s=0.5,
+        keys=[r.KeySize(key, size) for key, size in keys.items()],
+        total_bytes=sum(keys.values()),
+        direction=direction,
+        requestor=reporter if incoming else other,
+        fulfiller=other if incoming else reporter,
+        worker=reporter,
+    )
+
+
+def ran(key: str, seconds: float, address: str, begins: float, ends: float, **more: Any) -> Any:
+    return scheduler(
+        key,
+        seconds,
+        "processing>memory",
+        worker=address,
+        begins=at(begins),
+        ends=at(ends),
+        duration_s=ends - begins,
+        **more,
+    )
+
+
+def one(frame: pl.LazyFrame) -> dict[str, Any]:
+    rows = frame.collect().to_dicts()
+    assert len(rows) == 1
+    return rows[0]

@@ -1,0 +1,302 @@
+"""The report on a run: numbers against plain readings of the CSVs, the page in a browser."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import shutil
+import statistics
+import subprocess
+from collections import Counter, defaultdict
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import harvest
+from harvest import UsageError
+from harvest.report import Notes, Table
+from harvest_dask_runs.report.figures import time_per_cell
+from harvest_dask_runs.report.stream import stream
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+EXAMPLE = REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
+REAL = REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8"
+SECTIONS = {
+    *("completeness", "stream", "occupancy", "prefixes", "workers", "states", "transfer-matrix"),
+    *("transfers", "io", "slowest", "notes"),
+}
+
+
+def read(name: str, run: Path = EXAMPLE) -> list[dict[str, str]]:
+    with (run / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def harvested(folder: Path, *sources: str):
+    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
+    harvest.run(sources=list(sources), sinks=[f"parquet:{folder}"])
+    return harvest.open(folder)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return harvested(tmp_path_factory.mktemp("example") / "out", f"mofka-dask:{EXAMPLE}")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    if not REAL.is_dir():
+        pytest.skip(f"no real samples here: {REAL} is absent")
+    pytest.importorskip("harvest_darshan")
+    out = tmp_path_factory.mktemp("real") / "out"
+    return harvested(out, f"mofka-dask:{REAL}", f"darshan:{REAL}")
+
+
+@pytest.fixture(scope="module")
+def report(dataset):
+    return dataset.report("dask.run")
+
+
+def table(report, name):
+    (found,) = report.only(name).sections
+    assert isinstance(found, Table)
+    return found.rows.to_dicts()
+
+
+def notes(report, name):
+    (found,) = report.only(name).sections
+    assert isinstance(found, Notes)
+    return found.items
+
+
+def executed():
+    return [
+        row
+        for row in read("scheduler_transition.csv")
+        if (row["start"], row["finish"]) == ("processing", "memory")
+    ]
+
+
+# its numbers
+
+
+def test_it_has_all_sections(report):
+    assert {section.name for section in report.sections} >= SECTIONS
+
+
+def test_kinds_of_tasks(report):
+    by_prefix = defaultdict(list)
+    for row in executed():
+        by_prefix[row["prefix"]].append(float(row["duration"]))
+    found = table(report, "prefixes")
+    assert {row["prefix"] for row in found} == set(by_prefix)
+    for row in found:
+        seconds = by_prefix[row["prefix"]]
+        assert row["executions"] == len(seconds)
+        assert row["total_s"] == pytest.approx(sum(seconds))
+        assert row["median_s"] == pytest.approx(statistics.median(seconds))
+        assert row["max_s"] == max(seconds)
+    assert sum(row["share"] for row in found) == pytest.approx(1)
+
+
+@pytest.mark.slow
+def test_slowest_tasks_come_first(dataset):
+    found = table(dataset.report("dask.run", top="3"), "slowest")
+    slowest = sorted(executed(), key=lambda row: -float(row["duration"]))[:3]
+    assert [(r["key"], r["worker"]) for r in found] == [(r["key"], r["worker"]) for r in slowest]
+
+
+def test_time_in_states(report):
+    spent, entered = defaultdict(float), Counter()
+    by_key = defaultdict(list)
+    for row in read("scheduler_transition.csv"):
+        by_key[row["key"]].append(row)
+        entered[row["finish"]] += 1
+    for rows in by_key.values():
+        rows.sort(key=lambda row: float(row["time"]))
+        for now, after in itertools.pairwise(rows):
+            spent[now["finish"]] += float(after["time"]) - float(now["time"])
+    found = {r["state"]: r for r in table(report, "states") if r["told_by"] == "scheduler"}
+    assert {state: row["entered"] for state, row in found.items()} == entered
+    # of a state that no task was seen to leave, the time is not known
+    assert {state for state, row in found.items() if row["total_s"] is not None} == set(spent)
+    for state, seconds in spent.items():
+        assert found[state]["total_s"] == pytest.approx(seconds, abs=1e-4)
+
+
+def test_each_movement_counts_once(report):
+    moved = defaultdict(lambda: defaultdict(int))
+    seen = set()
+    for row in read("worker_transfer.csv"):
+        one = tuple(sorted((k, v) for k, v in row.items() if k not in ("", "time")))
+        if one in seen:
+            continue
+        seen.add(one)
+        here, there = row["called_from"], row["who"] or "a client"
+        incoming = row["type"] == "incoming_transfer"
+        pair = (there, here) if incoming else (here, there)
+        moved[pair][row["type"]] += int(row["total"])
+    found = {(r["source"], r["target"]): r["bytes"] for r in table(report, "transfers")}
+    assert found == {pair: max(sides.values()) for pair, sides in moved.items()}
+
+
+def test_what_the_record_lacks_is_said_first(report):
+    assert report.sections[0].name == "completeness"
+    said = " ".join(notes(report, "completeness"))
+    assert "1 of 4 registered workers reported no events" in said
+    assert "1 event was lost" in said
+
+
+def test_without_io_it_says_what_would_bring_it(report):
+    (said,) = notes(report, "io")
+    assert "--source darshan:" in said
+
+
+@pytest.mark.slow
+def test_with_io_its_sums_are_those_of_the_trace(real):
+    report = real.report("dask.run")
+    found = table(report, "io-by-prefix")
+    tied = real.view("dask.task_io").filter(how="traced").collect()
+    of_tasks = [row["bytes"] for row in found if row["prefix"] != "(other threads)"]
+    assert sum(of_tasks) == tied["bytes"].sum()
+    assert (
+        sum(row["bytes"] for row in found)
+        == real["darshan.dxt_segment"].select(pl.col("length").sum()).collect().item()
+    )
+    slowest = {row["key"]: row.get("read_bytes") for row in table(report, "slowest")}
+    for key, size in slowest.items():
+        mine = tied.filter((pl.col("key") == key) & (pl.col("op") == "read"))
+        assert (size or 0) == mine["bytes"].sum()
+
+
+@pytest.mark.slow
+def test_of_several_runs_one_is_to_be_chosen(tmp_path):
+    for name in ("D1_R1_W4", "D2_R2_W4"):
+        shutil.copytree(EXAMPLE, tmp_path / "runs" / name)
+    data = harvested(tmp_path / "out", f"mofka-dask:{tmp_path / 'runs'}")
+    with pytest.raises(UsageError, match="holds 2 runs") as caught:
+        data.report("dask.run")
+    assert "D1_R1_W4, D2_R2_W4" in caught.value.remedy
+    one = data.report("dask.run", run="D2_R2_W4")
+    assert one.title == "Dask run D2_R2_W4"
+    assert sum(row["executions"] for row in table(one, "prefixes")) == 57
+
+
+@pytest.mark.parametrize("top", ["0", "many", "-1"])
+def test_top_is_a_number(dataset, top):
+    with pytest.raises(UsageError, match="top"):
+        dataset.report("dask.run", top=top)
+
+
+def test_a_run_that_is_only_begun_has_a_page(tmp_path):
+    run = tmp_path / "D1_R1_W1"
+    run.mkdir()
+    for name in ("scheduler_transition.csv", "worker_transfer.csv"):
+        header = (EXAMPLE / name).read_text().splitlines()[0]
+        (run / name).write_text(header + "\n")
+    shutil.copy(EXAMPLE / "worker.csv", run)
+    pytest.importorskip("matplotlib")
+    report = harvested(tmp_path / "out", f"mofka-dask:{run}").report("dask.run")
+    (said,) = notes(report, "stream")
+    assert said.startswith("No execution is recorded")
+    assert notes(report, "transfers") == (
+        "No transfer is recorded: whether data moved between workers, and how much, is not known.",
+    )
+    assert "<svg" not in report.html()
+
+
+# its pictures
+
+
+@pytest.mark.slow
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 300)), max_size=20),
+    st.integers(1, 12),
+)
+def test_covered_time_adds_up(drawn, columns):
+    frame = pl.DataFrame(
+        [("w", a, min(a + n, 1000)) for a, n in drawn],
+        schema={"worker": pl.String, "start": pl.Int64, "end": pl.Int64},
+        orient="row",
+    )
+    found = time_per_cell(frame, ["worker"], columns, 1000)
+    assert found["covered"].sum() == pytest.approx((frame["end"] - frame["start"]).sum())
+    width = 1000 / columns
+    for _, column, micros in found.iter_rows():
+        expected = sum(
+            max(0.0, min(b, (column + 1) * width) - max(a, column * width))
+            for _, a, b in frame.iter_rows()
+        )
+        assert micros == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_a_stream_of_many_executions_is_a_picture():
+    pytest.importorskip("matplotlib")
+    from harvest.report.draw import to_svg
+
+    number = 100_000
+    tasks = pl.DataFrame({"n": range(number)}).select(
+        worker=pl.format("tcp://10.0.0.{}:4000", pl.col("n") % 50),
+        thread=pl.col("n") % 4,
+        lane=pl.lit(0),
+        seconds=pl.lit(0.0009),
+        prefix=pl.format("kind-{}", pl.col("n") % 20),
+        start=pl.col("n") // 200 * 1000,
+        end=pl.col("n") // 200 * 1000 + 900,
+    )
+    svg = to_svg(stream(tasks, sorted(tasks["prefix"].unique())))
+    assert len(svg) < 1_500_000
+    assert svg.count(b"<image") == 1
+
+
+class Page(HTMLParser):
+    """The ids of a page's sections, and how many pictures and tables it has."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.tags = set(), Counter()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags[tag] += 1
+        if tag == "section":
+            self.ids.add(dict(attributes)["id"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.parametrize("which", ["dataset", "real"])
+def test_a_browser_opens_the_page_without_complaint(which, request, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    report = request.getfixturevalue(which).report("dask.run")
+    (path,) = report.write(tmp_path / "page.html")
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+         "--no-first-run", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr",
+         "--dump-dom", path.as_uri()],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"chromium cannot run here: {done.stderr[-200:]}")
+    assert "CONSOLE" not in done.stderr
+    page = Page(done.stdout)
+    assert page.ids >= SECTIONS
+    assert page.tags["svg"] == len(report.plots)
+    # below each finding stands a table of its evidence
+    assert page.tags["table"] == len(report.tables) + len(report.verdict.found)
+
+
+def test_lines_of_a_thread_that_overlaps_itself_are_not_said_to_be_of_unknown_threads():
+    times = {"start": [0, 5], "end": [10, 15], "seconds": [1e-5, 1e-5], "prefix": ["a", "a"]}
+    on = {"worker": ["w", "w"], "thread": [7, 7], "lane": [0, 1]}
+
+    said = stream(pl.DataFrame({**times, **on}), ["a"]).alt
+
+    assert "2 lines of 1 workers: one for each of 1 threads, and others where what a" in said

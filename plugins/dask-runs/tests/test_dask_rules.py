@@ -1,0 +1,401 @@
+"""Rules on Dask runs, each with numbers that make it speak and numbers that just do not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from harvest_dask_runs.rules import RULES
+from harvest_dask_runs.views.indicators import INDICATORS
+from harvest_testing import judge
+
+BY_NAME = {rule.name: rule for rule in RULES}
+START = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def spoken(name: str, *runs: dict[str, Any], **thresholds: float) -> list[tuple[str, str]]:
+    """What a rule says of runs, of which only some numbers are given."""
+    found = judge(BY_NAME[name], indicators(*runs), **thresholds)
+    return [(f.finding.severity, f.finding.text) for f in found]
+
+
+def indicators(*runs: dict[str, Any]) -> pl.DataFrame:
+    """Rows of ``dask.indicators``; what is not given is null."""
+    rows = [{"run": f"/runs/R{n}", **run} for n, run in enumerate(runs, 1)]
+    return pl.DataFrame(
+        [{column: row.get(column) for column in INDICATORS} for row in rows], schema=INDICATORS
+    )
+
+
+def test_threads_without_work():
+    """Of 8 threads and 100 s, 300 thread-seconds are 37.5 %."""
+    run = {
+        "observed_threads": 8,
+        "span_s": 100.0,
+        "thread_s": 800.0,
+        "observed_busy_s": 300.0,
+        "used_share": 0.375,
+        "peak_threads": 7,
+    }
+
+    assert spoken("dask.unused_threads", run) == [
+        (
+            "medium",
+            "Its 8 threads executed tasks in 38 % of the 1.7 min between the first task and the "
+            "end of the last (300 of 800 thread-seconds); at most 7 tasks ran at the same time.",
+        )
+    ]
+    assert spoken("dask.unused_threads", run | {"observed_busy_s": 400.0, "used_share": 0.5}) == []
+    assert spoken("dask.unused_threads", run, share=0.375) == []
+    (little,) = spoken(
+        "dask.unused_threads", run | {"observed_busy_s": 199.0, "used_share": 199 / 800}
+    )
+    assert little[0] == "high"
+    # what is short costs nobody much
+    short = {"thread_s": 16.0, "observed_busy_s": 6.0, "used_share": 0.375}
+    assert spoken("dask.unused_threads", run | short) == []
+
+
+def test_threads_of_workers_that_were_not_observed_are_in_no_share():
+    """What half of the workers did is not known: nobody divides by their threads."""
+    run = {
+        "workers": 8, "observed_workers": 4, "observed_threads": 32, "span_s": 100.0,
+        "thread_s": 3200.0, "observed_busy_s": 640.0, "used_share": 0.2, "peak_threads": 30,
+    }  # fmt: skip
+
+    (found,) = judge(BY_NAME["dask.unused_threads"], indicators(run))
+
+    # a fifth would be high, if the others were known to be idle, too
+    assert found.finding.severity == "medium"
+    assert found.finding.text.startswith(
+        "The 32 threads of the 4 of 8 workers that were observed executed tasks in 20 % of the "
+    )
+    assert found.finding.certainty == ("part",)
+    assert judge(BY_NAME["dask.unused_threads"], indicators(run | {"used_share": None})) == []
+
+
+def test_a_record_that_lacks_something_gives_a_lower_bound():
+    run = {"loop_warnings": 2, "loop_s": 7.5, "loop_worst_s": 4.5}
+
+    for cut, certainty in ((True, ("lower_bound",)), (False, ()), (None, ())):
+        (found,) = judge(BY_NAME["dask.event_loop"], indicators(run | {"cut": cut}))
+        assert found.finding.certainty == certainty
+
+
+def test_every_rule_says_what_it_rests_on():
+    assert {rule.name for rule in RULES if rule.basis is None} == set()
+
+
+def test_work_for_few_threads():
+    run = {
+        "observed_threads": 40,
+        "few_threads": 4,
+        "peak_threads": 40,
+        "span_s": 50.0,
+        "serial_s": 20.0,
+        "tail_s": 10.0,
+        "last_prefix": "sum-aggregate",
+    }
+
+    assert spoken("dask.work_for_few", run) == [
+        (
+            "medium",
+            "For 20 s of 50 s (40 %) at most 4 threads of 40 executed tasks, and from 10 s before "
+            "the end on no more than that; sum-aggregate ended last.",
+        )
+    ]
+    assert spoken("dask.work_for_few", run | {"serial_s": 10.0}) == []
+    ((severity, text),) = spoken(
+        "dask.work_for_few", run | {"few_threads": 1, "serial_s": 26.0, "tail_s": 4.9}
+    )
+    assert (severity, text) == ("high", "For 26 s of 50 s (52 %) one thread of 40 executed tasks.")
+    # a run that never had more at once is one whose threads are unused
+    assert spoken("dask.work_for_few", run | {"peak_threads": 4}) == []
+
+
+def test_gaps_without_any_task():
+    run = {
+        "span_s": 40.0,
+        "gaps_s": 5.0,
+        "longest_gap_s": 3.0,
+        "first_start": START,
+        "longest_gap_start": START + timedelta(seconds=12),
+    }
+
+    assert spoken("dask.gaps", run) == [
+        (
+            "medium",
+            "For 5 s of 40 s (12 %) no task ran, though more were to come; the longest gap of 3 s "
+            "begins 12 s after the first task.",
+        )
+    ]
+    assert spoken("dask.gaps", run | {"gaps_s": 4.0}) == []
+    assert spoken("dask.gaps", run | {"gaps_s": 21.0})[0][0] == "high"
+
+
+def test_a_worker_with_most_of_the_work():
+    run = {
+        "workers": 4,
+        "span_s": 20.0,
+        "busiest_worker": "tcp://a:1",
+        "busiest_s": 12.0,
+        "mean_worker_s": 4.0,
+        "imbalance_s": 8.0,
+        "idle_workers": 1,
+    }
+
+    assert spoken("dask.imbalance", run) == [
+        (
+            "medium",
+            "Worker tcp://a:1 executed tasks for 12 s per thread, the mean of 4 workers is 4 s: "
+            "spread evenly, its work would end up to 8 s earlier; 1 worker executed nothing.",
+        )
+    ]
+    assert spoken("dask.imbalance", run | {"imbalance_s": 2.0}) == []
+    assert spoken("dask.imbalance", run | {"workers": 1}) == []
+    assert spoken("dask.imbalance", run | {"imbalance_s": 10.5})[0][0] == "high"
+
+
+def test_tasks_too_short_for_their_scheduling():
+    """20,000 executions at 1 ms are 20 s beside 50 s."""
+    run = {
+        "executions": 20_000,
+        "busy_s": 50.0,
+        "median_s": 0.002,
+        "commonest_prefix": "getitem",
+        "commonest_executions": 15_000,
+        "commonest_median_s": 0.0015,
+    }
+
+    assert spoken("dask.short_tasks", run) == [
+        (
+            "medium",
+            "Half of its 20,000 executions last less than 2 ms. At about 1 ms each, scheduling "
+            "them takes 20 s beside 50 s of executing (40 %). Most are getitem (15,000, median "
+            "1.5 ms).",
+        )
+    ]
+    assert spoken("dask.short_tasks", run | {"median_s": 0.010}) == []
+    assert spoken("dask.short_tasks", run | {"busy_s": 200.0}) == []
+    assert spoken("dask.short_tasks", run, overhead=0.2) == []
+    assert spoken("dask.short_tasks", run | {"executions": 999, "busy_s": 1.0}) == []
+    assert spoken("dask.short_tasks", run | {"busy_s": 19.0})[0][0] == "high"
+
+
+def test_transfers_that_take_long():
+    run = {
+        "busy_s": 100.0,
+        "transfer_share": 0.25,
+        "moving_s": 25.0,
+        "moved_bytes": 5_000_000_000,
+        "largest_source": "tcp://a:1",
+        "largest_target": "tcp://b:1",
+        "largest_bytes": 2_000_000_000,
+    }
+
+    assert spoken("dask.transfers", run) == [
+        (
+            "medium",
+            "Moving 5.00 GB between workers and to clients took 25 s (200 MB/s), 25 % of the "
+            "1.7 min of executing; most, 2.00 GB, went from tcp://a:1 to tcp://b:1.",
+        )
+    ]
+    assert spoken("dask.transfers", run | {"moving_s": 20.0, "transfer_share": 0.2}) == []
+    assert (
+        spoken("dask.transfers", run | {"moving_s": 101.0, "transfer_share": 1.01})[0][0] == "high"
+    )
+
+
+def test_memory_that_is_short():
+    full = {"memory_peak_share": 0.8, "memory_peak_worker": "tcp://a:1"}
+    spilled = {"spilled_bytes": 3_000_000, "spilling_workers": 2, **full}
+    logged = {"pauses": 1, "memory_restarts": 2, "unmanaged_warnings": 3}
+
+    assert spoken("dask.spilling", spilled) == [
+        (
+            "medium",
+            "2 workers moved 3.00 MB of results to disk for want of memory; the fullest, "
+            "tcp://a:1, used 80 % of its memory.",
+        )
+    ]
+    assert spoken("dask.spilling", spilled | {"spilled_bytes": 0}) == []
+    assert spoken("dask.full_memory", full) == [
+        ("medium", "Worker tcp://a:1 used 80 % of the memory that it may use.")
+    ]
+    assert spoken("dask.full_memory", full | {"memory_peak_share": 0.79}) == []
+    assert spoken("dask.full_memory", full | {"memory_peak_share": 0.95})[0][0] == "high"
+    assert spoken("dask.memory_warnings", logged) == [
+        (
+            "high",
+            "The logs have 2 workers ended for using too much memory, 1 pause in which a worker "
+            "took no tasks for want of memory and 3 warnings of memory that Dask does not manage.",
+        )
+    ]
+    only = {"pauses": 0, "memory_restarts": 0, "unmanaged_warnings": 1}
+    assert spoken("dask.memory_warnings", only) == [
+        ("low", "The logs have 1 warning of memory that Dask does not manage.")
+    ]
+    assert spoken("dask.memory_warnings", only | {"unmanaged_warnings": 0}) == []
+
+
+def test_workers_that_are_lost_or_silent():
+    silent = {
+        "registered_workers": 8,
+        "silent_workers": 2,
+        "silent_worker": "tcp://a:1",
+        "silent_executed": 5,
+    }
+
+    assert spoken("dask.lost_workers", {"lost_workers": 1, "lost_worker": "tcp://b:1"}) == [
+        (
+            "high",
+            "Worker tcp://b:1 died before the last task ended: the results held there were lost, "
+            "and what needs them is computed again.",
+        )
+    ]
+    ((_, several),) = spoken("dask.lost_workers", {"lost_workers": 2, "lost_worker": "tcp://b:1"})
+    assert several.startswith("2 workers, tcp://b:1 among them, died before the last task ended")
+    assert spoken("dask.lost_workers", {"lost_workers": 0}) == []
+    assert spoken("dask.silent_workers", silent) == [
+        (
+            "medium",
+            "2 of 8 workers registered and reported nothing, as tcp://a:1; 5 executions there are "
+            "known from the scheduler alone.",
+        )
+    ]
+    ((idle, text),) = spoken("dask.silent_workers", silent | {"silent_executed": 0})
+    assert idle == "low"
+    assert text.endswith("; the scheduler saw no result come from there.")
+    assert spoken("dask.silent_workers", silent | {"silent_workers": 0}) == []
+    assert spoken("dask.silent_workers", silent | {"silent_workers": 8})[0][0] == "high"
+
+
+def test_failures_and_repeats():
+    run = {
+        "attempts": 200,
+        "failed": 12,
+        "failed_prefix": "score",
+        "failed_prefix_failed": 8,
+        "failed_error": "ValueError('no data')\nand a traceback",
+        "busy_s": 100.0,
+        "repeated": 3,
+        "repeated_s": 6.0,
+    }
+
+    assert spoken("dask.failures", run) == [
+        (
+            "medium",
+            "12 of 200 executions failed (6 %), 8 of them of kind score, mostly with "
+            "ValueError('no data').",
+        )
+    ]
+    assert spoken("dask.failures", run | {"failed": 0}) == []
+    assert spoken("dask.failures", run | {"failed": 21})[0][0] == "high"
+    one = {"attempts": 58, "failed": 1, "failed_prefix_failed": 1, "failed_error": "KeyError(1)"}
+    assert spoken("dask.failures", run | one) == [
+        ("medium", "1 of 58 executions failed (1.7 %), of kind score, with KeyError(1).")
+    ]
+    ((_, long),) = spoken("dask.failures", run | {"failed_error": "x" * 500})
+    assert len(long) < 200
+    assert spoken("dask.repeats", run) == [
+        (
+            "medium",
+            "Tasks were executed 3 times more than once, which took 6 s of 1.7 min of executing "
+            "(6 %).",
+        )
+    ]
+    assert spoken("dask.repeats", run | {"repeated_s": 5.0}) == []
+    assert spoken("dask.repeats", run | {"repeated_s": 26.0})[0][0] == "high"
+
+
+def test_interpreters_that_do_not_respond():
+    assert spoken("dask.garbage_collection", {"gc_warnings": 4, "gc_worst_percent": 12.0}) == [
+        (
+            "low",
+            "4 lines of the logs say that garbage collection took much CPU time, at worst 12 %.",
+        )
+    ]
+    assert spoken("dask.garbage_collection", {"gc_warnings": 4, "gc_worst_percent": 9.0}) == []
+    loop = {"loop_warnings": 2, "loop_s": 7.5, "loop_worst_s": 4.5}
+    assert spoken("dask.event_loop", loop) == [
+        (
+            "medium",
+            "Event loops of workers or the scheduler did not respond 2 times, together for 7.5 s, "
+            "at worst for 4.5 s.",
+        )
+    ]
+    assert spoken("dask.event_loop", loop | {"loop_worst_s": 2.9}) == []
+    assert spoken("dask.event_loop", loop | {"loop_worst_s": 30.0})[0][0] == "high"
+
+
+def test_tasks_that_wait_for_files():
+    run = {
+        "io_busy_s": 100.0,
+        "io_s": 50.0,
+        "io_prefix": "load",
+        "io_prefix_s": 40.0,
+        "io_prefix_busy_s": 80.0,
+        "io_prefix_share": 0.5,
+        "io_prefix_bytes": 8_000_000,
+        "io_prefix_beside_bytes": 0,
+    }
+
+    assert spoken("dask.tasks_in_io", run) == [
+        (
+            "medium",
+            "Tasks of kind load spent 40 s reading and writing 8.00 MB: 50 % of their time, and "
+            "80 % of the I/O time of all tasks.",
+        )
+    ]
+    assert spoken("dask.tasks_in_io", run | {"io_prefix_s": 24.0}) == []
+    ((severity, text),) = spoken(
+        "dask.tasks_in_io", run | {"io_prefix_s": 51.0, "io_s": 51.0, "io_prefix_beside_bytes": 99}
+    )
+    assert severity == "high"
+    assert "(99 bytes by counters alone, while only such tasks ran in the process)" in text
+
+
+def test_bytes_that_are_counted_and_not_traced():
+    """3,400 of 3,500 MB are 97 %; of these 75 and 3,300 MB are known to be whose."""
+    run = {
+        "counted_bytes": 3_500_000_000,
+        "traced_bytes": 100_000_000,
+        "untraced_bytes": 3_400_000_000,
+        "untraced_task_bytes": 75_000_000,
+        "beside_bytes": 3_300_000_000,
+        "unknown_bytes": 25_000_000,
+        "io_prefix": "load",
+        "io_prefix_beside_bytes": 3_300_000_000,
+    }
+
+    assert spoken("dask.untraced_io", run) == [
+        (
+            "low",
+            "Of 3.50 GB that its processes read and wrote, 3.40 GB (97 %) are counted and not "
+            "traced. Of these, 75.0 MB are of known tasks; 3.30 GB were moved while only load ran "
+            "in the process; who moved 25.0 MB is not known.",
+        )
+    ]
+    assert spoken("dask.untraced_io", run | {"untraced_bytes": 700_000_000}) == []
+    assert spoken("dask.untraced_io", run, bytes=3.5e9) == []
+    # where no process is known to be a worker, nothing else is
+    none = {"untraced_task_bytes": None, "beside_bytes": None, "unknown_bytes": 3_400_000_000}
+    ((_, text),) = spoken("dask.untraced_io", run | none)
+    assert text.endswith("not traced. Of these, who moved 3.40 GB is not known.")
+
+
+def test_of_several_runs_each_is_named():
+    lost = {"lost_workers": 1, "lost_worker": None}
+
+    said = [text for _, text in spoken("dask.lost_workers", lost, {"lost_workers": 0})]
+
+    assert len(said) == 1
+    assert said[0].startswith("R1: 1 worker died before the last task ended: ")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_run_of_which_nothing_is_known_is_not_judged(rule):
+    assert spoken(rule.name, {}) == []

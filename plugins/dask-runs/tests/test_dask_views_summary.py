@@ -1,0 +1,227 @@
+"""The view ``dask.run_summary``, over a few rows written by hand."""
+
+from __future__ import annotations
+
+import pytest
+from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
+
+from harvest import Record
+from harvest_dask_runs import records as r
+from harvest_dask_runs.views.summary import run_summary as run_summary_view
+
+
+def complete_run() -> list[Record]:
+    return [
+        r.WorkerEvent(time=at(0), worker=A, action="add"),
+        r.WorkerEvent(time=at(0), worker=B, action="add"),
+        scheduler("x", 1, "released>waiting", group="g", prefix="p"),
+        ran("x", 3, A, 1, 2),
+        scheduler("x", 4, "memory>forgotten"),
+        worker("x", 1, "ready>executing", A),
+        worker("x", 2, "executing>memory", A),
+        worker("x", 2, "released>fetch", B),
+        r.GraphTask(time=at(0), client="c", key="x", dependencies=[], requested=True, graph=1),
+        transfer(0, "outgoing", A, None, x=5),
+        r.LogEvent(time=at(0), message="m", kind="start", source="scheduler"),
+    ]
+
+
+def test_a_complete_run_has_no_notes():
+    summary = one(run_summary_view(dataset(*complete_run())))
+    assert summary["completeness_notes"] == []
+    assert summary["complete"] is True
+    assert (summary["first_time"], summary["last_time"]) == (at(0), at(4))
+    assert summary["wall_s"] == 4.0
+    assert (summary["workers"], summary["workers_reported"]) == (2, 2)
+    assert (summary["tasks"], summary["task_groups"], summary["task_prefixes"]) == (1, 1, 1)
+
+
+def test_bytes_that_both_sides_told_are_moved_once():
+    data = dataset(
+        *complete_run(),
+        transfer(1, "incoming", B, A, x=100),
+        transfer(1, "outgoing", A, B, x=100),
+        transfer(2, "outgoing", A, B, x=40),  # B did not report this one
+        transfer(2, "incoming", A, B, y=7),  # nor of this one, the other way
+        transfer(3, "outgoing", A, None, x=100),
+    )
+    summary = one(run_summary_view(data))
+    # 5 bytes beside went from A to a client
+    assert (summary["bytes_received"], summary["bytes_sent"]) == (107, 245)
+    assert summary["bytes_to_clients"] == 105
+    assert summary["bytes_moved"] == 100 + 40 + 7 + 105
+
+
+def test_copies_are_counted_beside_transfers():
+    move = transfer(1, "incoming", B, A, x=1)
+    move.copies = 3
+    summary = one(run_summary_view(dataset(*complete_run(), move)))
+    assert (summary["transfers"], summary["transfer_copies"]) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("more", "without", "note"),
+    [
+        (
+            [r.WorkerEvent(time=at(0), worker="tcp://10.0.0.3:1", action="add")],
+            (),
+            "1 of 3 registered workers reported no events: tcp://10.0.0.3:1; "
+            "silence there is not idleness",
+        ),
+        (
+            [r.LogEvent(time=None, message="data failure: {", kind="data_failure")] * 1,
+            (),
+            "1 event was lost in the consumer",
+        ),
+        (
+            [
+                r.LogEvent(time=None, message=f"data failure: {n}", kind="data_failure")
+                for n in range(12)
+            ],
+            (),
+            "12 events were lost in the consumer",
+        ),
+        (
+            [],
+            (r.WorkerEvent,),
+            "no worker registration is recorded: which workers took part is not known",
+        ),
+        (
+            [],
+            (r.TaskTransition,),
+            "no scheduler transition is recorded: states of tasks, the threads that ran them and "
+            "the sizes of results are not known; executions are those that workers recorded, and "
+            "kinds of tasks are derived from their keys",
+        ),
+        (
+            [],
+            (r.Transfer,),
+            "no transfer is recorded: whether data moved, and how much, is not known",
+        ),
+        (
+            [],
+            (r.GraphTask,),
+            "no graph is recorded: what tasks need, and who asked for them, is not known",
+        ),
+        (
+            [],
+            (r.LogEvent,),
+            "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown",
+        ),
+        (
+            # the worker's record begins after this execution
+            [ran("x", 0.5, A, 0.1, 0.4)],
+            (),
+            "1 execution of workers that recorded others is known from the scheduler alone: their "
+            "records may begin late, or lack events",
+        ),
+        (
+            [worker("x", 2, "a>b", "0")],
+            (),
+            "1 worker is reporting under a name or address that is not registered: 0",
+        ),
+        (
+            [scheduler("y", 1, "waiting>processing")],
+            (),
+            "1 task was last seen before reaching memory, erred or released: "
+            "the record may end before the run did",
+        ),
+        (
+            [
+                r.GraphTask(
+                    time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1
+                )
+                for k in "xyz"
+            ],
+            (),
+            "2 of 3 tasks in the graphs have no scheduler transition",
+        ),
+    ],
+)
+def test_what_a_record_lacks_is_said_in_a_sentence(more, without, note):
+    rows = [row for row in complete_run() if not isinstance(row, without)]
+    summary = one(run_summary_view(dataset(*rows, *more)))
+    assert summary["completeness_notes"] == [note]
+    assert summary["complete"] is False
+
+
+@pytest.mark.slow
+def test_a_directory_named_for_more_workers_than_registered_is_noted():
+    run = "/runs/D2024-05-06_07:00:00_R1_W8"
+    summary = one(run_summary_view(dataset(*complete_run(), run=run)))
+    assert summary["completeness_notes"] == [
+        "the directory is named for 8 workers but 2 registered"
+    ]
+
+
+@pytest.mark.slow
+def test_a_run_without_transitions_of_workers_is_noted():
+    rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
+    moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]
+    (note,) = one(run_summary_view(dataset(*rows, *moved)))["completeness_notes"]
+    assert note.startswith("no worker transition is recorded: executions are those that the")
+
+
+def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
+    rows = [
+        r.WorkerEvent(time=at(0), worker=f"tcp://10.1.0.{n}:1", action="add") for n in range(20)
+    ]
+    summary = one(run_summary_view(dataset(*rows, *complete_run())))
+    assert len(summary["silent_workers"]) == 20
+    (note,) = summary["completeness_notes"]
+    assert "20 of 22 registered workers" in note
+    assert "and 12 more;" in note
+
+
+def test_a_silent_worker_that_ran_tasks_is_told_of():
+    own = (r.WorkerTransition, r.Transfer)
+    rows = [row for row in complete_run() if not isinstance(row, own)]
+    notes = one(run_summary_view(dataset(*rows)))["completeness_notes"]
+    assert "the scheduler credits executions to 1 worker that reported no events" in notes
+
+
+@pytest.mark.parametrize(
+    ("without", "unknown"),
+    [
+        (r.Transfer, ("transfers", "transfer_copies", "bytes_sent", "bytes_received",
+                      "bytes_to_clients", "bytes_moved")),
+        (r.GraphTask, ("graphs", "graph_tasks", "clients")),
+        (r.TaskTransition, ("scheduler_transitions", "task_groups", "unfinished_tasks")),
+        (r.WorkerTransition, ("worker_transitions",)),
+        (r.WorkerEvent, ("workers", "silent_workers", "unregistered_workers")),
+    ],
+)  # fmt: skip
+def test_what_a_missing_record_would_have_is_null_and_not_0(without, unknown):
+    rows = [row for row in complete_run() if not isinstance(row, without)]
+    summary = one(run_summary_view(dataset(*rows)))
+    assert {name for name in unknown if summary[name] is not None} == set()
+
+
+def test_logs_give_the_times_of_a_run_only_where_nothing_else_does():
+    log = r.LogEvent(time=at(-3600), message="m", kind="start")
+    assert one(run_summary_view(dataset(log)))["first_time"] == at(-3600)
+    assert one(run_summary_view(dataset(log, *complete_run())))["first_time"] == at(0)
+
+
+def test_job_files_are_summed_up():
+    data = dataset(
+        *complete_run(),
+        r.RunNode(role="worker", host="n1"),
+        r.RunNode(role="worker", host="n2"),
+        r.RunNode(role="scheduler", host="n3"),
+        r.RunDirective(manager="pbs", key="A", value="demo"),
+        r.RunDirective(manager="pbs", key="V"),
+    )
+    summary = one(run_summary_view(data))
+    assert summary["nodes"] == [{"role": "scheduler", "hosts": 1}, {"role": "worker", "hosts": 2}]
+    assert summary["directives"] == [{"key": "A", "value": "demo"}, {"key": "V", "value": None}]
+
+
+def test_erred_tasks_are_counted_whoever_told():
+    data = dataset(
+        *complete_run(),
+        scheduler("y", 1, "processing>erred"),
+        worker("y", 1, "executing>error", A),
+        worker("z", 1, "executing>error", A),
+    )
+    assert one(run_summary_view(data))["erred_tasks"] == 2

@@ -1,0 +1,54 @@
+"""Tasks as objects, from the files of a run.
+
+from harvest_mofka_dask import TaskHandler
+
+tasks = TaskHandler.from_directory("runs/D2024-05-06_07:08:09_R1_W4")
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self
+
+import harvest_dask_runs
+
+from .memory import RunFiles, harvest_directory, harvest_files
+
+__all__ = ["TaskHandler"]
+
+
+class TaskHandler(harvest_dask_runs.TaskHandler):
+    """The tasks of one or more runs, which their files can give, too."""
+
+    @classmethod
+    def from_directory(cls, path: str | os.PathLike[str]) -> Self:
+        """The tasks of a run directory, or of all runs below a directory.
+
+        Everything is read into memory; for big runs harvest into a dataset and use
+        ``from_dataset``.  What cannot be read is in ``rejects``, and a warning says so.  Raises
+        SourceError where there is nothing to read.
+        """
+        return cls.from_harvested(harvest_directory(Path(path)))
+
+    @classmethod
+    def from_files(
+        cls,
+        scheduler: str | os.PathLike[str] | None = None,
+        workers: str | os.PathLike[str] | None = None,
+        transitions: str | os.PathLike[str] | None = None,
+        transfers: str | os.PathLike[str] | None = None,
+        graph: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """The tasks that some CSVs of one run name, whatever the files are called.
+
+        scheduler, transitions, transfers, graph: CSVs with the columns of
+        scheduler_transition.csv, worker_transition.csv, worker_transfer.csv and graph.csv.
+        workers: of worker.csv; it adds no task.
+
+        What cannot be read is in ``rejects``, and a warning says so.  Raises SourceError where a
+        file is missing or has not the columns.
+        """
+        given = (scheduler, workers, transitions, transfers, graph)
+        files = RunFiles(*(None if path is None else Path(path) for path in given))
+        return cls.from_harvested(harvest_files(files))
