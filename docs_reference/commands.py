@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from harvest.cli.app import app, load_command
-from harvest.toolkit.markdown import table
+from harvest_look.markdown import table
 
 __all__ = ["Command", "commands", "page"]
 

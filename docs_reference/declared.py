@@ -12,9 +12,10 @@ from harvest.api.rule import Finding, Rule, Threshold
 from harvest.api.setting import Setting
 from harvest.api.settings import describe
 from harvest.api.view import View
-from harvest.dataset.view_schema import view_schema
 from harvest.plugins.registry import manager
-from harvest.toolkit.markdown import table
+from harvest_look.markdown import table
+from harvest_look.record_type import markdown
+from harvest_look.view_schema import view_schema
 
 from .python import paragraph
 
@@ -105,7 +106,7 @@ def _default(value: Any) -> str:
 def record_types() -> str:
     """Every record type with its columns, their types, units and roles."""
     lines = ["# Record types", "", "Generated: `harvest schema --format markdown`.", ""]
-    return "\n".join([*lines, *(kind.markdown() for kind in manager().record_types().values())])
+    return "\n".join([*lines, *(markdown(kind) for kind in manager().record_types().values())])
 
 
 def views_and_reports() -> str:

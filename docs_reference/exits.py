@@ -5,7 +5,7 @@ from __future__ import annotations
 from harvest.errors import ExitCode
 from harvest.fault import VARIABLE as FAULT
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
-from harvest.toolkit.markdown import table
+from harvest_look.markdown import table
 
 __all__ = ["ENVIRONMENT", "MEANING", "page"]
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+from typer.models import OptionInfo
+
 import harvest
 
 __all__ = ["MODULES", "page", "paragraph"]
@@ -18,11 +20,19 @@ MODULES = (
     "harvest.model",
     "harvest.model.arrow",
     "harvest.model.csv",
+    "harvest.model.describe",
     "harvest.model.frames",
     "harvest.model.json",
     "harvest.model.events",
     "harvest.plugins",
     "harvest.commands",
+    "harvest.commands.complete",
+    "harvest.commands.declared",
+    "harvest.commands.inputs",
+    "harvest.commands.outcome",
+    "harvest.commands.progress",
+    "harvest.commands.records",
+    "harvest.commands.tables",
     "harvest.engines",
     "harvest.errors",
     "harvest.interrupt",
@@ -106,6 +116,8 @@ def _entry(name: str, value: Any) -> list[str]:
 
 
 def _description(name: str, value: Any) -> list[str]:
+    if get_origin(value) is Annotated and isinstance(made := get_args(value)[1], OptionInfo):
+        return [f"An annotation of a command's parameters: the option `{made.default}`."]
     if get_origin(value) is Annotated:
         return [f"An annotation of columns: `{get_args(value)[0].__name__}`, kept as `{name}`."]
     if get_origin(value) is Literal or isinstance(value, tuple):

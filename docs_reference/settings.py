@@ -7,7 +7,7 @@ import attrs
 from harvest.api.settings import describe
 from harvest.pipeline.recipe import Recipe
 from harvest.plugins.registry import manager
-from harvest.toolkit.markdown import table
+from harvest_look.markdown import table
 
 from .commands import commands
 

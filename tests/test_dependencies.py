@@ -233,15 +233,16 @@ class Tiny(harvest.Source):
 
 
 @pytest.mark.slow
-def test_core_and_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
+def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
-    # given an environment with these three and the libraries that they declare, and no other
+    # given an environment with these four and the libraries that they declare, and no other
     tiny, wheels = tmp_path / "tiny", tmp_path / "wheels"
     tiny.mkdir()
     for name, text in TINY.items():
         (tiny / name).write_text(text.lstrip())
-    build_wheels([ROOT, PROJECTS[f"{CORE}-parquet"], tiny], wheels)
-    only = declared_by([CORE, f"{CORE}-parquet"])
+    ours = [CORE, f"{CORE}-look", f"{CORE}-parquet"]
+    build_wheels([*(PROJECTS[name] for name in ours), tiny], wheels)
+    only = declared_by(ours)
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), only)
     absent = subprocess.run([python, "-I", "-c", "import numpy"], capture_output=True, check=False)
     assert absent.returncode == 1

@@ -19,11 +19,12 @@ from strength import examples
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
+from harvest.commands.inputs import Reader
 from harvest.commands.settings import plugin_settings
-from harvest.pipeline.preview import first_rows
 from harvest.pipeline.survey import NAMED_AT_MOST, Known, survey
 from harvest.plugins.detect import best
 from harvest.plugins.registry import PluginManager, manager
+from harvest_look.first_rows import first_rows
 
 PLUGINS = manager()
 SOURCES = sorted(small_inputs.MAKERS)
@@ -60,7 +61,7 @@ def reads_rows(source: str, location: Path) -> bool:
     """Whether reading the location with this source gives a row."""
     cls = PLUGINS.source(source)
     try:
-        found = first_rows(cls(str(location), cls.Config()), 1)
+        found = first_rows(Reader(cls(str(location), cls.Config())), 1)
     except SourceError:
         return False
     return any(first.rows.num_rows for first in found.tables.values())

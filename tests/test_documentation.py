@@ -21,6 +21,7 @@ from harvest.errors import ExitCode
 from harvest.fault import VARIABLE
 from harvest.model import record_type
 from harvest.plugins.registry import DISABLE_VARIABLE, manager, resolve
+from harvest_look.record_type import markdown
 from harvest_testing.declarations import check_plugin
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,7 +49,7 @@ def test_every_page_of_the_reference_is_generated():
 def test_the_record_type_reference_shows_units_and_roles():
     page = (DOCS / "reference" / "record-types.md").read_text()
     for kind in manager().record_types().values():
-        assert kind.markdown() in page
+        assert markdown(kind) in page
     assert "| `duration_s` | double |" in page
     (line,) = re.findall(r"## slurm\.job\n.*?(\| `elapsed_s` [^\n]*)", page, re.DOTALL)
     assert line.split("|")[3].strip() == "s"

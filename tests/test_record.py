@@ -15,6 +15,7 @@ import harvest
 from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
 from harvest.model.arrow import batches, conform, table_of
 from harvest.toolkit.frames import TEXT_MAP
+from harvest_look.record_type import markdown
 
 
 @attrs.define
@@ -86,7 +87,9 @@ def test_the_json_schema_describes_a_record():
 
 
 def test_the_documentation_lists_every_column():
-    page = KIND.markdown()
+    with pytest.warns(DeprecationWarning, match=r"import it from harvest_look\.record_type"):
+        page = KIND.markdown()
+    assert page == markdown(KIND)
     assert page.startswith("## test.sample\n\nA sample of every kind of column.")
     assert "| `share` | double | % |  | How much. |" in page
 

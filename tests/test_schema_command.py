@@ -3,59 +3,22 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import EntryPoint
 
 import jsonschema
-import polars as pl
 import pytest
 import small_inputs
 
 import harvest
-from harvest import Column, DatasetError, UsageError, View, hookimpl
-from harvest.cli.actions.schema import print_schema
+from harvest import UsageError
 from harvest.dataset.export import export
-from harvest.dataset.view_schema import view_schema
 from harvest.model.frames import arrow_type_of
 from harvest.plugins.columns import columns_of
-from harvest.plugins.registry import PluginManager, manager
+from harvest.plugins.registry import manager
+from harvest_look.schema import print_schema
+from harvest_look.view_schema import view_schema
 
 CHOICES = {"scan": "all", "now": "2026-01-11", "old": "all.list", "new": "some.list"}
 """What views want where lists of files do not say when they were made."""
-
-harvest_api = 1
-
-
-def rising(dataset, *, extra="no"):
-    frame = pl.LazyFrame({"size": [1.5], "when": [None]}, schema={"size": float, "when": pl.Date})
-    return frame if extra == "no" else frame.with_columns(extra=pl.lit(1))
-
-
-def refusing(dataset):
-    raise DatasetError("there is nothing", remedy="harvest something")
-
-
-@hookimpl
-def harvest_views():
-    columns = (
-        Column("extra", doc="One."),
-        Column("size", format="bytes", doc="How large."),
-        Column("when", doc="Its day."),
-    )
-    return [
-        View(name="test.rising", doc="Sizes.", build=rising, columns=columns,
-             settings={"extra": "yes or no"}),
-        View(name="test.refusing", doc="Never.", build=refusing, columns=columns),
-    ]  # fmt: skip
-
-
-@pytest.fixture
-def strangers() -> PluginManager:
-    """A manager that knows the core and the views above."""
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("strange", __name__, "harvest"),
-    ]
-    return PluginManager(points, disabled="")
 
 
 @pytest.fixture(scope="module")
@@ -144,27 +107,6 @@ def test_rows_written_as_json_fit_the_json_schema(dataset, tmp_path, name):
         row = json.loads(line)
         validator.validate(row)
         assert set(row) <= set(schema["properties"])
-
-
-def test_a_column_that_a_setting_adds_has_no_type_but_its_meaning(strangers):
-    found = view_schema(strangers.view("test.rising"), strangers)
-    assert [(c.name, c.type_text, c.unit, c.doc) for c in found.columns] == [
-        ("size", "double", "bytes", "How large."),
-        ("when", "date32[day]", None, "Its day."),
-        ("extra", "depends on settings", None, "One."),
-    ]
-    schema = found.json_schema()
-    assert schema["properties"]["extra"] == {"description": "One."}
-    assert schema["properties"]["when"]["anyOf"][0] == {"type": "string", "format": "date"}
-    assert found.arrow_schema.names == ["size", "when"]
-
-
-def test_a_view_that_refuses_a_dataset_without_rows_still_has_its_meanings(strangers):
-    found = view_schema(strangers.view("test.refusing"), strangers)
-    assert "there is nothing" in found.unknown
-    assert [(c.name, c.type_text) for c in found.columns] == [
-        (name, "not known without rows") for name in ("extra", "size", "when")
-    ]
 
 
 def test_each_column_has_the_meaning_that_its_view_gives_it():

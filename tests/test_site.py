@@ -19,8 +19,8 @@ import pytest
 import yaml
 from delivery import script
 
-from harvest.dataset.view_schema import view_schema
 from harvest.plugins.registry import manager
+from harvest_look.view_schema import view_schema
 
 pytest.importorskip("material")
 

@@ -21,8 +21,8 @@ from terminal import Terminal
 
 import harvest
 from harvest import Column
-from harvest.cli.records import Style, print_records
-from harvest.cli.tables import print_table
+from harvest.commands.records import Style, print_records
+from harvest.commands.tables import print_table
 from harvest.report import Report, Table
 from harvest.toolkit.cells import exact, texts_of
 from harvest.toolkit.layout import fit, fold, shorten

@@ -27,6 +27,7 @@ __all__ = [
     "UsageError",
     "WorkerLost",
     "out_of_files",
+    "suggestion",
 ]
 
 

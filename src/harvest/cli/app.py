@@ -37,10 +37,13 @@ class HarvestGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order in which help shows them: a plugin's behind the one it names."""
         names = super().list_commands(ctx)
-        for spec in _plugins().commands.values():
-            if " " not in spec.name and spec.name not in names:
-                at = names.index(spec.after) + 1 if spec.after in names else len(names)
-                names.insert(at, spec.name)
+        declared = _plugins().commands.values()
+        rest = [spec for spec in declared if " " not in spec.name and spec.name not in names]
+        while rest:
+            spec = next((each for each in rest if each.after in names), rest[0])
+            at = names.index(spec.after) + 1 if spec.after in names else len(names)
+            names.insert(at, spec.name)
+            rest.remove(spec)
         return names
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

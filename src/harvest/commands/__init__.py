@@ -1,12 +1,31 @@
-"""What commands are made of, harvest's own and those of plugins: the options of a run, output.
+"""What commands are made of, harvest's own and those of plugins: options, completion, output.
 
 A function with ``takes_run_options`` above it takes the options of ``harvest run``; their
-``recipe()`` is what ``harvest.Session`` carries out.
+``recipe()`` is what ``harvest.Session`` carries out.  What a command shows is in the modules
+beside this one, which its help does without.
 """
 
 from __future__ import annotations
 
-from .options import RunOptions, takes_run_options
+from .options import (
+    Exact,
+    Json,
+    RunOptions,
+    Settings,
+    SettingsAsBefore,
+    Wide,
+    takes_run_options,
+)
 from .output import print_json_line, remark
 
-__all__ = ["RunOptions", "print_json_line", "remark", "takes_run_options"]
+__all__ = [
+    "Exact",
+    "Json",
+    "RunOptions",
+    "Settings",
+    "SettingsAsBefore",
+    "Wide",
+    "print_json_line",
+    "remark",
+    "takes_run_options",
+]

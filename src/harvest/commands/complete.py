@@ -11,22 +11,7 @@ if TYPE_CHECKING:
     from harvest.api.setting import Setting
     from harvest.plugins.registry import PluginManager
 
-__all__ = [
-    "engines",
-    "export_settings",
-    "exporters",
-    "finding_settings",
-    "own_settings",
-    "query_settings",
-    "reports",
-    "rules",
-    "schemas",
-    "settings",
-    "sinks",
-    "sources",
-    "views",
-    "with_settings",
-]
+__all__ = ["schemas", "sources"]
 
 Items = list[tuple[str, str]]
 """What a word may become, each with a line that says what it is."""

@@ -1,4 +1,4 @@
-"""Descriptions of record types: as JSON Schema and as Markdown."""
+"""Record types, and values in JSON, as JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pyarrow as pa
 
-from harvest.toolkit.markdown import prose
-
 from .errors import RecordTypeError
-from .types import arrow_type, without_none
+from .types import without_none
 
 if TYPE_CHECKING:
     from .record import RecordType
 
-__all__ = ["json_schema", "json_type", "markdown"]
+__all__ = ["json_type"]
 
 _SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -114,25 +112,3 @@ def _item(hint: Any) -> dict[str, Any]:
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}]}
-
-
-def markdown(record_type: RecordType) -> str:
-    """A section of documentation: description, place in the metadata map, table of columns."""
-    lines = [
-        f"## {record_type.name}",
-        "",
-        prose(record_type.doc),
-        "",
-        f"Version {record_type.version}; layer {record_type.layer}, level {record_type.level}.",
-        "",
-        "| column | type | unit | role | meaning |",
-        "|---|---|---|---|---|",
-    ]
-    for column in record_type.columns:
-        kind = prose(str(arrow_type(column.python_type)))
-        kind += "" if column.nullable else ", required"
-        doc = prose(" ".join(column.doc.split())).replace("|", "\\|")
-        lines.append(
-            f"| `{column.name}` | {kind} | {column.unit or ''} | {column.role or ''} | {doc} |"
-        )
-    return "\n".join(lines) + "\n"

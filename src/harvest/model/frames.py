@@ -16,6 +16,7 @@ import pyarrow as pa
 from .record import RecordType
 
 __all__ = [
+    "arrow_type_of",
     "frame_of",
     "plain_columns",
     "polars_schema",

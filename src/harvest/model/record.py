@@ -133,10 +133,11 @@ class RecordType:
         return json_schema(self)
 
     def markdown(self) -> str:
-        """A documentation section: description and a table of columns."""
-        from .describe import markdown  # late: as above
+        """Deprecated: ``harvest_look.record_type.markdown`` gives it."""
+        from harvest.moved import moved  # late: nothing else here needs it
 
-        return markdown(self)
+        get = moved("harvest.RecordType", "harvest_look.record_type", stacklevel=3)
+        return str(get("markdown")(self))
 
 
 def _columns(cls: type[Record]) -> tuple[Column, ...]:

@@ -32,7 +32,7 @@ from .plan import Listed, Plan, Planned, SourceUse, make_plan
 from .recipe import Endpoint, Recipe
 from .result import RunResult
 
-__all__ = ["Observer", "PreparedRun", "place_of", "prepare_sinks", "prepare_sources"]
+__all__ = ["Observer", "PreparedRun", "prepare_sinks", "prepare_sources"]
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
@@ -70,7 +70,7 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     if not endpoint.location:
         raise UsageError(f"source {name!r} needs a location", remedy=f"write {name}:LOCATION")
     return SourceUse(
-        source=cls(place_of(endpoint), config),
+        source=cls(endpoint.place, config),
         settings=settings,
         version=plugins.version_of(plugins.find("source", endpoint.reference)),
         plugin=endpoint.plugin,
@@ -78,16 +78,10 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
     )
 
 
-def place_of(endpoint: Endpoint) -> str:
-    """Where the source of an endpoint reads: of a pipe, the file that holds what came through."""
-    pipe = endpoint.pipe
-    return str(pipe.file) if pipe is not None and pipe.file is not None else endpoint.location
-
-
 def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
     """A source that a program has made itself."""
     source: Source = endpoint.made
-    if (place := place_of(endpoint)) != endpoint.location:
+    if (place := endpoint.place) != endpoint.location:
         source = copy.copy(source)
         source.location = place
     # whatever else it was made with decides what it gives, too

@@ -63,6 +63,12 @@ class Endpoint:
         """What a plugin manager finds it by."""
         return f"{self.plugin}:{self.name}" if self.plugin else str(self.name)
 
+    @property
+    def place(self) -> str:
+        """Where a source reads: of a pipe, the file that holds what came through."""
+        pipe = self.pipe
+        return str(pipe.file) if pipe is not None and pipe.file is not None else self.location
+
     def __str__(self) -> str:
         return f"{self.name}:{self.location}" if self.name else self.location
 

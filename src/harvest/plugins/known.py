@@ -102,6 +102,11 @@ KNOWN: Final = (
         sinks=("jsonl",),
     ),
     Known(
+        distribution="hpc-harvest-look",
+        doc="looks before a run: what a directory is made of, first rows, columns",
+        commands=("detect", "look", "preview", "schema"),
+    ),
+    Known(
         distribution="hpc-harvest-mofka-dask",
         doc="reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, logs, "
         "job files",

@@ -19,6 +19,7 @@ __all__ = [
     "not_utf8",
     "printable",
     "printable_line",
+    "shell_word",
 ]
 
 _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harvest.cli.asking import answer
-from harvest.cli.tables import how_many
 from harvest.commands.settings import key_values
+from harvest.commands.tables import how_many
 from harvest.errors import UsageError
 from harvest.plugins.registry import manager
 

@@ -9,9 +9,9 @@ import attrs
 from rich.console import Console
 
 from harvest.cli.asking import answer
-from harvest.cli.progress import working
-from harvest.cli.tables import print_json, print_table
+from harvest.commands.progress import working
 from harvest.commands.settings import key_values
+from harvest.commands.tables import print_json, print_table
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show_verdict
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from harvest.api.setting import Setting
 from harvest.api.settings import describe
-from harvest.cli.tables import print_json, print_table, print_text
+from harvest.commands.tables import print_json, print_table, print_text
 from harvest.errors import UsageError, suggestion
 from harvest.model import record_type
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from harvest.cli.asking import answer
-from harvest.cli.progress import working
-from harvest.cli.records import Style, print_records, print_rows_as_json
-from harvest.cli.tables import how_many
+from harvest.commands.progress import working
+from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.settings import key_values
+from harvest.commands.tables import how_many
 from harvest.dataset.export import export
 from harvest.errors import UsageError
 

@@ -13,9 +13,9 @@ from typing import IO, Any
 import orjson
 
 from harvest.cli.asking import answer
-from harvest.cli.tables import how_many, print_json, print_lines, print_table
 from harvest.commands.output import harmless
 from harvest.commands.settings import plugin_settings, refuse_without
+from harvest.commands.tables import how_many, print_json, print_lines, print_table
 from harvest.dataset import Dataset
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import replay

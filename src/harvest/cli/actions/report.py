@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import Console
 
 from harvest.cli.asking import answer, named
-from harvest.cli.progress import working
-from harvest.cli.tables import print_declared, print_json
+from harvest.commands.progress import working
 from harvest.commands.settings import key_values
+from harvest.commands.tables import print_declared, print_json
 from harvest.plugins.registry import manager
 from harvest.report.terminal import show
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harvest.cli.tables import print_json, print_table
+from harvest.commands.tables import print_json, print_table
 from harvest.dataset import open as open_dataset
 from harvest.errors import UsageError, suggestion
 from harvest.pipeline.rollback import keep_runs as keep

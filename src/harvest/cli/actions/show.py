@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.cli.asking import answer
-from harvest.cli.tables import print_json, print_lines, print_table
+from harvest.commands.tables import print_json, print_lines, print_table
 from harvest.dataset.summary import summary
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 

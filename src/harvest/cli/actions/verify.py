@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harvest.cli.asking import answer
-from harvest.cli.tables import print_json, print_lines
 from harvest.commands.settings import plugin_settings, refuse_without
+from harvest.commands.tables import print_json, print_lines
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import Repair, problem_of_manifest, repair
 from harvest.dataset.verify import Problem, Verdict, judge

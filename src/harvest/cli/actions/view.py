@@ -11,11 +11,11 @@ import polars as pl
 
 from harvest.api.column import Column
 from harvest.cli.asking import answer, named
-from harvest.cli.outcome import say
-from harvest.cli.progress import working
-from harvest.cli.records import Style, print_records, print_rows_as_json
-from harvest.cli.tables import how_many
+from harvest.commands.outcome import say
+from harvest.commands.progress import working
+from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.settings import key_values
+from harvest.commands.tables import how_many
 from harvest.dataset import Dataset
 from harvest.dataset.export import export
 from harvest.errors import UsageError, suggestion

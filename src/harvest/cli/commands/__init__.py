@@ -13,17 +13,10 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
-    "look": ("look:look", "Say what a directory is made of, and which command harvests it."),
-    "detect": ("preview:detect", "Say which sources can read a path, and how sure they are."),
-    "preview": ("preview:preview", "Show the first rows of a source; nothing is written."),
     "plugins": ("plugins:app", "List plugins; show, check or begin one."),
     "show": (
-        "look:show",
+        "show:show",
         "Say what a dataset holds, and which views and reports it can serve.",
-    ),
-    "schema": (
-        "schema:schema",
-        "List the record types and views, or show the columns of one: type, unit and meaning.",
     ),
     "view": ("view:view", "List the views, or show or export one of a dataset."),
     "report": (

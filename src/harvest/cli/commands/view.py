@@ -77,7 +77,7 @@ def view(
     A table shows the columns that matter most, as many as fit, and names the others.
     """
     if name is None:
-        from harvest.cli.tables import print_declared  # late: help needs none of it
+        from harvest.commands.tables import print_declared  # late: help needs none of it
         from harvest.plugins.registry import manager
 
         print_declared("view", list(manager().views.values()), json=json)

@@ -8,17 +8,13 @@ from typing import Any, Final
 import attrs
 import pyarrow as pa
 
-from harvest.api.column import Column
-from harvest.api.settings import describe
-from harvest.api.view import View
-from harvest.errors import HarvestError
+from harvest import Column, Dataset, HarvestError, View
+from harvest.commands.declared import columns_of, settings_of
 from harvest.model.describe import json_type
 from harvest.model.frames import arrow_type_of
-from harvest.plugins.columns import columns_of
-from harvest.plugins.registry import PluginManager
-from harvest.toolkit.markdown import prose, table
+from harvest.plugins import PluginManager
 
-from .dataset import Dataset
+from .markdown import prose, table
 
 __all__ = ["ViewColumn", "ViewSchema", "view_schema"]
 
@@ -93,7 +89,7 @@ class ViewSchema:
         needs = ", ".join(f"`{kind}`" for kind in self.view.requires)
         settings = [
             (f"`{s.name}`", prose(s.value), prose(s.default), prose(s.doc))
-            for s in describe(self.view.settings)
+            for s in settings_of(self.view.settings)
         ]
         columns = [
             (f"`{c.name}`", prose(c.type_text), c.unit or "", prose(c.doc)) for c in self.columns

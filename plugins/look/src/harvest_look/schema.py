@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from harvest.api.settings import describe
-from harvest.api.view import View
-from harvest.cli.tables import print_json, print_table, print_text
-from harvest.dataset.view_schema import ViewSchema, view_schema
-from harvest.errors import UsageError, suggestion
-from harvest.model import RecordType
-from harvest.model.types import arrow_type
-from harvest.plugins.registry import manager
+from harvest import RecordType, UsageError, View
+from harvest.commands.declared import settings_of
+from harvest.commands.tables import print_json, print_table, print_text
+from harvest.errors import suggestion
+from harvest.plugins import manager
+
+from .record_type import markdown, types_in_words
+from .view_schema import ViewSchema, view_schema
 
 __all__ = ["print_schema"]
 
@@ -47,7 +47,7 @@ def _print_all(kinds: Sequence[RecordType], views: Sequence[View], form: str) ->
         for kind in kinds:
             _print_arrow(kind.name, kind.arrow_schema)
     elif form == "markdown":
-        print("\n".join(kind.markdown() for kind in kinds), end="")
+        print("\n".join(markdown(kind) for kind in kinds), end="")
     else:
         print_table(
             ("record type", "layer", "level", "columns", "description"),
@@ -69,7 +69,7 @@ def _print_type(kind: RecordType, form: str) -> None:
     elif form == "arrow":
         _print_arrow(kind.name, kind.arrow_schema)
     elif form == "markdown":
-        print(kind.markdown(), end="")
+        print(markdown(kind), end="")
     else:
         _print_columns(kind)
 
@@ -82,18 +82,10 @@ def _print_columns(kind: RecordType) -> None:
     print(f"{kind.name}, version {kind.version}, layer {kind.layer}, level {kind.level}")
     print_text(kind.doc, indent="")
     print()
+    kinds = types_in_words(kind)
     print_table(
         ("column", "type", "unit", "role", "meaning"),
-        [
-            (
-                c.name,
-                str(arrow_type(c.python_type)) + ("" if c.nullable else ", required"),
-                c.unit,
-                c.role,
-                c.doc,
-            )
-            for c in kind.columns
-        ],
+        [(c.name, kinds[c.name], c.unit, c.role, c.doc) for c in kind.columns],
         prose=("meaning",),
     )
 
@@ -116,7 +108,7 @@ def _print_columns_of_view(found: ViewSchema) -> None:
     print_text(view.doc, indent="")
     print()
     if view.settings:
-        rows = [(s.name, s.value, s.default, s.doc) for s in describe(view.settings)]
+        rows = [(s.name, s.value, s.default, s.doc) for s in settings_of(view.settings)]
         print_table(("setting", "value", "default", "meaning"), rows, prose=("meaning",))
         print()
     print_table(

@@ -35,6 +35,6 @@ def schema(
 
     Without NAME, the other forms than a table hold the record types alone.
     """
-    from harvest.cli.actions.schema import print_schema  # late: help needs none of it
+    from harvest_look.schema import print_schema  # late: help needs none of it
 
     return print_schema(name, "json-schema" if json else format)

@@ -1,20 +1,57 @@
-"""What ``harvest run`` prints at its end: the account, the notes, what to look at."""
+"""A run as ``harvest run`` makes it, and what it prints at its end: the account and the notes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harvest.commands.output import remark
 from harvest.pipeline.plan import Plan, order_of
+from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.result import RunResult
+from harvest.pipeline.session import execute
+from harvest.plugins.registry import manager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
+from .output import remark
 from .tables import print_json, print_plain, print_table, width_of_terminal
 
-__all__ = ["print_plan", "print_result", "rejects_line", "say"]
+__all__ = ["run_recipe"]
+
+
+def run_recipe(
+    recipe: Recipe,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    wait_s: float = 0,
+    json: bool = False,
+    quiet: bool = False,
+) -> RunResult:
+    """Carry out a recipe, show its progress, and print what came of it, as ``harvest run`` does.
+
+    force, dry_run, wait_s: as those of ``harvest.run``.
+    json: print the account as one JSON document; quiet: print nothing but how many rejects.
+
+    >>> recipe = harvest.Recipe.load("nightly.toml")  # doctest: +SKIP
+    >>> return int(run_recipe(recipe).exit_code)  # doctest: +SKIP
+
+    Raises HarvestError for everything that stops the run; then no dataset has changed.
+    """
+    with display(not quiet) as observer:
+        result = execute(
+            recipe, manager(), force=force, dry_run=dry_run, wait_s=wait_s, observer=observer
+        )
+    if quiet:
+        say(rejects_line(result, recipe))
+        return result
+    say(result.choices)
+    if dry_run:
+        print_plan(result.plan, json=json, scripts=result.scripts)
+    else:
+        print_result(result, recipe, json=json)
+    return result
 
 
 def say(lines: Iterable[str]) -> None:

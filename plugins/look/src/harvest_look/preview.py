@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from harvest.cli.outcome import say
-from harvest.cli.progress import working
-from harvest.cli.records import Style, print_records, print_rows_as_json
-from harvest.cli.tables import print_json, print_table
-from harvest.commands.settings import plugin_settings
-from harvest.errors import UsageError
-from harvest.pipeline.choose import name_sources
-from harvest.pipeline.endpoints import endpoints_of
-from harvest.pipeline.prepare import place_of, prepare_sources
-from harvest.pipeline.preview import Preview, beginnings, first_rows
-from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.pipeline.survey import Known, survey
-from harvest.plugins.columns import columns_of_record
-from harvest.plugins.registry import manager
+from harvest import Endpoint, Recipe, UsageError
+from harvest.commands import RunOptions, remark
+from harvest.commands.declared import columns_of_record
+from harvest.commands.inputs import Known, beginnings, readers, survey
+from harvest.commands.progress import working
+from harvest.commands.records import Style, print_records, print_rows_as_json
+from harvest.commands.tables import print_json, print_table
+from harvest.plugins import manager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
+
+from .first_rows import Preview, first_rows
 
 __all__ = ["print_first_rows", "print_sources"]
 
@@ -45,7 +41,7 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     with _beginnings(given) as recipe:
         for endpoint in recipe.sources:
             shown = endpoint.location
-            seen = survey(Path(place_of(endpoint)), manager())
+            seen = survey(Path(endpoint.place), manager())
             found = sorted((*seen.known, *seen.doubtful), key=lambda each: -each.confidence)
             unknown = unknown or not found
             rows += [(shown, k.source, k.confidence, _reason(k, seen.root)) for k in found]
@@ -90,14 +86,15 @@ def print_first_rows(
     wide: bool,
 ) -> int:
     """Print the first rows of a source."""
-    plugins = manager()
-    sources = endpoints_of(source, "source", plugins)
     style = Style(exact=exact, wide=wide)
-    with _beginnings(Recipe(sources=sources, settings=plugin_settings(settings))) as recipe:
-        recipe, choices = name_sources(recipe, plugins)
-        say(choices)
-        for use in prepare_sources(recipe, plugins):
-            _print(first_rows(use.source, rows, use.pipe), style, json=json)
+    given = RunOptions(
+        file=None, sources=[source], sinks=None, settings=settings, wait_s=0, run={}
+    ).recipe()
+    with _beginnings(given) as recipe:
+        found, choices = readers(recipe)
+        _say(choices)
+        for reader in found:
+            _print(first_rows(reader, rows), style, json=json)
     return 0
 
 
@@ -108,4 +105,9 @@ def _print(found: Preview, style: Style, *, json: bool) -> None:
             continue
         known = columns_of_record(first.kind)
         print_records(name, first.rows, known, style, total=first.seen, more=not found.complete)
-    say(found.remarks)
+    _say(found.remarks)
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        remark(line)

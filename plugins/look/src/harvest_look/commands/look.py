@@ -1,4 +1,4 @@
-"""``harvest look`` and ``harvest show``: what is in a directory, and what is in a dataset."""
+"""``harvest look``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands.options import DatasetPath, Json
+from harvest.commands import Json
 
-__all__ = ["look", "show"]
+__all__ = ["look"]
 
 
 def look(
@@ -24,13 +24,6 @@ def look(
 
     Every file below it is looked at. With --run, the command is executed.
     """
-    from harvest.cli.actions.look import look_at  # late: help needs none of it
+    from harvest_look.tree import look_at  # late: help needs none of it
 
     return look_at(path, run, json=json)
-
-
-def show(dataset: DatasetPath, json: Json = False) -> int:
-    """Say what a dataset holds, and which views and reports it can serve."""
-    from harvest.cli.actions.show import show_dataset  # late: help needs none of it
-
-    return show_dataset(dataset, json=json)

@@ -15,17 +15,7 @@ from harvest.commands.output import as_text, harmless
 from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-__all__ = [
-    "how_many",
-    "print_declared",
-    "print_heading",
-    "print_json",
-    "print_lines",
-    "print_plain",
-    "print_table",
-    "print_text",
-    "width_of_terminal",
-]
+__all__ = ["print_json", "print_lines", "print_table", "print_text"]
 
 INDENT = " " * 4
 LEAST = 8

@@ -8,18 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harvest.cli.outcome import print_result, say
-from harvest.cli.progress import working
-from harvest.cli.tables import print_json, print_lines, print_table
-from harvest.errors import UsageError
-from harvest.model import record_type
-from harvest.pipeline.progress import display
-from harvest.pipeline.recipe import Endpoint, Recipe
-from harvest.pipeline.session import execute
-from harvest.pipeline.survey import Survey, survey
-from harvest.plugins.building import names_for
-from harvest.plugins.registry import PluginManager, manager
-from harvest.reading.pipes import pipe_of
+from harvest import Endpoint, Recipe, UsageError, record_type
+from harvest.commands.declared import names_for
+from harvest.commands.inputs import Survey, pipe_of, survey
+from harvest.commands.outcome import run_recipe
+from harvest.commands.progress import working
+from harvest.commands.tables import print_json, print_lines, print_table
+from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 
@@ -48,10 +43,7 @@ def look_at(path: Path, run: Path | None, *, json: bool) -> int:
         found = survey(path, plugins)
     if run is not None and found.known:
         recipe = Recipe(sources=found.endpoints, sinks=(Endpoint("parquet", str(run)),))
-        with display() as observer:
-            result = execute(recipe, plugins, observer=observer)
-        say(result.choices)
-        print_result(result, recipe, json=json)
+        result = run_recipe(recipe, json=json)
         if not json:
             _print_questions(found, plugins, run)
         return int(result.exit_code)

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
-from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wide
+from harvest.commands import Exact, Json, Settings, SettingsAsBefore, Wide, complete
 
 __all__ = ["detect", "preview"]
 
@@ -24,7 +23,7 @@ def detect(
 
     Ends with 1 when a path is recognised by none.
     """
-    from harvest.cli.actions.preview import print_sources  # late: help needs none of it
+    from harvest_look.preview import print_sources  # late: help needs none of it
 
     return print_sources(paths, json=json)
 
@@ -51,7 +50,7 @@ def preview(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> int:
     """Show the first rows of a source; nothing is written."""
-    from harvest.cli.actions.preview import print_first_rows  # late: help needs none of it
+    from harvest_look.preview import print_first_rows  # late: help needs none of it
 
     given = [*(settings or ()), *(before or ())]
     return print_first_rows(source, rows, given, json=json, exact=exact, wide=wide)

@@ -1,0 +1,1 @@
+"""The commands that look before a run, as users see them."""

@@ -1,0 +1,68 @@
+"""Columns of views: types from what a view gives without rows, meanings from what it declares."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import polars as pl
+import pytest
+
+from harvest import Column, DatasetError, View, hookimpl
+from harvest.plugins import PluginManager
+from harvest_look.view_schema import view_schema
+
+harvest_api = 1
+
+
+def rising(dataset, *, extra="no"):
+    frame = pl.LazyFrame({"size": [1.5], "when": [None]}, schema={"size": float, "when": pl.Date})
+    return frame if extra == "no" else frame.with_columns(extra=pl.lit(1))
+
+
+def refusing(dataset):
+    raise DatasetError("there is nothing", remedy="harvest something")
+
+
+@hookimpl
+def harvest_views():
+    columns = (
+        Column("extra", doc="One."),
+        Column("size", format="bytes", doc="How large."),
+        Column("when", doc="Its day."),
+    )
+    return [
+        View(name="test.rising", doc="Sizes.", build=rising, columns=columns,
+             settings={"extra": "yes or no"}),
+        View(name="test.refusing", doc="Never.", build=refusing, columns=columns),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def strangers() -> PluginManager:
+    """A manager that knows the core and the views above."""
+    points = [
+        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
+        EntryPoint("strange", __name__, "harvest"),
+    ]
+    return PluginManager(points, disabled="")
+
+
+def test_a_column_that_a_setting_adds_has_no_type_but_its_meaning(strangers):
+    found = view_schema(strangers.view("test.rising"), strangers)
+    assert [(c.name, c.type_text, c.unit, c.doc) for c in found.columns] == [
+        ("size", "double", "bytes", "How large."),
+        ("when", "date32[day]", None, "Its day."),
+        ("extra", "depends on settings", None, "One."),
+    ]
+    schema = found.json_schema()
+    assert schema["properties"]["extra"] == {"description": "One."}
+    assert schema["properties"]["when"]["anyOf"][0] == {"type": "string", "format": "date"}
+    assert found.arrow_schema.names == ["size", "when"]
+
+
+def test_a_view_that_refuses_a_dataset_without_rows_still_has_its_meanings(strangers):
+    found = view_schema(strangers.view("test.refusing"), strangers)
+    assert "there is nothing" in found.unknown
+    assert [(c.name, c.type_text) for c in found.columns] == [
+        (name, "not known without rows") for name in ("extra", "size", "when")
+    ]

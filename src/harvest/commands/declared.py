@@ -1,0 +1,9 @@
+"""What plugins declare, as commands show it: settings in words, columns with their meanings."""
+
+from __future__ import annotations
+
+from harvest.api.settings import describe as settings_of
+from harvest.plugins.building import names_for
+from harvest.plugins.columns import columns_of, columns_of_record
+
+__all__ = ["columns_of", "columns_of_record", "names_for", "settings_of"]

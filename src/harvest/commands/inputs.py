@@ -1,0 +1,117 @@
+"""Inputs as commands see them outside of a run: which sources know them, and the rows of each.
+
+Nothing is written.  A recipe says what there is to look at; of its pipes the beginning is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pyarrow as pa
+
+from harvest import interrupt
+from harvest.api.context import ReadContext
+from harvest.api.source import Partition, Source
+from harvest.model import RecordType
+from harvest.pipeline.choose import name_sources
+from harvest.pipeline.prepare import prepare_sources
+from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.selection import partitions_of
+from harvest.pipeline.spooling import SPOOL, spooled, with_pipes
+from harvest.pipeline.survey import Known, Survey, survey
+from harvest.plugins.registry import PluginManager, manager
+from harvest.reading.pipes import Pipe, pipe_of
+from harvest.reading.rows import read_tables, source_errors
+from harvest.reading.spooled import partitions_through, prepare
+from harvest.storage.target import storage_errors
+from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.steps import step
+from harvest.toolkit.texts import printable_line
+
+__all__ = ["Known", "Reader", "Survey", "beginnings", "pipe_of", "readers", "survey"]
+
+PIPE_BYTES: Final = 64 << 20
+"""How much of a pipe is read to look at its beginning."""
+
+
+@attrs.frozen
+class Reader:
+    """A source that is configured, and what it reads; pipe: what came through it, if it is one.
+
+    >>> with beginnings(recipe) as recipe:  # doctest: +SKIP
+    ...     found, choices = readers(recipe)
+    ...     for reader in found:
+    ...         for partition in reader.partitions():
+    ...             ctx = harvest.ReadContext(partition.origin, scratch)
+    ...             for kind, table in reader.tables(partition, ctx):
+    ...                 print(kind.name, table.num_rows)
+    """
+
+    source: Source
+    pipe: Pipe | None = None
+
+    def partitions(self) -> Iterator[Partition]:
+        """What the source has to read; raises SourceError where it cannot say that."""
+        if self.pipe is None:
+            return partitions_of(self.source)
+        return partitions_through(self.source, self.pipe)
+
+    def tables(
+        self, partition: Partition, ctx: ReadContext
+    ) -> Iterator[tuple[RecordType, pa.Table]]:
+        """The rows of a partition, as ``harvest.tables`` gives them.
+
+        Raises SourceError where the input cannot be read, PluginError, which names the line,
+        where the source fails.
+        """
+        with source_errors(self.source, partition):
+            partition = prepare(self.source, partition)
+        yield from read_tables(self.source, partition, ctx)
+
+    @property
+    def cut(self) -> str | None:
+        """What is to be said of a pipe of which there was more than its beginning."""
+        file = self.pipe.file if self.pipe is not None else None
+        if self.pipe is None or file is None or file.stat().st_size < PIPE_BYTES:
+            return None
+        shown, size = printable_line(self.pipe.origin), bytes_in_words(PIPE_BYTES)
+        return f"{shown}: only its first {size} were read, and may end in a record"
+
+
+def readers(recipe: Recipe, plugins: PluginManager | None = None) -> tuple[list[Reader], list[str]]:
+    """The sources of a recipe, and what is to be said of locations without the name of one.
+
+    Raises as ``harvest.Session``.
+    """
+    plugins = plugins or manager()
+    recipe, choices = name_sources(recipe, plugins)
+    return [Reader(use.source, use.pipe) for use in prepare_sources(recipe, plugins)], choices
+
+
+@contextlib.contextmanager
+def beginnings(recipe: Recipe) -> Iterator[Recipe]:
+    """The recipe with a file for each of its pipes, of which no more than 64 MiB are read.
+
+    The files, which ``Endpoint.place`` names, are gone at the end.  Raises UsageError for what no
+    source reads, such as a terminal, SourceError for a pipe that cannot be read or is empty.
+    """
+    recipe = with_pipes(recipe)
+    if all(endpoint.pipe is None for endpoint in recipe.sources):
+        yield recipe
+        return
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(interrupt.orderly())
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        with storage_errors(scratch, lambda: "set TMPDIR to a directory with more room"):
+            read = spooled(recipe, Path(scratch) / SPOOL, _step, most=PIPE_BYTES)
+            recipe = stack.enter_context(read)
+        yield recipe
+
+
+def _step(pipe: str, size_bytes: int) -> None:
+    step(f"{bytes_in_words(size_bytes)} from {printable_line(pipe)}")
