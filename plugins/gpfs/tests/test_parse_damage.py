@@ -67,3 +67,23 @@ def test_damage_is_the_same_damage_to_all(style: str, escape: str) -> None:
     columnar_table, columnar_rejects, _ = by_columns(layout, lines)
     assert columnar_rejects == rejects
     assert columnar_table.equals(table)
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_what_the_record_format_says_twice_is_compared_by_both(escape: str) -> None:
+    # given lines whose SHOW has another pool, path or length than the record
+    good = line(row(), "record", escape)
+    equals = b"=" if escape == "none" else b"%3D"
+    pool, path = b"pool" + equals + b"data", b"path" + equals
+    lines = [
+        *(good, good.replace(pool, pool[:-1] + b"b"), good.replace(path, path + b"x")),
+        *(good.replace(pool, pool[:-1]), good[:-1] + b"x" + good[-1:]),
+    ]
+    layout = layout_of(listing([row()], "record", escape))
+    # when they are parsed, then the first alone is a row, and both parsers say why
+    table, rejects, _ = by_reference(layout, lines)
+    assert table.num_rows == 1
+    columnar_table, columnar_rejects, odd = by_columns(layout, lines)
+    assert columnar_rejects == rejects
+    assert columnar_table.equals(table)
+    assert odd == len(lines) - 1

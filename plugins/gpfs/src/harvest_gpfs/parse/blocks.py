@@ -15,7 +15,7 @@ __all__ = ["BLOCK_BYTES", "SLACK", "Block", "Rest", "blocks"]
 BLOCK_BYTES: Final = 16 * 1024 * 1024
 """Bytes of a block at most."""
 
-SLACK: Final = 256
+SLACK: Final = 4096
 """Zeros behind the last byte of a block, so that a parser may look ahead."""
 
 _KEPT: Final = 64 * 1024

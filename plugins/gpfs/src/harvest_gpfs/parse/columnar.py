@@ -1,4 +1,4 @@
-"""The columnar parser: a value of all lines of a block at a time, with numpy.
+"""The columnar parser: a value of all lines of a window at a time, with numpy and Arrow.
 
 It goes through the steps of a layout with one place per line; a line that is not exactly as the
 layout says is odd, and the reference finds out what is wrong with it.
@@ -6,31 +6,64 @@ layout says is odd, and the reference finds out what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .attributes import Type
 from .layout import LONGEST_LINE, Layout, Step
-from .paths import readable, spans, unescaped
-from .program import KINDS, Odd, Parsed, hard_reals, literals_of, words_of
+from .paths import readable, replaced, spans, unescaped
 from .reference import Damaged, text_value
-from .vectors import Bytes, Flags, Ints
+from .vectors import DIGITS, Bytes, Flags, Ints
 
-__all__ = ["Columnar"]
+__all__ = ["Columnar", "Odd", "Parsed"]
 
 LINES: Final = 65_536
-"""Lines of one batch at most."""
+"""Lines of one window at most."""
 
-WINDOW_BYTES: Final = 4 << 20
+WINDOW_BYTES: Final = 8 << 20
 """Bytes parsed at a time: few enough to stay near the processor while all values are read."""
 
-_POWERS: Final = 10.0 ** np.arange(23)
+_KINDS: Final = (None, "file", "directory", "symlink", "other")
+_NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.SKIPPED)
+_TEXTS: Final = (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT)
+_TIME_BYTES: Final = 32
+_COLD: Final = {True: b"%2B0.00000000000000E%2B000", False: b"+0.00000000000000E+000"}
+"""Heat, escaped or not, of files that have none."""
 _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 """In text, a byte that is not printable ASCII, or may begin an escape."""
+
+
+@attrs.frozen
+class Odd:
+    """A line that left no row: its number in the window, from 0, and where it lies."""
+
+    line: int
+    start: int
+    stop: int
+
+
+@attrs.frozen
+class Parsed:
+    """What was made of the lines of a window.
+
+    lines: number in the window, from 0, of each row's line.
+    columns: values by column of ``gpfs.file``, as Arrow arrays; numbers and times as 64-bit
+    integers, decimal numbers as doubles that are not-a-number where missing.
+    extra: texts of ``extra`` by their names.
+    odd: lines that left no row, in order.
+    count: lines in all; stop: the place behind the last one.
+    """
+
+    lines: Ints
+    columns: dict[str, Any]
+    extra: dict[str, pa.Array]
+    odd: list[Odd]
+    count: int
+    stop: int
 
 
 class Columnar:
@@ -38,12 +71,11 @@ class Columnar:
 
     def __init__(self, layout: Layout):
         self._layout = layout
-        self._literals = literals_of(layout)
 
     def parse(self, data: Any, start: int, stop: int) -> Parsed:
         """Rows of the first lines between two places of a buffer of whole lines.
 
-        data: bytes, with at least 64 zeros behind ``stop``.
+        data: bytes, with ``blocks.SLACK`` zeros behind ``stop``.
         """
         window = min(stop, start + WINDOW_BYTES)
         ends = np.flatnonzero(data[start:window] == ord("\n"))[:LINES] + start
@@ -51,54 +83,53 @@ class Columnar:
             ends = np.flatnonzero(data[start:stop] == ord("\n"))[:1] + start
         begins = np.empty_like(ends)
         begins[0], begins[1:] = start, ends[:-1] + 1
-        lines = np.flatnonzero(ends - begins <= LONGEST_LINE)
-        batch = _Batch(self._layout, self._literals, data, begins[lines], ends[lines])
-        parsed = batch.parsed(lines)
+        whole = np.flatnonzero(ends - begins <= LONGEST_LINE)
+        window = _Window(self._layout, data, begins[whole], ends[whole])
+        rows, columns, extra = window.parsed()
+        lines = whole[rows]
         odd = np.ones(len(ends), bool)
-        odd[parsed.lines] = False
+        odd[lines] = False
         strange = np.flatnonzero(odd)
-        parsed.odd = [
-            Odd(*numbers)
-            for numbers in np.stack([strange, begins[strange], ends[strange]], 1).tolist()
-        ]
-        parsed.count, parsed.stop = len(ends), int(ends[-1]) + 1
-        return parsed
+        places = np.stack([strange, begins[strange], ends[strange]], 1).tolist()
+        return Parsed(
+            lines=lines,
+            columns=columns,
+            extra=extra,
+            odd=[Odd(*numbers) for numbers in places],
+            count=len(ends),
+            stop=int(ends[-1]) + 1,
+        )
 
 
-class _Batch:
+class _Window:
     """Some lines while they are parsed.
 
     place: how far each of them is; good: which of them are as the layout says so far.  A line that
     is not waits at its end, where nothing can be read.
+    texts: where each text stands; numbers: all other values.
     """
 
-    def __init__(self, layout: Layout, literals: list[bytes], data: Any, begins: Ints, ends: Ints):
+    def __init__(self, layout: Layout, data: Any, begins: Ints, ends: Ints):
         self.layout = layout
-        self.literals = literals
-        self.bytes = Bytes(data, words_of(data))
+        self.bytes = Bytes(data)
         self.data = data
         self.place = begins.copy()
         self.ends = ends
         self.good: Flags = np.ones(len(ends), bool)
         self.numbers: dict[str, Any] = {}
-        self.reals: dict[str, Any] = {}
-        self.texts: dict[Any, tuple[Step, Ints, Ints]] = {}
-        self.same: list[tuple[Any, Ints, Ints]] = []
+        self.texts: list[tuple[Step, Ints, Ints]] = []
         self.relative: tuple[Ints, Ints] | None = None
         self.path: tuple[Ints, Ints] | None = None
 
-    def parsed(self, lines: Ints) -> Parsed:
-        """Rows of all lines that are good; ``lines`` are their numbers."""
+    def parsed(self) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
+        """Which lines are rows, their columns, and texts of ``extra``."""
         for index, step in enumerate(self.layout.steps):
-            self._expect(self.literals[index])
-            self._value(index, step)
-        self._expect(self.literals[-1])
-        if self.layout.record:
-            path = self.path or self.relative
-            assert path is not None
-        else:
-            path = (self.place, self.ends)
-        return self._columns(lines, path)
+            self._value(step, self.layout.literals[index], self.layout.literals[index + 1])
+        self._expect(self.layout.literals[-1])
+        if not self.layout.record:
+            return self._columns((self.place, self.ends), rooted=True)
+        assert self.relative is not None
+        return self._columns(self.path or self.relative, rooted=self.path is not None)
 
     def _keep(self, fine: Flags) -> None:
         """Give up the lines that are not fine."""
@@ -113,116 +144,100 @@ class _Batch:
             self.place = self.place + len(literal)
             self._keep(fine)
 
-    def _value(self, index: int, step: Step) -> None:
+    def _value(self, step: Step, before: bytes, after: bytes) -> None:
+        """Read a value, which stands between two literals, and the literal before it."""
         kind = step.type
-        after = self.literals[index + 1]
-        name = self._name(step)
-        if kind in (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT):
-            end, fine = self.bytes.text(self.place, after)
-            start, self.place = self.place, end
-            if kind is Type.SAME_TEXT:
-                self.same.append((name, start, end))
-            else:
-                self.texts[name] = (step, start, end)
-            self._keep(fine)
-        elif kind is Type.TIME:
-            value, self.place, fine = self.bytes.time(self.place, escaped=self.layout.escaped)
-            self.numbers[name] = value
-            self._keep(fine)
-        elif kind is Type.REAL:
-            self._real(name, after)
-        elif kind in (Type.HEX_UNSIGNED, Type.HEX_WHOLE):
-            bits, count = self.bytes.hexadecimal(self.place)
-            self.place = self.place + count
-            self.numbers[name] = bits.view(np.int64)
-            fine = (count >= 1) & (count <= 16)
-            self._keep(fine & ((kind is Type.HEX_UNSIGNED) | (self.numbers[name] >= 0)))
-        elif kind is Type.FULL_PATH:
-            self._full_path(after)
-        elif kind in (Type.COUNTED_PATH, Type.COUNTED_TEXT, Type.SHOW_LENGTH):
-            self._counted(kind, name, step)
+        if kind is Type.TIME:
+            self._time(step, before)
+        elif kind in _NUMBERS:
+            self._number(step, before)
         else:
-            self._number(kind, name, kept=step.kept)
+            self._expect(before)
+            if kind in _TEXTS:
+                start = self.place
+                self.place, fine = self.bytes.text(start, after)
+                self.texts.append((step, start, self.place))
+                self._keep(fine)
+            elif kind is Type.REAL:
+                self._real(step, after)
+            elif kind is Type.FULL_PATH:
+                self._full_path(after)
+            elif kind in (Type.HEX_UNSIGNED, Type.HEX_WHOLE):
+                self._hexadecimal(step)
+            else:
+                self._counted(step)
 
-    def _name(self, step: Step) -> Any:
-        return step.column if step.column is not None else (step.name,)
+    def _time(self, step: Step, before: bytes) -> None:
+        at = len(before)
+        ahead = self.bytes.ahead(self.place, at + _TIME_BYTES)
+        value, size, fine = ahead.time(at, escaped=self.layout.escaped)
+        self._store(step, value)
+        self.place = self.place + (at + size)
+        self._keep(fine & ahead.stands(before))
 
-    def _number(self, kind: Type, name: Any, *, kept: bool) -> None:
+    def _number(self, step: Step, before: bytes) -> None:
+        at = len(before)
+        ahead = self.bytes.ahead(self.place, at + DIGITS)
+        fine = ahead.stands(before)
+        place = self.place + at
         minus = None
-        if kind is Type.SIGNED and (self.data[self.place] == ord("-")).any():
-            minus = self.data[self.place] == ord("-")
-            self.place = self.place + minus
-        value, count = self.bytes.digits(self.place)
-        self.place = self.place + count
-        fine = (count >= 1) & (count <= 18)
-        if kind is Type.KIBIBYTES:
+        if step.type is Type.SIGNED and (signs := ahead.byte(at) == ord("-")).any():
+            minus, place = signs, place + signs
+            value, count = self.bytes.digits(place)
+        else:
+            value, count = ahead.digits(at)
+        self.place = place + count
+        fine &= (count >= 1) & (count <= 18)
+        if step.type is Type.KIBIBYTES:
             fine &= value < 2**53
             value *= 1024
-        if minus is not None:
-            value = np.where(minus, -value, value)
-        if kept:
-            self.numbers[name] = value
+        self._store(step, value if minus is None else np.where(minus, -value, value))
         self._keep(fine)
 
-    def _real(self, name: Any, after: bytes) -> None:
-        """Numbers as 1.5E-003.
+    def _hexadecimal(self, step: Step) -> None:
+        bits, count = self.bytes.ahead(self.place, DIGITS).hexadecimal(0)
+        self.place = self.place + count
+        value = bits.view(np.int64)
+        self._store(step, value)
+        signless = step.type is Type.HEX_UNSIGNED
+        self._keep((count >= 1) & (count <= 16) & (signless | (value >= 0)))
 
-        Of up to 15 digits with a power of ten up to 22, one multiplication or division of two
-        exact numbers gives the nearest double; Arrow reads the others.
-        """
-        read, data, escaped = self.bytes, self.data, self.layout.escaped
-        first = self.place
-        missing = read.stands(after, first)
-        sign = data[first] == ord("-")
-        place = first + sign + read.mark(first, ord("+"), escaped=escaped)
-        whole, count = read.digits(place)
-        fine = (count >= 1) & (count <= 18)
-        place = place + np.where(fine, count, 0)
-        dotted = data[place] == ord(".")
-        part, decimals = read.digits(place + dotted)
-        decimals = np.where(dotted, decimals, 0)
-        fine &= (decimals >= 1) | ~dotted
-        fine &= count + decimals <= 18
-        decimals = np.where(fine, decimals, 0)
-        place = place + dotted + decimals
-        value = whole * (10**decimals) + np.where(dotted, part, 0)
-        raised = (data[place] == ord("E")) | (data[place] == ord("e"))
-        minus = raised & (data[place + 1] == ord("-"))
-        at = place + raised + minus
-        at = at + np.where(raised, read.mark(at, ord("+"), escaped=escaped), 0) * ~minus
-        power, digits = read.digits(at)
-        fine &= ~raised | ((digits >= 1) & (digits <= 3))
-        power = np.where(raised & fine, np.where(minus, -power, power), 0) - decimals
-        place = np.where(raised & fine, at + digits, place)
-        fine &= power <= 280
-        easy = (value < 10**15) & (np.abs(power) <= 22)
-        scale = _POWERS[np.where(easy, np.abs(power), 0)]
-        amount = np.where(power < 0, value / scale, value * scale)
-        amount = np.where(sign, -amount, amount)
-        amount[value == 0] = np.where(sign, -0.0, 0.0)[value == 0]
-        hard = np.flatnonzero(fine & ~missing & ~easy & (value != 0))
-        if hard.size:
-            amount[hard] = hard_reals(data, first[hard], place[hard])
-        self.reals[name] = np.where(missing, np.nan, amount)
-        self.place = np.where(missing, first, place)
-        self._keep(fine | missing)
+    def _store(self, step: Step, value: Any) -> None:
+        if step.column is not None:
+            self.numbers[step.column] = value
 
-    def _counted(self, kind: Type, name: Any, step: Step) -> None:
+    def _real(self, step: Step, after: bytes) -> None:
+        """Numbers as 1.5E-003, which may be missing, by far the most of them without heat."""
+        cold = _COLD[self.layout.escaped]
+        size = np.full(len(self.place), len(cold))
+        value = np.zeros(len(self.place))
+        some = np.flatnonzero(~self.bytes.stands(cold + after, self.place))
+        place = self.place[some]
+        missing = self.bytes.stands(after, place)
+        value[some], size[some], fine = self.bytes.decimal(place, escaped=self.layout.escaped)
+        value[some[missing]], size[some[missing]] = np.nan, 0
+        self.numbers[str(step.column)] = value
+        self.place = self.place + size
+        lost = np.ones(len(self.place), bool)
+        lost[some] = fine | missing
+        self._keep(lost)
+
+    def _counted(self, step: Step) -> None:
         """A length, an exclamation mark, and as many bytes."""
         size, count = self.bytes.digits(self.place)
         fine = (count >= 1) & (count <= 9) & (self.data[self.place + np.minimum(count, 18)] == 33)
         start = self.place + np.where(fine, count + 1, 0)
         end = start + np.where(fine, size, 0)
-        if kind is Type.SHOW_LENGTH:
+        if step.type is Type.SHOW_LENGTH:
             self.place = start
             self._keep(fine & (end == self.ends))
             return
         fine &= end <= self.ends
         self.place = np.where(fine, end, start)
-        if kind is Type.COUNTED_PATH:
+        if step.type is Type.COUNTED_PATH:
             self.relative = (start, self.place)
         else:
-            self.texts[name] = (step, start, self.place)
+            self.texts.append((step, start, self.place))
         self._keep(fine)
 
     def _full_path(self, after: bytes) -> None:
@@ -250,67 +265,73 @@ class _Batch:
         tail = end - size
         fine: Flags = self.good & (tail >= start)
         some = np.flatnonzero(fine)
-        alike = pc.equal(
-            spans(self.data, tail[some], end[some]), spans(self.data, first[some], last[some])
-        )
-        fine[some] = alike.to_numpy(zero_copy_only=False)
+        fine[some] = self._alike(tail[some], end[some], first[some], last[some])
         slash = self.data[np.maximum(tail - 1, 0)] == ord("/")
         if self.layout.path_escaped:
             slash |= (tail - start >= 3) & self.bytes.stands(b"%2F", np.maximum(tail - 3, 0))
         fine &= (size == 0) | (tail == start) | slash
         return fine
 
-    def _columns(self, lines: Ints, path: tuple[Ints, Ints]) -> Parsed:
+    def _alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
+        """Where two spans have the same bytes."""
+        alike = pc.equal(spans(self.data, start, end), spans(self.data, first, last))
+        found: Flags = alike.to_numpy(zero_copy_only=False)
+        return found
+
+    def _columns(
+        self, path: tuple[Ints, Ints], *, rooted: bool
+    ) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
+        """Which lines are rows, their columns, and texts of ``extra``.
+
+        rooted: paths must begin with a slash.
+        """
         rows = np.flatnonzero(self.good)
-        for name, start, end in self.same:
-            _, first, last = self.texts[name]
-            alike = pc.equal(
-                spans(self.data, start[rows], end[rows]), spans(self.data, first[rows], last[rows])
-            )
-            rows = rows[alike.to_numpy(zero_copy_only=False)]
+        # of texts of one column, the first fills it, and the others must repeat it
+        first_of = {step.column: (first, last) for step, first, last in reversed(self.texts)}
+        for step, start, end in self.texts:
+            if step.type is Type.SAME_TEXT:
+                first, last = first_of[step.column]
+                rows = rows[self._alike(start[rows], end[rows], first[rows], last[rows])]
         fine = np.ones(len(rows), bool)
-        kinds = {"flags": np.zeros(len(rows), np.int8), "mode": np.zeros(len(rows), np.int8)}
-        texts: dict[Any, pa.Array] = {}
-        for name, (step, start, end) in self.texts.items():
+        kinds = {kind: np.zeros(len(rows), np.int8) for kind in (Type.FLAGS, Type.MODE)}
+        columns: dict[str, Any] = {}
+        extra: dict[str, pa.Array] = {}
+        for step, start, end in self.texts:
+            if step.type is Type.SAME_TEXT:
+                continue
             raw = spans(self.data, start[rows], end[rows])
-            texts[name], found = self._decoded(step, raw, fine)
-            if step.type in (Type.FLAGS, Type.MODE):
-                kinds[str(step.column)] = found
-        by_flags, by_mode = kinds["flags"], kinds["mode"]
+            texts, found = self._decoded(step, raw, fine)
+            if step.type in kinds:
+                kinds[step.type] = found
+            if step.column is None:
+                extra[step.name] = texts
+            else:
+                columns[step.column] = texts
+        by_flags, by_mode = kinds[Type.FLAGS], kinds[Type.MODE]
         fine &= (by_flags == 0) | (by_mode == 0) | (by_flags == by_mode)
-        start, end = path[0][rows], path[1][rows]
-        names, damaged = unescaped(spans(self.data, start, end), percent=self.layout.path_escaped)
+        names, damaged = unescaped(
+            self.data, path[0][rows], path[1][rows], percent=self.layout.path_escaped
+        )
         fine &= ~damaged
-        rooted = not (self.layout.record and self.path is None)
         first = pc.starts_with(names, b"/") if rooted else pc.greater(pc.binary_length(names), 0)
         fine &= first.to_numpy(zero_copy_only=False)
         kind = np.where(by_flags > 0, by_flags, by_mode)
-        keep: Callable[[Any], Any] = lambda values: values  # noqa: E731
+        columns["kind"] = pa.array(_KINDS, pa.string()).take(pa.array(kind))
         if not fine.all():
-            chosen = np.flatnonzero(fine)
-            rows, kind = rows[chosen], kind[chosen]
-            keep = lambda values: values.take(pa.array(chosen))  # noqa: E731
-        path_text, path_raw = readable(keep(names))
+            chosen = pa.array(np.flatnonzero(fine))
+            rows, names = rows[chosen], names.take(chosen)
+            columns = {name: values.take(chosen) for name, values in columns.items()}
+            extra = {name: values.take(chosen) for name, values in extra.items()}
+        columns["path"], columns["path_raw"] = readable(names)
         whole = len(rows) == len(self.place)
-        return Parsed(
-            lines=lines[rows],
-            numbers={
-                name: values if whole else values[rows] for name, values in self.numbers.items()
-            },
-            reals={name: values[rows] for name, values in self.reals.items()},
-            texts={name: keep(values) for name, values in texts.items()},
-            path=path_text,
-            path_raw=path_raw,
-            kinds=kind,
-            odd=[],
-            count=0,
-            stop=0,
-        )
+        for name, values in self.numbers.items():
+            columns[name] = values if whole else values[rows]
+        return rows, columns, extra
 
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
         """Texts with their escapes undone, and the kinds that they say; clears ``fine``.
 
-        Each different text is looked at once.
+        Each different text is looked at once.  A column is null where its text is empty.
         """
         coded = raw.dictionary_encode()
         places = coded.indices.to_numpy()
@@ -334,10 +355,10 @@ class _Batch:
                     made.append(b"")
                     continue
                 made.append(text.encode())
-                kinds[at] = KINDS.index(kind)
-            order = np.arange(len(values))
-            order[some] = len(values) + np.arange(len(some))
-            values = pa.concat_arrays([values, pa.array(made, pa.binary())]).take(pa.array(order))
+                kinds[at] = _KINDS.index(kind)
+            values = replaced(values, some, pa.array(made, pa.binary()))
             if wrong:
                 fine &= ~np.isin(places, np.array(wrong))
+        if step.column is not None:
+            values = pc.if_else(pc.equal(pc.binary_length(values), 0), None, values)
         return values.cast(pa.string()).take(coded.indices), kinds[places]

@@ -68,6 +68,11 @@ class Layout:
         return self.steps[following].before if following < len(self.steps) else self.end
 
     @property
+    def literals(self) -> tuple[bytes, ...]:
+        """The bytes before each value, and those after the last; a record's with its line end."""
+        return (*(step.before for step in self.steps), self.end + b"\n" * self.record)
+
+    @property
     def extra(self) -> tuple[str, ...]:
         """Names of values that go to ``extra``."""
         return tuple(step.name for step in self.steps if step.column is None and step.kept)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from .reference import shown
 from .vectors import Flags, Ints
 
-__all__ = ["readable", "spans", "unescaped"]
+__all__ = ["readable", "replaced", "spans", "unescaped"]
 
 _HEX = np.full(256, 255, np.uint8)
 _HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
@@ -29,35 +29,48 @@ def spans(data: Any, start: Ints, stop: Ints) -> pa.Array:
     return both.take(pa.array(np.arange(0, 2 * len(start), 2)))
 
 
-def unescaped(names: pa.Array, *, percent: bool) -> tuple[pa.Array, Flags]:
-    """The bytes that escaped names stand for, and which are damaged (those are not to be used)."""
-    return _percent(names) if percent else _backslash(names)
+def unescaped(data: Any, start: Ints, stop: Ints, *, percent: bool) -> tuple[pa.Array, Flags]:
+    """The bytes that names stand for, and which are damaged (those are not to be used).
+
+    Names are pieces of a buffer, each with at least one byte behind it.
+    """
+    return _percent(data, start, stop) if percent else _backslash(spans(data, start, stop))
 
 
-def _percent(names: pa.Array) -> tuple[pa.Array, Flags]:
-    offsets, encoded = _contents(names)
+_SLASH = np.frombuffer(b"%2F", np.uint8)
+
+
+def _percent(data: Any, start: Ints, stop: Ints) -> tuple[pa.Array, Flags]:
+    offsets, encoded = _contents(spans(data, start, stop + 1))
     data = np.zeros(len(encoded) + 2, np.uint8)
     data[:-2] = encoded
-    places = np.flatnonzero(data == ord("%"))
+    data[offsets[1:] - 1] = 0  # each name ends with a NUL, and has no other
+    damaged = np.zeros(len(start), bool)
+    if np.count_nonzero(data) < len(encoded) - len(start):
+        nul = np.setdiff1d(np.flatnonzero(data[:-2] == 0), offsets[1:] - 1)
+        damaged |= _with(nul, offsets)
+        data[nul] = 1
+    # most escapes are those of slashes: they are undone by a few operations on all bytes
+    slash = (data[:-2] == _SLASH[0]) & (data[1:-1] == _SLASH[1]) & (data[2:] == _SLASH[2])
+    places = np.flatnonzero((data[:-2] == _SLASH[0]) ^ slash)
+    data[:-2] += slash * np.uint8(ord("/") - _SLASH[0])
     high, low = _HEX[data[places + 1]], _HEX[data[places + 2]]
     value = (high << 4) | low
-    near_end = np.zeros(len(data), bool)  # where an escape would go on in the next name
-    for back in (1, 2):
-        last = offsets[1:] - back
-        near_end[last[last >= offsets[:-1]]] = True
-    wrong = (high > 15) | (low > 15) | (value == 0) | near_end[places]
-    damaged = _with(places[wrong], offsets)
-    if damaged.any():
-        places, value = places[~wrong], value[~wrong]
-    data[places] = value
+    wrong = (high > 15) | (low > 15) | (value == 0)
+    damaged |= _with(places[wrong], offsets)
+    places = places[~wrong]
+    data[places] = value[~wrong]
     kept = np.ones(len(data), bool)
-    kept[-2:] = False
+    kept[1:-1] ^= slash
+    kept[2:] ^= slash
     kept[places + 1] = False
     kept[places + 2] = False
+    kept[-2:] = False
     out = data[kept]
-    moved = offsets - 2 * np.searchsorted(places, offsets)
-    damaged |= _with(np.flatnonzero(out == 0), moved)
-    return _binary(moved, out), damaged
+    ends = np.flatnonzero(out == 0)
+    begins = np.zeros_like(ends)
+    begins[1:] = ends[:-1] + 1
+    return spans(out, begins, ends), damaged
 
 
 def _contents(names: pa.Array) -> tuple[Ints, Any]:
@@ -90,22 +103,22 @@ def _backslash(names: pa.Array) -> tuple[pa.Array, Flags]:
     part = pc.replace_substring(names.take(pa.array(some)), b"\\\\", b"\0")
     part = pc.replace_substring(part, b"\\n", b"\n")
     damaged[some] = pc.match_substring(part, b"\\").to_numpy(zero_copy_only=False)
-    return _replaced(names, some, pc.replace_substring(part, b"\0", b"\\")), damaged
+    return replaced(names, some, pc.replace_substring(part, b"\0", b"\\")), damaged
 
 
-def readable(names: pa.Array) -> tuple[pa.Array, pa.Array | None]:
-    """Names as text, and their bytes where the text differs; None where it never does."""
+def readable(names: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Names as text, and their bytes where the text differs."""
     offsets, data = _contents(names)
     some = np.flatnonzero(_with(np.flatnonzero(data > 127), offsets))
     wrong = some[_not_utf8(names.take(pa.array(some)))] if len(some) else some
     if not len(wrong):
-        return names.cast(pa.string()), None
+        return names.cast(pa.string()), pa.nulls(len(names), pa.binary())
     part = names.take(pa.array(wrong))
     shown_names = pa.array([shown(name)[0].encode() for name in part.to_pylist()], pa.binary())
     where = np.full(len(names), len(names), np.int64)
     where[wrong] = np.arange(len(wrong))
     raw = part.take(pa.array(where, mask=where == len(names)))
-    return _replaced(names, wrong, shown_names).cast(pa.string()), raw
+    return replaced(names, wrong, shown_names).cast(pa.string()), raw
 
 
 # the second byte of a character, where not all of 0x80 to 0xBF may follow the first
@@ -130,15 +143,8 @@ def _not_utf8(names: pa.Array) -> Ints:
     return np.unique(np.searchsorted(offsets, np.flatnonzero(wrong), "right") - 1)
 
 
-def _replaced(names: pa.Array, some: Ints, others: pa.Array) -> pa.Array:
-    """The names with some of them replaced."""
+def replaced(names: pa.Array, some: Ints, others: pa.Array) -> pa.Array:
+    """Names with some of them replaced, in their order."""
     order = np.arange(len(names))
     order[some] = len(names) + np.arange(len(some))
     return pa.concat_arrays([names, others]).take(pa.array(order))
-
-
-def _binary(offsets: Any, data: Any) -> pa.Array:
-    narrow = np.ascontiguousarray(offsets, np.int32)
-    return pa.Array.from_buffers(
-        pa.binary(), len(offsets) - 1, [None, pa.py_buffer(narrow), pa.py_buffer(data)]
-    )

@@ -12,10 +12,9 @@ from harvest import ReadContext
 from harvest_toolkit.streams import Stream
 
 from .blocks import BLOCK_BYTES, Rest, blocks
-from .columnar import Columnar
+from .columnar import Columnar, Parsed
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
-from .program import Parsed
 from .reference import Damaged, Row, parse
 from .table import TableMaker, merged
 

@@ -8,19 +8,17 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from harvest import record_type
 
 from ..records import GpfsFile
+from .columnar import Parsed
 from .layout import Layout
-from .program import KINDS, Parsed
 from .reference import Row
 
 __all__ = ["TableMaker"]
 
 _SCHEMA: Final = record_type(GpfsFile).arrow_schema
-_KINDS: Final = pa.array(KINDS, pa.string())
 
 
 class TableMaker:
@@ -34,26 +32,12 @@ class TableMaker:
         self._schema = pa.schema([field for field in _SCHEMA if field.name in columns])
 
     def table(self, parsed: Parsed, first_line: int) -> pa.Table:
-        """The rows of a block whose first line has this number in the list."""
-        count = parsed.rows
-        made: dict[str, Any] = {"path": parsed.path, "kind": _kinds(parsed.kinds)}
-        made["path_raw"] = (
-            parsed.path_raw if parsed.path_raw is not None else pa.nulls(count, pa.binary())
-        )
-        made["position"] = _plain(parsed.lines + first_line, pa.int64())
-        for name, values in parsed.numbers.items():
-            made[name] = _plain(values, _SCHEMA.field(name).type)
-        for name, values in parsed.reals.items():
-            made[name] = pa.array(values, pa.float64(), from_pandas=True)
-        extra: dict[str, pa.Array] = {}
-        for key, texts in parsed.texts.items():
-            if isinstance(key, tuple):
-                extra[key[0]] = texts
-            else:
-                made[key] = _without_empty(texts)
-        if extra:
-            made["extra"] = _maps(extra, count)
-        return pa.table([made[name] for name in self._schema.names], schema=self._schema)
+        """The rows of a window whose first line has this number in the list."""
+        made = {**parsed.columns, "position": parsed.lines + first_line}
+        if parsed.extra:
+            made["extra"] = _maps(parsed.extra, len(parsed.lines))
+        arrays = [_array(made[field.name], field.type) for field in self._schema]
+        return pa.table(arrays, schema=self._schema)
 
     def rows(self, rows: Sequence[tuple[int, Row]]) -> pa.Table:
         """The rows of single lines, each with its number."""
@@ -84,20 +68,14 @@ def merged(tables: Sequence[pa.Table]) -> pa.Table:
     return whole.take(pa.array(order))
 
 
-def _plain(values: Any, kind: pa.DataType) -> pa.Array:
-    """Eight bytes a value, as they lie."""
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    """Values of a column: as they are, null for not-a-number, or eight bytes each, as they lie."""
+    if isinstance(values, pa.Array):
+        return values
+    if kind == pa.float64():
+        return pa.array(values, kind, from_pandas=True)
     data = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(kind, len(values), [None, data])
-
-
-def _kinds(places: Any) -> pa.Array:
-    return _KINDS.take(pa.array(places))
-
-
-def _without_empty(texts: pa.Array) -> pa.Array:
-    """Null where a text is empty."""
-    full = pc.greater(pc.binary_length(texts), 0)
-    return texts if pc.all(full).as_py() is not False else pc.if_else(full, texts, None)
 
 
 def _maps(columns: dict[str, pa.Array], count: int) -> pa.Array:

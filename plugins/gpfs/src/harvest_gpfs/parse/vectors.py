@@ -1,8 +1,7 @@
 """Reading values of many lines at once, straight from their bytes, with numpy.
 
-Eight bytes of each line are fetched as one 64-bit word, in which the first one is lowest, and all
-of them are tested and added up at once.  Every function takes the place of a value in each line;
-a value that is not of its form leaves its line for the reference parser.
+Eight bytes of each line are one 64-bit word, in which the first one is lowest, and all of them are
+tested and added up at once.  A value that is not of its form leaves its line for the reference.
 """
 
 from __future__ import annotations
@@ -12,11 +11,16 @@ from typing import Any, Final
 import attrs
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["Bytes", "Flags", "Ints"]
+__all__ = ["DIGITS", "Ahead", "Bytes", "Flags", "Ints"]
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+DIGITS: Final = 24
+"""Bytes in which a number and its end are looked for."""
 
 _ONES: Final = 0x0101010101010101
 _HIGH: Final = np.uint64(0x80 * _ONES)
@@ -24,6 +28,7 @@ _ZEROS: Final = np.uint64(ord("0") * _ONES)
 _OVER: Final = np.uint64(0x76 * _ONES)  # added to a digit above 9 it sets the high bit
 _LOW: Final = np.uint64(0xFF)
 _LEAST: Final = np.uint64(_ONES)
+_POWERS: Final = 10.0 ** np.arange(23)
 _TENS: Final = 10 ** np.arange(19, dtype=np.int64)
 
 _HEX: Final = np.full(256, 255, np.uint8)
@@ -39,78 +44,39 @@ _MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
 
 @attrs.frozen
 class Bytes:
-    """A buffer of lines, with zeros behind them.
-
-    data: its bytes; words: the eight bytes at each place.
-    """
+    """A buffer of lines, with zeros behind them."""
 
     data: Any
-    words: Any
+
+    def ahead(self, place: Ints, size: int) -> Ahead:
+        """So many bytes from each place on."""
+        every = np.ndarray((len(self.data) - size + 1,), f"V{size}", self.data, strides=(1,))
+        return Ahead(every[place].view(np.uint8).reshape(-1, size))
 
     def stands(self, literal: bytes, place: Ints) -> Flags:
         """Where a literal stands at the place."""
-        found = np.ones(len(place), bool)
-        for at in range(0, len(literal), 8):
-            piece = literal[at : at + 8]
-            word = self.words[place + at] ^ np.uint64(int.from_bytes(piece, "little"))
-            found &= word & np.uint64((1 << 8 * len(piece)) - 1) == 0
-        return found
+        return self.ahead(place, max(8, len(literal))).stands(literal)
 
     def digits(self, place: Ints) -> tuple[Ints, Ints]:
-        """Numbers of up to 18 digits, and how many digits; 0 or more than 18 without a number."""
-        value, count = self._eight(place)
-        if (longer := np.flatnonzero(count == 8)).size:
-            more, digits = self._eight(place[longer] + 8)
-            value[longer] = value[longer] * _TENS[digits] + more
-            count[longer] += digits
-            if (longest := np.flatnonzero(count == 16)).size:
-                more, digits = self._eight(place[longest] + 16)
-                few = digits <= 2
-                value[longest[few]] = value[longest[few]] * _TENS[digits[few]] + more[few]
-                count[longest] += digits
-        return value, count
-
-    def _eight(self, place: Ints) -> tuple[Ints, Ints]:
-        """The number that the digits among eight bytes make, and how many they are."""
-        word = self.words[place] ^ _ZEROS
-        digits = _leading(((word + _OVER) | word) & _HIGH)
-        # the last digit becomes the highest byte, and those before the first are zeros
-        word <<= ((8 - digits) * 8).astype(np.uint64)
-        word = word * np.uint64(10) + (word >> np.uint64(8))
-        ones = np.uint64(0x000000FF000000FF)
-        word = (
-            (word & ones) * np.uint64(0x000F424000000064)
-            + ((word >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
-        ) >> np.uint64(32)
-        value = word.astype(np.int64)
-        value[digits == 0] = 0
-        return value, digits
-
-    def hexadecimal(self, place: Ints) -> tuple[Any, Ints]:
-        """Numbers of up to 16 hexadecimal digits, and how many digits, at most 17."""
-        value = np.zeros(len(place), np.uint64)
-        count = np.zeros(len(place), np.int64)
-        running = np.ones(len(place), bool)
-        for at in range(17):
-            digit = _HEX[self.data[place + at]]
-            running &= digit < 16
-            if not running.any():
-                break
-            value[running] = (value[running] << np.uint64(4)) | digit[running]
-            count += running
-        return value, count
+        """Numbers at the place, as of ``Ahead.digits``."""
+        return self.ahead(place, DIGITS).digits(0)
 
     def until(self, place: Ints, mark: int) -> Ints:
         """The first place from here on where this byte is, or the line's end."""
-        place = place.copy()
-        every = np.arange(len(place))
-        pattern, end = np.uint64(mark * _ONES), np.uint64(10 * _ONES)
+        step = self._until(place, mark)
+        place = place + step
+        every = np.flatnonzero(step == 8)
         while every.size:
-            word = self.words[place[every]]
-            step = _leading(_zero_bytes(word ^ pattern) | _zero_bytes(word ^ end))
+            step = self._until(place[every], mark)
             place[every] += step
             every = every[step == 8]
         return place
+
+    def _until(self, place: Ints, mark: int) -> Ints:
+        """How many of eight bytes stand before a mark or the line's end."""
+        word = self.ahead(place, 8).word(0)
+        pattern, end = np.uint64(mark * _ONES), np.uint64(10 * _ONES)
+        return _leading(_zero_bytes(word ^ pattern) | _zero_bytes(word ^ end))
 
     def text(self, place: Ints, literal: bytes) -> tuple[Ints, Flags]:
         """The first place from here on where a literal stands, and where one does."""
@@ -131,19 +97,123 @@ class Bytes:
             size[self.stands(b"%%%02X" % byte, place)] = 3
         return size
 
-    def time(self, place: Ints, *, escaped: bool) -> tuple[Ints, Ints, Flags]:
-        """Microseconds of ``2026-01-31 12:00:00[.123456]``, the place after, where there is one."""
-        (century, year, month), good = self._pairs(place, b"0000-00-", (0, 2, 5))
+    def decimal(self, first: Ints, *, escaped: bool) -> tuple[Any, Ints, Flags]:
+        """Decimal numbers such as 1.5E-003, how many bytes, and where there is one.
+
+        Of up to 15 digits with a power of ten up to 22, one multiplication or division of two
+        exact numbers gives the nearest double; Arrow reads the others.
+        """
+        data = self.data
+        sign = data[first] == ord("-")
+        place = first + sign + self.mark(first, ord("+"), escaped=escaped)
+        whole, count = self.digits(place)
+        fine = (count >= 1) & (count <= 18)
+        place = place + np.where(fine, count, 0)
+        dotted = data[place] == ord(".")
+        part, decimals = self.digits(place + dotted)
+        decimals = np.where(dotted, decimals, 0)
+        fine &= (decimals >= 1) | ~dotted
+        fine &= count + decimals <= 18
+        decimals = np.where(fine, decimals, 0)
+        place = place + dotted + decimals
+        value = whole * (10**decimals) + np.where(dotted, part, 0)
+        raised = (data[place] == ord("E")) | (data[place] == ord("e"))
+        minus = raised & (data[place + 1] == ord("-"))
+        at = place + raised + minus
+        at = at + np.where(raised, self.mark(at, ord("+"), escaped=escaped), 0) * ~minus
+        power, digits = self.digits(at)
+        fine &= ~raised | ((digits >= 1) & (digits <= 3))
+        power = np.where(raised & fine, np.where(minus, -power, power), 0) - decimals
+        place = np.where(raised & fine, at + digits, place)
+        fine &= power <= 280
+        easy = (value < 10**15) & (np.abs(power) <= 22)
+        scale = _POWERS[np.where(easy, np.abs(power), 0)]
+        amount = np.where(power < 0, value / scale, value * scale)
+        amount = np.where(sign, -amount, amount)
+        amount[value == 0] = np.where(sign, -0.0, 0.0)[value == 0]
+        hard = np.flatnonzero(fine & ~easy & (value != 0))
+        if hard.size:
+            places = zip(first[hard].tolist(), place[hard].tolist(), strict=True)
+            texts = pa.array([data[at:to].tobytes().decode() for at, to in places])
+            plain = pc.replace_substring_regex(texts, r"\+|%2[Bb]", "")
+            amount[hard] = plain.cast(pa.float64()).to_numpy()
+        return amount, place - first, fine
+
+
+@attrs.frozen
+class Ahead:
+    """The bytes of each line from some place on, fetched together.
+
+    To fetch many costs hardly more than to fetch one, and far more than to compute with them.
+
+    rows: the bytes, a row for each line; places below count from where they begin.
+    """
+
+    rows: Any
+
+    def byte(self, at: int) -> Any:
+        """One byte of each line."""
+        return self.rows[:, at]
+
+    def word(self, at: int) -> Any:
+        """Eight bytes of each line."""
+        return self.rows[:, at : at + 8].view("<u8")[:, 0].copy()
+
+    def stands(self, literal: bytes, at: int = 0) -> Flags:
+        """Where a literal stands."""
+        size = len(literal)
+        if size < 8:
+            unasked = np.uint64(8 * (8 - size))
+            wanted = np.uint64(int.from_bytes(literal, "little")) << unasked
+            return self.word(at) << unasked == wanted if size else np.ones(len(self.rows), bool)
+        found = None
+        for place in (*range(0, size - 8, 8), size - 8):  # the last word overlaps the one before
+            wanted = np.uint64(int.from_bytes(literal[place : place + 8], "little"))
+            fine = self.word(at + place) == wanted
+            found = fine if found is None else found & fine
+        return found
+
+    def digits(self, at: int) -> tuple[Ints, Ints]:
+        """Numbers of up to 18 digits, and how many digits; 0 or more than 18 without a number."""
+        value, count = _number(self.word(at))
+        if (longer := np.flatnonzero(count == 8)).size:
+            more, digits = _number(self.word(at + 8)[longer])
+            value[longer] = value[longer] * _TENS[digits] + more
+            count[longer] += digits
+            if (longest := np.flatnonzero(count == 16)).size:
+                more, digits = _number(self.word(at + 16)[longest])
+                few = digits <= 2
+                value[longest[few]] = value[longest[few]] * _TENS[digits[few]] + more[few]
+                count[longest] += digits
+        return value, count
+
+    def hexadecimal(self, at: int) -> tuple[Any, Ints]:
+        """Numbers of up to 16 hexadecimal digits, and how many digits, at most 17."""
+        value = np.zeros(len(self.rows), np.uint64)
+        count = np.zeros(len(self.rows), np.int64)
+        running = np.ones(len(self.rows), bool)
+        for place in range(at, at + 17):
+            digit = _HEX[self.byte(place)]
+            running &= digit < 16
+            if not running.any():
+                break
+            value[running] = (value[running] << np.uint64(4)) | digit[running]
+            count += running
+        return value, count
+
+    def time(self, at: int, *, escaped: bool) -> tuple[Ints, Ints, Flags]:
+        """Microseconds of ``2026-01-31 12:00:00[.123456]``, how many bytes, where there is one."""
+        (century, year, month), good = self._pairs(at, b"0000-00-", (0, 2, 5))
         if escaped:
-            (day, hour), fine = self._pairs(place + 8, b"00%2000%", (0, 5))
-            (minute, second), also = self._pairs(place + 18, b"00%3A00\0", (0, 5), skip=(7,))
-            fine &= also & self.stands(b"3A", place + 16)
-            place = place + 25
+            (day, hour), fine = self._pairs(at + 8, b"00%2000%", (0, 5))
+            (minute, second), also = self._pairs(at + 18, b"00%3A00\0", (0, 5), skip=(7,))
+            fine &= also & self.stands(b"3A", at + 16)
+            size = 25
         else:
-            (day,), fine = self._pairs(place + 8, b"00 \0\0\0\0\0", (0,), skip=(3, 4, 5, 6, 7))
-            (hour, minute, second), also = self._pairs(place + 11, b"00:00:00", (0, 3, 6))
+            (day,), fine = self._pairs(at + 8, b"00 \0\0\0\0\0", (0,), skip=(3, 4, 5, 6, 7))
+            (hour, minute, second), also = self._pairs(at + 11, b"00:00:00", (0, 3, 6))
             fine &= also
-            place = place + 19
+            size = 19
         good &= fine
         months = (century * 100 + year) * 12 + month - _FIRST_MONTH
         good &= (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
@@ -152,28 +222,45 @@ class Bytes:
         good &= (day >= 1) & (day <= _MONTH_DAYS[months])
         value = (_MONTH_STARTS[months] + day) * 86_400 + hour * 3600 + minute * 60 + second
         value *= 1_000_000
-        dotted = self.data[place] == ord(".")
+        dotted = self.byte(at + size) == ord(".")
         if dotted.any():
-            (high, middle, low), fine = self._pairs(place - 1, b"\0.000000", (2, 4, 6), skip=(0,))
+            form = b"\0.000000"
+            (high, middle, low), fine = self._pairs(at + size - 1, form, (2, 4, 6), skip=(0,))
             good &= fine | ~dotted
             value += np.where(dotted, high * 10_000 + middle * 100 + low, 0)
-            place = place + dotted * 7
-        return value, place, good
+        return value, size + dotted * 7, good
 
     def _pairs(
-        self, place: Ints, form: bytes, pairs: tuple[int, ...], skip: tuple[int, ...] = ()
+        self, at: int, form: bytes, pairs: tuple[int, ...], skip: tuple[int, ...] = ()
     ) -> tuple[list[Ints], Flags]:
         """Numbers of two digits at some of eight bytes that have a form, and where they have it.
 
         form: digits are ``0``; skip: bytes of it that may be anything.
         """
-        digits = {at + step for at in pairs for step in (0, 1)}
-        asked = sum(0xFF << 8 * at for at in range(8) if at not in skip)
-        others = sum(0xFF << 8 * at for at in range(8) if at not in skip and at not in digits)
-        word = (self.words[place] ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
+        digits = {first + step for first in pairs for step in (0, 1)}
+        asked = sum(0xFF << 8 * each for each in range(8) if each not in skip)
+        others = sum(0xFF << 8 * each for each in range(8) if each not in {*skip, *digits})
+        word = (self.word(at) ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
         good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(others) == 0)
         tens = word * np.uint64(10) + (word >> np.uint64(8))
-        return [((tens >> np.uint64(8 * at)) & _LOW).astype(np.int64) for at in pairs], good
+        return [((tens >> np.uint64(8 * each)) & _LOW).view(np.int64) for each in pairs], good
+
+
+def _number(word: Any) -> tuple[Ints, Ints]:
+    """The number that the digits at the beginning of eight bytes make, and how many they are."""
+    word = word ^ _ZEROS
+    digits = _leading(((word + _OVER) | word) & _HIGH)
+    # the last digit becomes the highest byte, and those before the first are zeros
+    word <<= ((8 - digits) * 8).astype(np.uint64)
+    word = word * np.uint64(10) + (word >> np.uint64(8))
+    ones = np.uint64(0x000000FF000000FF)
+    word = (
+        (word & ones) * np.uint64(0x000F424000000064)
+        + ((word >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
+    ) >> np.uint64(32)
+    value = word.view(np.int64)
+    value[digits == 0] = 0
+    return value, digits
 
 
 def _zero_bytes(word: Any) -> Any:
