@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from harvest import Collected, collect
 from harvest_gpfs.config import GpfsConfig
-from harvest_gpfs.parse.blocks import SLACK
+from harvest_gpfs.parse.blocks import SLACK, Block
 from harvest_gpfs.parse.columnar import Columnar
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
@@ -222,25 +222,16 @@ def by_reference(layout: Layout, lines: list[bytes]) -> Read:
 
 def by_columns(layout: Layout, lines: list[bytes]) -> Read:
     """Lines read by the columnar parser, and its odd ones by the reference."""
-    parser = Columnar(layout)
     text = b"".join(one + b"\n" for one in lines)
     data = np.zeros(len(text) + SLACK, np.uint8)
     data[: len(text)] = np.frombuffer(text, np.uint8)
     maker = TableMaker(layout)
-    tables: list[pa.Table] = []
-    rejects: list[tuple[int, str]] = []
-    place, number, odd = 0, 1, 0
-    while place < len(text):
-        parsed = parser.parse(data, place, len(text))
-        tables.append(maker.table(parsed, number))
-        rows = []
-        for one in parsed.odd:
-            try:
-                rows.append((number + one.line, parse(layout, bytes(data[one.start : one.stop]))))
-            except Damaged as error:
-                rejects.append((number + one.line, str(error)))
-        if rows:
-            tables.append(maker.rows(rows))
-        odd += len(parsed.odd)
-        place, number = parsed.stop, number + parsed.count
-    return merged(tables), rejects, odd
+    parsed = Columnar(layout).parse(Block(data, len(text)))
+    rows, rejects = [], []
+    for one in parsed.odd:
+        try:
+            rows.append((one.line + 1, parse(layout, bytes(data[one.start : one.stop]))))
+        except Damaged as error:
+            rejects.append((one.line + 1, str(error)))
+    table = merged([maker.table(parsed, 1), *([maker.rows(rows)] if rows else [])])
+    return table, rejects, len(parsed.odd)

@@ -12,11 +12,11 @@ from harvest_toolkit.streams import Stream
 
 __all__ = ["BLOCK_BYTES", "SLACK", "Block", "Rest", "blocks"]
 
-BLOCK_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of a block at most."""
+BLOCK_BYTES: Final = 8 << 20
+"""Bytes of a block at most: few enough to stay near the processor while all values are read."""
 
 SLACK: Final = 4096
-"""Zeros behind the last byte of a block, so that a parser may look ahead."""
+"""Zeros behind the last byte of a block, so that its lines are read without looking for its end."""
 
 _KEPT: Final = 64 * 1024
 

@@ -1,4 +1,4 @@
-"""The columnar parser: a value of all lines of a window at a time, with numpy and Arrow.
+"""The columnar parser: a value of all lines of a block at a time, with numpy and Arrow.
 
 It goes through the steps of a layout with one place per line; a line that is not exactly as the
 layout says is odd, and the reference finds out what is wrong with it.
@@ -6,6 +6,7 @@ layout says is odd, and the reference finds out what is wrong with it.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import attrs
@@ -14,18 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .attributes import Type
+from .blocks import Block
 from .layout import LONGEST_LINE, Layout, Step
 from .paths import readable, replaced, spans, unescaped
 from .reference import Damaged, text_value
 from .vectors import DIGITS, Bytes, Flags, Ints
 
 __all__ = ["Columnar", "Odd", "Parsed"]
-
-LINES: Final = 65_536
-"""Lines of one window at most."""
-
-WINDOW_BYTES: Final = 8 << 20
-"""Bytes parsed at a time: few enough to stay near the processor while all values are read."""
 
 _KINDS: Final = (None, "file", "directory", "symlink", "other")
 _NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.SKIPPED)
@@ -39,7 +35,7 @@ _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 
 @attrs.frozen
 class Odd:
-    """A line that left no row: its number in the window, from 0, and where it lies."""
+    """A line that left no row: its number in the block, from 0, and where it lies."""
 
     line: int
     start: int
@@ -48,14 +44,14 @@ class Odd:
 
 @attrs.frozen
 class Parsed:
-    """What was made of the lines of a window.
+    """What was made of the lines of a block.
 
-    lines: number in the window, from 0, of each row's line.
+    lines: number in the block, from 0, of each row's line.
     columns: values by column of ``gpfs.file``, as Arrow arrays; numbers and times as 64-bit
     integers, decimal numbers as doubles that are not-a-number where missing.
     extra: texts of ``extra`` by their names.
     odd: lines that left no row, in order.
-    count: lines in all; stop: the place behind the last one.
+    count: lines in all.
     """
 
     lines: Ints
@@ -63,7 +59,6 @@ class Parsed:
     extra: dict[str, pa.Array]
     odd: list[Odd]
     count: int
-    stop: int
 
 
 class Columnar:
@@ -72,36 +67,28 @@ class Columnar:
     def __init__(self, layout: Layout):
         self._layout = layout
 
-    def parse(self, data: Any, start: int, stop: int) -> Parsed:
-        """Rows of the first lines between two places of a buffer of whole lines.
-
-        data: bytes, with ``blocks.SLACK`` zeros behind ``stop``.
-        """
-        window = min(stop, start + WINDOW_BYTES)
-        ends = np.flatnonzero(data[start:window] == ord("\n"))[:LINES] + start
-        if not len(ends):
-            ends = np.flatnonzero(data[start:stop] == ord("\n"))[:1] + start
-        begins = np.empty_like(ends)
-        begins[0], begins[1:] = start, ends[:-1] + 1
+    def parse(self, block: Block) -> Parsed:
+        """Rows of a block."""
+        ends = np.flatnonzero(block.data[: block.stop] == ord("\n"))
+        begins = np.zeros_like(ends)
+        begins[1:] = ends[:-1] + 1
         whole = np.flatnonzero(ends - begins <= LONGEST_LINE)
-        window = _Window(self._layout, data, begins[whole], ends[whole])
-        rows, columns, extra = window.parsed()
-        lines = whole[rows]
+        lines = _Lines(self._layout, block.data, begins[whole], ends[whole])
+        rows, columns, extra = lines.parsed()
         odd = np.ones(len(ends), bool)
-        odd[lines] = False
+        odd[whole[rows]] = False
         strange = np.flatnonzero(odd)
         places = np.stack([strange, begins[strange], ends[strange]], 1).tolist()
         return Parsed(
-            lines=lines,
+            lines=whole[rows],
             columns=columns,
             extra=extra,
             odd=[Odd(*numbers) for numbers in places],
             count=len(ends),
-            stop=int(ends[-1]) + 1,
         )
 
 
-class _Window:
+class _Lines:
     """Some lines while they are parsed.
 
     place: how far each of them is; good: which of them are as the layout says so far.  A line that
@@ -123,9 +110,10 @@ class _Window:
 
     def parsed(self) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
         """Which lines are rows, their columns, and texts of ``extra``."""
-        for index, step in enumerate(self.layout.steps):
-            self._value(step, self.layout.literals[index], self.layout.literals[index + 1])
-        self._expect(self.layout.literals[-1])
+        literals = self.layout.literals
+        for step, (before, after) in zip(self.layout.steps, pairwise(literals), strict=True):
+            self._value(step, before, after)
+        self._expect(literals[-1])
         if not self.layout.record:
             return self._columns((self.place, self.ends), rooted=True)
         assert self.relative is not None

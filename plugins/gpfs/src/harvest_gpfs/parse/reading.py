@@ -66,11 +66,7 @@ class Reading:
             if isinstance(item, Rest):
                 self._rest(item, stream.trouble)
             else:
-                place = 0
-                while place < item.stop:
-                    parsed = self._parser.parse(item.data, place, item.stop)
-                    yield self._table(parsed, item.data)
-                    place = parsed.stop
+                yield self._table(self._parser.parse(item), item.data)
             self._ctx.advance(stream.consumed)
             stream.consumed = 0
         self._ctx.read(0)

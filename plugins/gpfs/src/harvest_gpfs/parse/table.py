@@ -32,7 +32,7 @@ class TableMaker:
         self._schema = pa.schema([field for field in _SCHEMA if field.name in columns])
 
     def table(self, parsed: Parsed, first_line: int) -> pa.Table:
-        """The rows of a window whose first line has this number in the list."""
+        """The rows of a block whose first line has this number in the list."""
         made = {**parsed.columns, "position": parsed.lines + first_line}
         if parsed.extra:
             made["extra"] = _maps(parsed.extra, len(parsed.lines))
