@@ -8,19 +8,20 @@ within a run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
-from .runs import DASK_TYPES, named_run, run_of
+from harvest import DatasetReader
 
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from .runs import DASK_TYPES, named_run, run_of
 
 __all__ = [
     "DASK_TYPES",
     "Frames",
+    "complete_sum",
     "count_if_known",
+    "fraction",
     "host_of",
     "known_sum",
     "load",
@@ -28,6 +29,7 @@ __all__ = [
     "moved_bytes",
     "run_of",
     "sentence",
+    "sum_or_none",
 ]
 
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
@@ -71,10 +73,24 @@ def microseconds(span: pl.Expr) -> pl.Expr:
     return (span / 1_000_000).round(6)
 
 
-def known_sum(column: str) -> pl.Expr:
+def known_sum(values: str | pl.Expr) -> pl.Expr:
     """The sum of what is known; null where nothing is."""
-    known = pl.col(column).is_not_null().any()
-    return pl.when(known).then(pl.col(column).sum())
+    found = _column(values)
+    return pl.when(found.is_not_null().any()).then(found.sum())
+
+
+def sum_or_none(values: pl.Expr) -> pl.Expr:
+    """The sum of what is known, 0 of no values; null where there are some and none is known."""
+    return pl.when((values.len() == 0) | values.is_not_null().any()).then(values.sum())
+
+
+def fraction(part: str | pl.Expr, whole: str | pl.Expr) -> pl.Expr:
+    """What share of the whole a part is; null where the whole is 0 or not known."""
+    return pl.when(_column(whole) > 0).then(_column(part) / _column(whole))
+
+
+def _column(named: str | pl.Expr) -> pl.Expr:
+    return pl.col(named) if isinstance(named, str) else named
 
 
 def complete_sum(values: pl.Expr) -> pl.Expr:

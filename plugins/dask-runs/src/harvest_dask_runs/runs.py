@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import named_directory, run_choices
 from harvest_toolkit.frames import directory_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["DASK_TYPES", "choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
+from harvest import DatasetReader
+
 from ..frames import load
 from ..views.executions import EXECUTION_TYPES, executions
 from .ties import may_be_of, runs_of_logs, trace
 
 if TYPE_CHECKING:
-    from harvest import DatasetReader
-
     from .match import Correlation
 
 __all__ = ["COUNTER_TYPES", "counted_io", "owners", "untraced"]

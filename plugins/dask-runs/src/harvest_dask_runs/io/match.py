@@ -11,18 +11,16 @@ The trace is read in batches and never held as a whole; windows and threads are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import attrs
 import polars as pl
+
+from harvest import DatasetReader
 
 from ..frames import Frames, load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 from .windows import thread_completions, windows_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["Correlation", "correlate"]
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 
 from ..runs import choose_runs
 from .ties import runs_of_logs
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["processes"]
 

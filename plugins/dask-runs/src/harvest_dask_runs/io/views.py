@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
 
-from ..frames import host_of
+from ..frames import fraction, host_of
 from ..runs import named_run
 from .counted import counted_io
 from .match import Correlation, correlate
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["once", "task_io", "task_io_coverage", "task_io_totals", "workers_processes"]
 
@@ -167,16 +163,12 @@ def _coverage(known: Correlation) -> pl.DataFrame:
         .join(named, on=one)
         .join(workers, on=one, how="left")
         .with_columns(
-            share=_share("window_segments", "task_segments"),
-            bytes_share=_share("window_bytes", "task_bytes"),
+            share=fraction("window_segments", "task_segments"),
+            bytes_share=fraction("window_bytes", "task_bytes"),
         )
         .rename({"hostname": "host", "origin": "log"})
         .sort("run", "host", "pid", "log", "rank", nulls_last=True)
     )
-
-
-def _share(part: str, whole: str) -> pl.Expr:
-    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
 
 
 def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:

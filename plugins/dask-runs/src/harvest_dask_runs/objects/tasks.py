@@ -25,6 +25,7 @@ import attrs
 import polars as pl
 
 import harvest
+from harvest import DatasetReader, Reject
 
 from ..views.tasks import tasks
 from .events import (
@@ -42,8 +43,6 @@ from .output import write_tasks
 from .text import task_text
 
 if TYPE_CHECKING:
-    from harvest import DatasetReader, Reject
-
     from ..memory import Harvested
 
 __all__ = [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.report import Column, Notes, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 
@@ -16,9 +17,6 @@ from ..io.views import once
 from ..trace.view import segments_of
 from .io_kinds import by_kind, kinds_table, known_table
 from .io_plot import io_over_time, io_plot
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["RunIo", "io_by_task", "io_sections", "io_sentence", "run_io"]
 

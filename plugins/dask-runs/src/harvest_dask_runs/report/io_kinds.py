@@ -8,6 +8,8 @@ import polars as pl
 
 from harvest.report import Column, Table
 
+from ..frames import fraction
+
 __all__ = ["by_kind", "kinds_table", "known_table"]
 
 NO_TASK: Final = "(in no task)"
@@ -175,7 +177,7 @@ def known_table(rows: pl.DataFrame) -> Table:
     whole = pl.col("bytes").sum().over("op")
     return Table(
         "io-known",
-        found.with_columns(share=pl.when(whole > 0).then(pl.col("bytes") / whole))
+        found.with_columns(share=fraction("bytes", whole))
         .filter(pl.col("bytes") != 0)
         .sort("op", "order"),
         (

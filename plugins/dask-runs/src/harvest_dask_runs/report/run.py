@@ -13,7 +13,7 @@ from harvest.toolkit.amounts import bytes_in_words, share_in_words
 from ..frames import DASK_TYPES, Frames, known_sum, load, microseconds
 from ..runs import choose_run
 from ..trace.tasks import place_tasks
-from ..trace.tracks import microseconds_since
+from ..trace.tracks import micros_of, microseconds_since
 from ..views.executions import executions
 from ..views.kinds import kinds_of
 from ..views.pairs import pairs_of
@@ -37,7 +37,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     frames = load(data, DASK_TYPES, run=name)
     (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
     workers = data.view("dask.workers", run=name).collect()
-    start = _micros(summary["first_time"])
+    start = micros_of(summary["first_time"])
     found = executions(frames).collect()
     tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
     (judged,) = data.view("dask.indicators", run=name).collect().to_dicts()
@@ -347,7 +347,3 @@ def _count(number: int, word: str) -> str:
 
 def _clock(time: Any) -> str:
     return "?" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
-
-
-def _micros(time: Any) -> int:
-    return 0 if time is None else round(time.timestamp() * 1_000_000)

@@ -6,28 +6,25 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
-from harvest import UsageError
+from harvest import DatasetReader
 from harvest.report import COLOURS
 from harvest.toolkit.amounts import count_in_words, seconds_in_words
 from harvest.toolkit.files import write_atomically
 from harvest.toolkit.texts import printable_line
 
 from ..runs import choose_run
-from ..trace.view import RunTrace
+from ..trace.tracks import iso_of
+from ..trace.view import RunTrace, checked_path
 from .blocks import ALONE, MERGED, Block, blocks
 from .figure import figure_item, library, need, rows_of
 from .kinds import kinds_of
 from .levels import levels
 from .slices import CATEGORIES, Slices, collect, count_categories
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["SUFFIX", "write_timeline"]
 
@@ -35,7 +32,6 @@ SUFFIX: Final = ".html"
 TEMPLATE: Final = Path(__file__).with_name("page.html.j2")
 SCRIPT: Final = Path(__file__).with_name("page.js")
 PALETTE: Final = {**COLOURS, "transfer": ("#7f8a9a", "#8a95a6"), "write": ("#a8321f", "#ff9b85")}
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def write_timeline(
@@ -49,13 +45,7 @@ def write_timeline(
     Raises UsageError for another ending, or when a run is to be chosen; HarvestError where the
     extra ``timeline`` is not installed.
     """
-    path = Path(path)
-    if path.suffix != SUFFIX:
-        raise UsageError(
-            "a timeline is a page", where=str(path), remedy=f"end the name with {SUFFIX}"
-        )
-    if not path.absolute().parent.is_dir():
-        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    path = checked_path(path, "a timeline is a page", (SUFFIX,))
     need("bokeh")
     slices = collect(RunTrace(dataset, choose_run(dataset, run, "--run")))
     write_atomically(path, to_page(slices).encode())
@@ -100,10 +90,9 @@ def _render(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["line"] = printable_line
-    start = EPOCH + timedelta(microseconds=slices.start)
     page: str = environment.from_string(TEMPLATE.read_text("utf-8")).render(
         title=f"Timeline of {slices.run.rpartition('/')[2]}",
-        start=start.isoformat(timespec="microseconds"),
+        start=iso_of(slices.start),
         took=seconds_in_words(slices.span / 1e6),
         notes=_notes(slices),
         colours=PALETTE,

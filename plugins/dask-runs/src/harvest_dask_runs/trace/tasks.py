@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from .lanes import with_lanes
-from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
+from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, numbers_of
 
 __all__ = ["UNKNOWN_PLACE", "WORKER_PLACE", "place_tasks", "task_events", "worker_pid"]
 
@@ -43,26 +43,20 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
     placed: from ``place_tasks``; start: of the run, in microseconds of the epoch.
     """
     order: dict[tuple[str | None, int | None], int] = {}
-    lines = (
-        placed.select("worker", "thread", "lane")
-        .unique()
-        .sort("worker", "thread", "lane", nulls_last=True)
-    )
-    ids = []
-    for worker, thread, lane in lines.iter_rows():
+
+    def number(worker: str | None, thread: int | None, lane: int) -> tuple[int, int]:
         pid = worker_pid(tracks, worker)
-        number = order.setdefault((worker, thread), len(order))
+        place = order.setdefault((worker, thread), len(order)) * LANES + lane
         more = "" if lane == 0 else f" · overlap {lane}"
         name = "thread not recorded" if thread is None else f"thread {thread}"
-        tid = tracks.thread(
-            pid, ("thread", thread, lane), name + more, min(number * LANES + lane, TRANSFERS_PLACE)
-        )
-        ids.append((worker, thread, lane, pid, tid))
+        key = ("thread", thread, lane)
+        return pid, tracks.thread(pid, key, name + more, min(place, TRANSFERS_PLACE))
+
+    by = ["worker", "thread", "lane"]
+    numbers = numbers_of(placed, by, number)
     yield tracks.news()
-    schema = {"worker": pl.String, "thread": pl.Int64, "lane": pl.Int64}
-    numbers = pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
     for batch in placed.iter_slices(BATCH_ROWS):
-        events = batch.join(numbers, on=list(schema), how="left", nulls_equal=True).select(
+        events = batch.join(numbers, on=by, how="left", nulls_equal=True).select(
             "pid",
             "tid",
             name=pl.coalesce("prefix", "key"),

@@ -7,12 +7,19 @@ and a pthread id does not fit.  Names of tracks show the ids.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
 import polars as pl
 
-__all__ = ["BATCH_ROWS", "EVENT", "Tracks", "args_of", "event_rows", "microseconds_since"]
+__all__ = [
+    *("BATCH_ROWS", "EVENT", "Tracks", "args_of", "event_rows", "iso_of", "micros_of"),
+    *("microseconds_since", "numbers_of"),
+]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 EVENT: Final[dict[str, pl.DataType]] = {
     "run": pl.String(),
@@ -79,6 +86,18 @@ class Tracks:
         self._news.append({"name": what, "ph": "M", "pid": pid, "tid": tid, "args": text})
 
 
+def numbers_of(
+    placed: pl.DataFrame, by: Sequence[str], number: Callable[..., tuple[int, int]]
+) -> pl.DataFrame:
+    """The columns of ``by``, and the numbers that a function of them gives: pid and tid."""
+    ids = [
+        (*line, *number(*line))
+        for line in placed.select(by).unique().sort(by, nulls_last=True).iter_rows()
+    ]
+    schema = {name: placed.schema[name] for name in by}
+    return pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
+
+
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
     """Events with all columns of EVENT, in its order."""
     held = set(events.columns)
@@ -93,6 +112,16 @@ def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
 def args_of(**columns: pl.Expr) -> pl.Expr:
     """A JSON object of columns, by name."""
     return pl.struct([value.alias(name) for name, value in columns.items()]).struct.json_encode()
+
+
+def micros_of(time: datetime | None) -> int:
+    """Microseconds of the epoch; 0 where the time is not known."""
+    return 0 if time is None else (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def iso_of(micros: int) -> str:
+    """Microseconds of the epoch as ISO 8601."""
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")
 
 
 def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:

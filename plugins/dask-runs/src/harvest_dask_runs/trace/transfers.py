@@ -16,7 +16,7 @@ import polars as pl
 from ..frames import moved_bytes
 from .lanes import with_lanes
 from .tasks import LANES, TRANSFERS_PLACE, worker_pid
-from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
+from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, numbers_of
 
 __all__ = ["CLIENTS_PLACE", "transfer_events", "transfer_slices"]
 
@@ -74,25 +74,20 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
 
 def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
     """Batches of events: the slices, and a flow for each movement that has two."""
-    lines = (
-        slices.select("place", "direction", "lane")
-        .unique()
-        .sort("place", "direction", "lane", nulls_last=True)
-    )
-    ids = []
-    for place, direction, lane in lines.iter_rows():
+
+    def number(place: str | None, direction: str, lane: int) -> tuple[int, int]:
         if place is None:
             pid = tracks.process(("clients",), "clients", CLIENTS_PLACE)
         else:
             pid = worker_pid(tracks, place)
         name = f"transfers {direction}" + ("" if lane == 0 else f" · {lane + 1}")
         order = TRANSFERS_PLACE + (LANES if direction == "outgoing" else 0) + lane
-        ids.append((place, direction, lane, pid,
-                    tracks.thread(pid, ("transfers", direction, lane), name, order)))  # fmt: skip
+        return pid, tracks.thread(pid, ("transfers", direction, lane), name, order)
+
+    by = ["place", "direction", "lane"]
+    numbers = numbers_of(slices, by, number)
     yield tracks.news()
-    schema = {"place": pl.String, "direction": pl.String, "lane": pl.Int64}
-    numbers = pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
-    numbered = slices.join(numbers, on=list(schema), how="left", nulls_equal=True)
+    numbered = slices.join(numbers, on=by, how="left", nulls_equal=True)
     for batch in numbered.iter_slices(BATCH_ROWS):
         yield event_rows(_slices(batch, start), tracks.run)
     flows = _flows(numbered, start)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import orjson
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest.toolkit.files import replacing
 
 from ..frames import Frames, load
@@ -28,17 +27,13 @@ from ..runs import choose_run, choose_runs, named_run
 from ..views.executions import EXECUTION_TYPES, executions
 from .io import SEGMENT, IoPlacer, log_pieces
 from .tasks import place_tasks, task_events
-from .tracks import EVENT, FIRST_TID, Tracks
+from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
 from .transfers import transfer_events, transfer_slices
 
-if TYPE_CHECKING:
-    from harvest import DatasetReader
-
-__all__ = ["SUFFIXES", "RunTrace", "segments_of", "stray_logs", "trace", "write_trace"]
+__all__ = ["RunTrace", "checked_path", "segments_of", "stray_logs", "trace", "write_trace"]
 
 SUFFIXES = (".json", ".json.gz")
 TRACED_TYPES = (*EXECUTION_TYPES, "dask.transfer")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -106,7 +101,7 @@ class RunTrace:
             self._transfers["recorded"].sum()
         )
         firsts = [self._tasks["start"].min(), self._transfers["start"].min(), self._first_io()]
-        self.start = min((_micros(t) for t in firsts if t is not None), default=0)
+        self.start = min((micros_of(t) for t in firsts if t is not None), default=0)
 
     def events(self) -> Iterator[pl.DataFrame]:
         """Batches of events, with the columns of the view."""
@@ -174,13 +169,7 @@ def write_trace(
 
     Raises UsageError for another ending, or when a run is to be chosen.
     """
-    path = Path(path)
-    if not path.name.endswith(SUFFIXES):
-        raise UsageError(
-            "a trace is JSON", where=str(path), remedy="end the name with " + " or ".join(SUFFIXES)
-        )
-    if not path.absolute().parent.is_dir():
-        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    path = checked_path(path, "a trace is JSON", SUFFIXES)
     made = RunTrace(dataset, choose_run(dataset, run, "--run"))
     counts: Counter[str] = Counter()
     with replacing(path) as temporary, temporary.open("wb") as raw:
@@ -200,11 +189,21 @@ def write_trace(
     return counts
 
 
+def checked_path(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
+    """A file to write; raises UsageError for another ending, and where no directory is."""
+    path = Path(path)
+    if not path.name.endswith(suffixes):
+        remedy = "end the name with " + " or ".join(suffixes)
+        raise UsageError(what, where=str(path), remedy=remedy)
+    if not path.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    return path
+
+
 def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
-    start = EPOCH + timedelta(microseconds=made.start)
     return {
         "run": made.run,
-        "start": start.isoformat(timespec="microseconds"),
+        "start": iso_of(made.start),
         "start_epoch_us": made.start,
         "events": dict(sorted(counts.items())),
         "left_out": {what: count for what, count in sorted(made.left_out.items()) if count},
@@ -246,7 +245,3 @@ def _lines(batch: pl.DataFrame) -> list[str]:
             text = pl.concat_str(text.str.head(-1), pl.lit(',"args":'), pl.col("args"), pl.lit("}"))
         lines += events.select(text=text)["text"].to_list()
     return lines
-
-
-def _micros(time: Any) -> int:
-    return int((time - EPOCH) // timedelta(microseconds=1))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
 
-from ..frames import DASK_TYPES, Frames, complete_sum, count_if_known, known_sum, load
+from ..frames import DASK_TYPES, Frames, complete_sum, count_if_known, fraction, known_sum, load
 from ..io.processes import processes
 from ..io.windows import completions
 from ..runs import named_run
@@ -19,9 +18,6 @@ from .memory import memory_use
 from .occupancy import at_once
 from .pairs import pairs_of
 from .workers import recorded_runs, whole_runs, worker_frame
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["indicators"]
 
@@ -167,14 +163,10 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             # what did not run on the workers that were observed may have run on the others
             **{name: pl.when(~unseen).then(name) for name in gaps},
             # whether or not it is known to have registered
-            transfer_share=pl.when(~unseen, "all_reported", pl.col("busy_s") > 0).then(
-                pl.col("moving_s") / pl.col("busy_s")
-            ),
+            transfer_share=pl.when(~unseen, "all_reported").then(fraction("moving_s", "busy_s")),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
             untraced_bytes=pl.col("counted_bytes") - pl.col("traced_bytes"),
-            used_share=pl.when(pl.col("thread_s") > 0).then(
-                pl.col("observed_busy_s") / pl.col("thread_s")
-            ),
+            used_share=fraction("observed_busy_s", "thread_s"),
         )
         .with_columns(
             unknown_bytes=pl.col("untraced_bytes")
@@ -322,11 +314,7 @@ def _io_of_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
             io_prefix_beside_bytes=pl.col("io_beside_bytes").first(),
             io_prefix_busy_s=pl.col("io_busy_s").first(),
         )
-        .with_columns(
-            io_prefix_share=pl.when(pl.col("io_prefix_busy_s") > 0).then(
-                pl.col("io_prefix_s") / pl.col("io_prefix_busy_s")
-            )
-        )
+        .with_columns(io_prefix_share=fraction("io_prefix_s", "io_prefix_busy_s"))
     )
 
 
@@ -406,14 +394,9 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
     of_tasks = pl.DataFrame(schema=known)
     if io is not None:
         mine, counted_only = pl.col("key").is_not_null(), pl.col("how") == "counted"
+        size = pl.col("bytes")
         of_tasks = io.group_by("run").agg(
-            task_bytes=_known_bytes(mine),
-            untraced_task_bytes=_known_bytes(mine & counted_only),
+            task_bytes=known_sum(size.filter(mine)),
+            untraced_task_bytes=known_sum(size.filter(mine & counted_only)),
         )
     return of_processes.join(of_tasks, on="run", how="full", coalesce=True)
-
-
-def _known_bytes(which: pl.Expr) -> pl.Expr:
-    """The sum of bytes of some rows; null where of none they are known."""
-    found = pl.col("bytes").filter(which)
-    return pl.when(found.is_not_null().any()).then(found.sum())

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
 
-from ..frames import DASK_TYPES, Frames, known_sum, load
+from ..frames import DASK_TYPES, Frames, fraction, known_sum, load, sum_or_none
 from ..io.counted import COUNTER_TYPES
 from ..io.views import once, task_io
 from ..runs import named_run
 from .executions import executions
 from .failures import failed_tasks, repeated_tasks
 from .workers import whole_runs
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["IO_TYPES", "io_by_task", "kinds_of", "prefixes"]
 
@@ -115,11 +113,9 @@ def kinds_of(
             .alias("repeated_s"),
             pl.when((pl.col("unended") > 0) | pl.col("whole")).then("unended"),
             attempts=pl.col("executions").fill_null(0) + pl.col("unseen").fill_null(0),
-            share=pl.when(total > 0).then(pl.col("total_s") / total),
+            share=fraction("total_s", total),
         )
-        .with_columns(
-            io_share=pl.when(pl.col("io_busy_s") > 0).then(pl.col("io_s") / pl.col("io_busy_s"))
-        )
+        .with_columns(io_share=fraction("io_s", "io_busy_s"))
         .sort("run", "total_s", "prefix", descending=[False, True, False], nulls_last=True)
         .select(list(PREFIXES))
     )
@@ -160,16 +156,12 @@ def _io(io: pl.DataFrame | None, found: pl.DataFrame) -> pl.DataFrame:
     one = ["run", "prefix"]
     if io is None:
         return pl.DataFrame(schema={name: PREFIXES[name] for name in (*one, *IO_SUMS)})
-    how, op = pl.col("how"), pl.col("op")
+    how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")
     homes = io.filter(pl.col("worker").is_not_null()).select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
     known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())
     spent = ((pl.col("seconds") * 1e9).round(0).cast(pl.Int64).sum() / 1e9).round(9)
     timed = pl.when(pl.col("seconds").is_not_null().any()).then(spent)
-
-    def moved(*which: pl.Expr) -> pl.Expr:
-        mine = pl.col("bytes").filter(*which) if which else pl.col("bytes")
-        return pl.when((mine.len() == 0) | mine.is_not_null().any()).then(mine.sum())
 
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
@@ -185,15 +177,15 @@ def _io(io: pl.DataFrame | None, found: pl.DataFrame) -> pl.DataFrame:
         .join(
             of_tasks.agg(
                 of_task=tied,
-                io_read_bytes=moved(op == "read"),
-                io_write_bytes=moved(op == "write"),
+                io_read_bytes=sum_or_none(size.filter(op == "read")),
+                io_write_bytes=sum_or_none(size.filter(op == "write")),
                 io_s=timed,
             ),
             on=one,
             how="left",
         )
         .join(
-            beside.agg(of_kind=tied, io_beside_bytes=moved(), io_beside_s=timed),
+            beside.agg(of_kind=tied, io_beside_bytes=sum_or_none(size), io_beside_s=timed),
             on=one,
             how="left",
         )

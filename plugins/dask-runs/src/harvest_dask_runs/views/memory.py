@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ..frames import Frames, count_if_known, known_sum
+from ..frames import Frames, count_if_known, fraction, known_sum
 
 __all__ = ["memory_use"]
 
@@ -35,7 +35,7 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
             memory=pl.col("memory_bytes").max(),
         )
         .join(limit, on=one, how="left")
-        .with_columns(share=pl.when(pl.col("limit") > 0).then(pl.col("memory") / pl.col("limit")))
+        .with_columns(share=fraction("memory", "limit"))
         .sort("share", "worker", descending=[True, False], nulls_last=True)
         .group_by("run", maintain_order=True)
         .agg(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
+
+from harvest import DatasetReader
 
 from ..frames import (
     DASK_TYPES,
@@ -15,6 +15,7 @@ from ..frames import (
     microseconds,
     moved_bytes,
     sentence,
+    sum_or_none,
 )
 from .executions import executions
 from .log_signs import NO_LINES
@@ -22,9 +23,6 @@ from .notes import completeness_notes
 from .pairs import pairs_of
 from .prefixes import prefix_of
 from .workers import recorded_runs, worker_frame
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["run_summary", "summary_frame"]
 
@@ -204,23 +202,18 @@ def _worker_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
 def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
     incoming = pl.col("direction") == "incoming"
     to_client = ~incoming & pl.col("requestor").is_null()
+    size = pl.col("bytes")
     return (
         transfers.with_columns(bytes=moved_bytes())
         .group_by("run")
         .agg(
             transfers=_rows(),
             transfer_copies=pl.col("copies").sum(),
-            bytes_received=_bytes(incoming),
-            bytes_sent=_bytes(pl.col("direction") == "outgoing"),
-            bytes_to_clients=_bytes(to_client),
+            bytes_received=sum_or_none(size.filter(incoming)),
+            bytes_sent=sum_or_none(size.filter(pl.col("direction") == "outgoing")),
+            bytes_to_clients=sum_or_none(size.filter(to_client)),
         )
     )
-
-
-def _bytes(which: pl.Expr) -> pl.Expr:
-    """Bytes of some rows; null where of none of them they are known, 0 where there are none."""
-    mine = pl.col("bytes").filter(which)
-    return pl.when((mine.len() == 0) | mine.is_not_null().any()).then(mine.sum())
 
 
 def _movements(transfers: pl.LazyFrame) -> pl.LazyFrame:

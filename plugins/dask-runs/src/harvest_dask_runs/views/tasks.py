@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choices
 
 from ..frames import DASK_TYPES, Frames, load, microseconds
@@ -16,9 +14,6 @@ from .events import EVENT, task_events
 from .executions import executions
 from .prefixes import prefix_of
 from .workers import whole_runs
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["task_frame", "tasks"]
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.toolkit.frames import TEXT_MAP
 
-from ..frames import DASK_TYPES, Frames, host_of, known_sum, load, microseconds, moved_bytes
+from ..frames import (
+    DASK_TYPES,
+    Frames,
+    host_of,
+    known_sum,
+    load,
+    microseconds,
+    moved_bytes,
+    sum_or_none,
+)  # fmt: skip
 from .executions import executions
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["captured", "recorded_runs", "whole_runs", "worker_frame", "workers"]
 
@@ -248,11 +253,7 @@ def _transition_reports(transitions: pl.LazyFrame) -> pl.LazyFrame:
 
 def _transfer_reports(transfers: pl.LazyFrame) -> pl.LazyFrame:
     reported = pl.coalesce("time", "end_time")
-
-    def total(direction: str) -> pl.Expr:
-        mine = pl.col("bytes").filter(pl.col("direction") == direction)
-        return pl.when((mine.len() == 0) | mine.is_not_null().any()).then(mine.sum())
-
+    size, way = pl.col("bytes"), pl.col("direction")
     return (
         transfers.with_columns(bytes=moved_bytes(), reported=reported)
         .group_by(ONE)
@@ -260,7 +261,7 @@ def _transfer_reports(transfers: pl.LazyFrame) -> pl.LazyFrame:
             transfers=pl.len().cast(pl.Int64),
             transfers_first=pl.col("reported").min(),
             transfers_last=pl.col("reported").max(),
-            bytes_received=total("incoming"),
-            bytes_sent=total("outgoing"),
+            bytes_received=sum_or_none(size.filter(way == "incoming")),
+            bytes_sent=sum_or_none(size.filter(way == "outgoing")),
         )
     )
