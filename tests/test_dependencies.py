@@ -118,9 +118,12 @@ def brought(name: str, *extras: str) -> set[str]:
 
 def test_who_reads_captures_gets_no_reader_of_mofka_s_files():
     found = brought("hpc-harvest-dask", "harvest")
-    assert {"hpc-harvest-dask-runs", "hpc-harvest-toolkit", "msgpack"} <= found
+    assert {"hpc-harvest-dask-records", "hpc-harvest-dask-runs", "msgpack"} <= found
     assert not found & {"hpc-harvest-mofka-dask", "pyyaml"}
-    assert "hpc-harvest-dask-runs" in brought("hpc-harvest-mofka-dask")
+    assert not brought("hpc-harvest-dask-records") & {
+        "hpc-harvest-dask-runs",
+        "hpc-harvest-toolkit",
+    }
 
 
 HIDE = """
@@ -272,7 +275,7 @@ def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare
 def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    ours = ("", "-dask", "-dask-runs", "-parquet", "-toolkit")
+    ours = ("", "-dask", "-dask-records", "-dask-runs", "-parquet", "-toolkit")
     build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
     only = declared_by([f"{CORE}{name}" for name in ours])
     wheels = sorted((tmp_path / "wheels").iterdir())

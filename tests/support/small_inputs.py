@@ -191,7 +191,7 @@ def _gpfs() -> Callable[[int], dict[str, bytes]]:
 
 def plugin_of(source: str) -> str:
     """The plugin that brings a source; most are called alike."""
-    return {"dask": "dask-runs"}.get(source, source)
+    return {"dask": "dask-records"}.get(source, source)
 
 
 def _installed(source: str) -> bool:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from dask_rows import RUN, A, at, dataset, ran, scheduler, worker
 
+from harvest_dask_records.types import Execution
 from harvest_dask_runs.frames import load
-from harvest_dask_runs.records import Execution
 from harvest_dask_runs.trace.view import trace
 from harvest_dask_runs.views.executions import EXECUTION_TYPES, executions
 

@@ -11,7 +11,7 @@ import pytest
 
 import harvest
 from harvest import collect
-from harvest_dask_runs.captures.source import DaskSource
+from harvest_dask_records.captures.source import DaskSource
 from harvest_dask_runs.io.ties import TRACE, ties
 from harvest_dask_runs.io.views import task_io, workers_processes
 from harvest_dask_runs.memory import MemoryReader

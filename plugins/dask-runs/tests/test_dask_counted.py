@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
-from harvest_dask_runs import records as r
+from harvest_dask_records import types as r
+from harvest_dask_records.types import Process
 from harvest_dask_runs.io.counted import owners, untraced
 from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.io.views import task_io
 from harvest_dask_runs.memory import MemoryReader
-from harvest_dask_runs.records import Process
 from harvest_dask_runs.views.kinds import prefixes
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)

@@ -13,7 +13,7 @@ import pytest
 from dask_rows import RUN, A, B, at, tables_of
 
 from harvest import Record
-from harvest_dask_runs import records as r
+from harvest_dask_records import types as r
 from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.io.views import task_io as task_io_view
 from harvest_dask_runs.io.views import task_io_coverage as task_io_coverage_view

@@ -21,7 +21,7 @@ from strength import examples
 import harvest
 from harvest import Collected, collect
 from harvest.report import Table
-from harvest_dask_runs.captures.source import DaskSource
+from harvest_dask_records.captures.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

@@ -36,7 +36,7 @@ def test_what_is_called_here_too_is_that_of_dask_runs():
     assert harvest_mofka_dask.timeline.write_timeline is timeline.write_timeline
 
 
-def test_of_dask_runs_public_names_alone_are_imported():
+def test_of_the_distributions_below_public_names_alone_are_imported():
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("harvest_dask"):

@@ -65,16 +65,19 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-dask",
-        doc="captures any Dask cluster while it runs; dask-runs reads the captures",
+        doc="captures any Dask cluster while it runs; dask-records reads the captures",
         commands=("dask",),
     ),
     Known(
-        distribution="hpc-harvest-dask-runs",
-        doc="shows Dask runs from whatever recorder, and reads captures: tasks, transfers, "
-        "workers, graphs, logs",
+        distribution="hpc-harvest-dask-records",
+        doc="reads captures of Dask runs: tasks, transfers, workers, graphs, logs",
         sources=("dask",),
-        commands=("dask-runs",),
         records=("dask", "run"),
+    ),
+    Known(
+        distribution="hpc-harvest-dask-runs",
+        doc="shows Dask runs from whatever recorder: tasks, workers, I/O, findings, timelines",
+        commands=("dask-runs",),
         views=("dask",),
     ),
     Known(

@@ -1,7 +1,6 @@
-"""Dask runs from whatever recorder: record types, the source of captures, views and reports.
+"""Dask runs from whatever recorder: views, reports, rules, I/O by task, timelines, and objects.
 
-The names below are for use from Python; each is imported when first used.  ``plugin`` declares
-what harvest finds; ``records``, ``recorder`` and ``memory`` are for a reader of another recorder.
+The names below are for use from Python; each is imported when first used.
 """
 
 from __future__ import annotations

@@ -1,39 +1,13 @@
-"""What this plugin offers: the source of captures, and views and commands over all Dask runs."""
+"""What this plugin offers: views, reports, rules and commands over all Dask runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from harvest import Command, Record, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest import Command, ReportSpec, Rule, Setting, View, hookimpl
 from harvest.toolkit.settings import at_least
 
 from .rules import RULES
 
 harvest_api = 1
-
-
-@hookimpl
-def harvest_sources() -> list[SourceSpec]:
-    """The source of capture directories."""
-    return [
-        SourceSpec(
-            name="dask",
-            doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
-            factory="harvest_dask_runs.captures.source:DaskSource",
-        ),
-    ]
-
-
-@hookimpl
-def harvest_record_types() -> Iterable[type[Record]]:
-    """What a reader of any recorder may yield."""
-    # only when they are asked for: making the classes takes longer than all else here
-    from .records import CAPTURED_TYPES, RECORD_TYPES
-
-    return (*RECORD_TYPES, *CAPTURED_TYPES)
-
-
-# ---- views and commands: declared below, one entry each -------------------------------------
 
 
 RUN_SETTING = Setting("keep one run: its directory, or the directory's name", str)

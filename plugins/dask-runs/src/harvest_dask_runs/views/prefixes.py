@@ -12,8 +12,8 @@ from typing import Final
 
 import polars as pl
 
-from ..recorder.key_columns import TUPLE, odd_texts
-from ..recorder.literals import name_in_key
+from harvest_dask_records.key_columns import TUPLE, odd_texts
+from harvest_dask_records.literals import name_in_key
 
 __all__ = ["key_prefixes", "prefix_of"]
 

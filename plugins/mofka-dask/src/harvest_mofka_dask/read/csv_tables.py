@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
 from harvest.toolkit.texts import excerpt
-from harvest_dask_runs.recorder.arrays import flags, text_map
+from harvest_dask_records.arrays import flags, text_map
 from harvest_toolkit.delimited import CUT, Block, blocks, columns
 
 from .layout import CSV_KINDS, CsvKind, parse_header

@@ -17,7 +17,7 @@ from harvest import (
 )
 from harvest.toolkit.files import folders_of, input_path, list_files, may_be, walk_files
 
-from ..records import CAPTURED_TYPES, RECORD_TYPES, RunDirective
+from ..types import CAPTURED_TYPES, RECORD_TYPES, RunDirective
 from .container import MAGIC, has_magic
 
 __all__ = ["DaskSource"]

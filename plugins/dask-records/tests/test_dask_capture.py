@@ -18,9 +18,9 @@ from strength import examples
 from harvest import Collected, SourceError, collect
 from harvest.pipeline.survey import survey
 from harvest.plugins.registry import manager
-from harvest_dask_runs.captures import reader
-from harvest_dask_runs.captures import source as live
-from harvest_dask_runs.captures.source import MARK, SUFFIX, DaskSource
+from harvest_dask_records.captures import reader
+from harvest_dask_records.captures import source as live
+from harvest_dask_records.captures.source import MARK, SUFFIX, DaskSource
 
 T, WORKER, SCHEDULER = captures.T, captures.WORKER, captures.SCHEDULER
 

@@ -3,7 +3,7 @@
 A reader of whatever recorder yields rows of these.  ``RECORD_TYPES`` are those that events, logs
 and the files of a job can give, ``CAPTURED_TYPES`` those that need a recorder in each process.
 Keys of tasks are spelled alike in all types: a plain string key as itself, a tuple key as Python's
-``str`` prints it (``('array-8838', 127)``); ``recorder`` spells them so.  Names of files in the
+``str`` prints it (``('array-8838', 127)``); ``literals`` spells them so.  Names of files in the
 texts are those that the Mofka-Dask coupler's consumer writes.
 """
 

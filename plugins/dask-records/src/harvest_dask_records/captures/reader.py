@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
 
-from ..recorder.arrays import text_map
-from ..records import LogEvent, Process, RunNode
+from ..arrays import text_map
+from ..types import LogEvent, Process, RunNode
 from .batches import Batch, as_text
 from .container import Cut, Damage, frames
 from .maps import MAPS, File, Made, MapFault, event

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from harvest import ReadContext, Record, record_type
 from harvest.toolkit.texts import excerpt
 
-from ..recorder.arrays import flags, list_array, text_map
-from ..recorder.key_columns import KEY_SIZE
+from ..arrays import flags, list_array, text_map
+from ..key_columns import KEY_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from harvest import ReadContext
 
-from ..records import Process
+from ..types import Process
 from .batches import Batch, as_text
 
 __all__ = ["VERSION", "ProcessFacts"]

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from harvest import Record
 
-from ..recorder.arrays import text_map
-from ..recorder.log_kinds import FIELDS, KIND, WORKER
-from ..recorder.stimuli import stimulus_kinds
-from ..records import (
+from ..arrays import text_map
+from ..log_kinds import FIELDS, KIND, WORKER
+from ..stimuli import stimulus_kinds
+from ..types import (
     ClientEvent,
     Event,
     Execution,

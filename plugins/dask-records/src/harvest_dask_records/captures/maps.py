@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from harvest import Record
 
-from ..recorder.arrays import list_array, text_map
-from ..records import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
+from ..arrays import list_array, text_map
+from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
 from .batches import as_text, texts_of, time_of
 from .process import ProcessFacts
 

@@ -1,0 +1,30 @@
+"""What this plugin offers: the record types of Dask runs, and the source of captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import Record, SourceSpec, hookimpl
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_record_types() -> Iterable[type[Record]]:
+    """What a reader of any recorder may yield."""
+    # only when they are asked for: making the classes takes longer than all else here
+    from .types import CAPTURED_TYPES, RECORD_TYPES
+
+    return (*RECORD_TYPES, *CAPTURED_TYPES)
+
+
+@hookimpl
+def harvest_sources() -> list[SourceSpec]:
+    """The source of capture directories."""
+    return [
+        SourceSpec(
+            name="dask",
+            doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
+            factory="harvest_dask_records.captures.source:DaskSource",
+        )
+    ]
