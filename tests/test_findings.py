@@ -19,7 +19,7 @@ from harvest.errors import PluginError
 from harvest.findings import evaluate
 from harvest.findings.model import Verdict
 from harvest.plugins.registry import PluginManager
-from harvest.report import Notes, Report
+from harvest_report import Notes, Report
 from harvest_testing import judge
 
 harvest_api = 1

@@ -289,7 +289,7 @@ def state():
 
 before = state()
 import harvest, harvest.cli.app, harvest.cli.main, harvest.pipeline.runner, harvest.engines.local
-import harvest.model.arrow, harvest.model.json, harvest.dataset, harvest.report
+import harvest.model.arrow, harvest.model.json, harvest.dataset, harvest_report
 after = state()
 print(before == after, threading.active_count(), type(harvest).__name__, type(harvest.run).__name__)
 """

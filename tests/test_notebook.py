@@ -20,7 +20,7 @@ from harvest.api.rule import Threshold
 from harvest.dataset.summary import summary
 from harvest.findings.model import Verdict
 from harvest.pipeline import progress
-from harvest.report import Column, Notes, Plot, Report, Table
+from harvest_report import Column, Notes, Plot, Report, Table
 from harvest_testing import judge
 
 NASTY = "<img src=x onerror=alert(1)> & \"q\" 's'"

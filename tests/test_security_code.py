@@ -36,8 +36,14 @@ OWN_PICKLES = ("plugins/lib-testing/src/harvest_testing/", "src/harvest/engines/
 worker process and the process that started it send each other tasks and results."""
 EXPLAINED = {
     ("plugins/yappi/src/harvest_yappi/unmarshal.py", "B302"): "see MARSHAL",
-    ("src/harvest/report/draw.py", "B314"): "the XML that is parsed is matplotlib's own output",
-    ("src/harvest/report/page.py", "B704"): "markup that draw.py made, every attribute escaped",
+    (
+        "plugins/lib-report/src/harvest_report/draw.py",
+        "B314",
+    ): "the XML that is parsed is matplotlib's own output",
+    (
+        "plugins/lib-report/src/harvest_report/page.py",
+        "B704",
+    ): "markup that draw.py made, every attribute escaped",
 }
 """What bandit points at although it is right, and why."""
 

@@ -23,7 +23,6 @@ import harvest
 from harvest import Column
 from harvest.commands.records import Style, print_records
 from harvest.commands.tables import print_table
-from harvest.report import Report, Table
 from harvest.toolkit.cells import exact, texts_of
 from harvest.toolkit.layout import fit, fold, shorten
 
@@ -274,56 +273,6 @@ def test_a_description_has_room_or_stands_below_its_row(capsys, monkeypatch):
         "view                    description                                   settings",
         "dask.workers_processes  One row per worker: its host and process id.  run, key",
     ]
-
-
-# tables of a report
-
-ADDRESSES = [f"tcp://10.9.0.{n}:4010{n}" for n in range(1, 4)]
-
-
-def test_an_address_in_a_report_does_not_break():
-    rows = pl.DataFrame(
-        {"source": ADDRESSES, "target": ADDRESSES[::-1], "bytes": [10**9] * 3, "by": ["x y z"] * 3}
-    )
-    columns = [Column("source", format="id"), Column("target", format="id"), Column("bytes"),
-               Column("by", "reported by")]  # fmt: skip
-    lines = Report("r", sections=[Table("t", rows, columns)]).text(60).splitlines()
-    assert lines[5:] == [
-        "tcp://1….1:40101 tcp://1….3:40103 1,000,000,000 x y z",
-        "tcp://1….2:40102 tcp://1….2:40102 1,000,000,000 x y z",
-        "tcp://1….3:40103 tcp://1….1:40101 1,000,000,000 x y z",
-    ]
-
-
-def test_a_report_writes_addresses_in_full_to_a_file():
-    table = Table("t", pl.DataFrame({"worker": ADDRESSES}), [Column("worker", format="id")])
-    page = Report("r", sections=[table])
-    assert all(address in page.latex().replace("{}", "") for address in ADDRESSES)
-    assert page.to_dict()["sections"][0]["rows"][0]["worker"] == ADDRESSES[0]
-
-
-def test_a_table_of_a_report_that_does_not_fit_goes_on_in_parts():
-    frame = pl.DataFrame({"name": ["a"], "first": [10**12], "second": [10**12]})
-    lines = Report("r", sections=[Table("t", frame)]).text(30).splitlines()
-    assert lines[3:] == [
-        "name              first",
-        "───────────────────────",
-        "a     1,000,000,000,000",
-        "",
-        "name             second",
-        "───────────────────────",
-        "a     1,000,000,000,000",
-    ]
-
-
-@given(frames(kinds=(pl.Int64, pl.String)), st.integers(40, 120))
-def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
-    text = Report("r", sections=[Table("t", frame)]).text(width)
-    for name in frame.columns:
-        if frame[name].dtype == pl.Int64:
-            for value in frame[name].drop_nulls():
-                assert f"{value:,}" in text
-    assert all(cell_len(line) <= width for line in text.splitlines())
 
 
 # a terminal

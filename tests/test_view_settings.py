@@ -14,7 +14,7 @@ from strength import NIGHT
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
 from harvest.plugins.registry import PluginManager
-from harvest.report import Notes, Report
+from harvest_report import Notes, Report
 
 MEANING = "how many rows to give"
 harvest_api = 1

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from .api.view import DatasetReader, View
     from .dataset import Dataset, open  # noqa: A004
+    from .dataset.report import ReportContext
     from .errors import (
         ConfigError,
         DatasetChanged,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from .pipeline.result import RunResult
     from .pipeline.run import run
     from .pipeline.session import Session
-    from .plugins.registry import add_plugin, plugins_of
+    from .plugins.registry import add_plugin
     from .reading.bundle import Bundle, Result
     from .reading.collect import Collected, collect, collect_partition
     from .reading.rows import tables
@@ -65,6 +66,7 @@ UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Wi
 
 _HOMES = {
     ".dataset": ("Dataset", "open"),
+    ".dataset.report": ("ReportContext",),
     ".errors": (
         "ConfigError",
         "DatasetChanged",
@@ -158,6 +160,7 @@ __all__ = [
     "Record",
     "RecordType",
     "Reject",
+    "ReportContext",
     "ReportSpec",
     "Result",
     "Rule",
@@ -184,7 +187,6 @@ __all__ = [
     "file_partitions",
     "hookimpl",
     "open",
-    "plugins_of",
     "record",
     "record_type",
     "run",

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
-from harvest.report import Plot
-from harvest.report.draw import drawn
+from harvest_report import Plot
+from harvest_report.draw import drawn
 
-__all__ = ["flaws"]
+__all__ = ["SPANS", "flaws"]
+
+SPANS = {
+    "minutes": timedelta(minutes=20),
+    "a day": timedelta(days=1),
+    "a week": timedelta(days=8),
+    "a month": timedelta(days=31),
+    "a year": timedelta(days=365),
+    "several years": timedelta(days=1500),
+}
+"""How far an axis of dates may reach."""
 
 
 def flaws(plot: Plot) -> list[str]:
     """Legends on data, labels over each other or cut off, axes without a unit."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra `report`
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra `pages`
 
     with drawn(plot) as figure:
         canvas = FigureCanvasAgg(figure)

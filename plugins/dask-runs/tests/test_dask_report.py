@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest import UsageError
-from harvest.report import Notes, Table
 from harvest_dask_runs.report.figures import time_per_cell
 from harvest_dask_runs.report.stream import stream
+from harvest_report import Notes, Table
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLE = REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
@@ -237,7 +237,7 @@ def test_covered_time_adds_up(drawn, columns):
 @pytest.mark.slow
 def test_a_stream_of_many_executions_is_a_picture():
     pytest.importorskip("matplotlib")
-    from harvest.report.draw import to_svg
+    from harvest_report.draw import to_svg
 
     number = 100_000
     tasks = pl.DataFrame({"n": range(number)}).select(

@@ -23,8 +23,8 @@ from polars.testing import assert_frame_equal
 from strength import pairs
 
 import harvest
-from harvest.report import Plot, Report, Table
 from harvest.toolkit.amounts import bytes_in_words
+from harvest_report import Plot, Report, Table
 
 pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
 

@@ -97,7 +97,7 @@ def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
 @pytest.mark.slow
 def test_every_plot_can_be_drawn(data, tmp_path):
     pytest.importorskip("matplotlib")
-    from harvest.report.draw import to_png
+    from harvest_report.draw import to_png
 
     empty = harvested(tmp_path, [row("/fs", 1, None, kind="directory")])
     for made in (data.report("gpfs.summary"), empty.report("gpfs.summary")):

@@ -20,9 +20,9 @@ from strength import examples
 
 import harvest
 from harvest import Collected, collect
-from harvest.report import Table
 from harvest_dask_records.captures.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
+from harvest_report import Table
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"

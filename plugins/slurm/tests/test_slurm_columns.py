@@ -9,7 +9,7 @@ import pytest
 from scripts import run_script
 
 import harvest
-from harvest.report import Table
+from harvest_report import Table
 from harvest_slurm.measures import RESOURCES
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.usage import KEYS

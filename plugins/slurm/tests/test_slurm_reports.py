@@ -254,7 +254,7 @@ def test_every_plot_of_waits_can_be_drawn_twice_the_same(waits, tmp_path):
     pytest.importorskip("matplotlib")
     for plot in queue_time(Dataset(waits, jobs=len(waits))).plots:
         again = {p.name: p for p in queue_time(Dataset(waits, jobs=len(waits))).plots}
-        from harvest.report.draw import to_svg
+        from harvest_report.draw import to_svg
 
         assert to_svg(plot) == to_svg(again[plot.name])
 
@@ -263,7 +263,7 @@ def test_every_plot_of_the_summary_can_be_drawn():
     pytest.importorskip("matplotlib")
     jobs = [use(f"user-with-a-long-name-{i}$x$", elapsed=i * 100.0) for i in range(30)]
     jobs += [use(None, state=None, cpus=None)]
-    from harvest.report.draw import to_png
+    from harvest_report.draw import to_png
 
     for plot in summary(Dataset(use=jobs), top=0).plots:
         assert to_png(plot).startswith(b"\x89PNG")

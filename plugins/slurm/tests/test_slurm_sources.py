@@ -22,7 +22,7 @@ from slurm_reader import Reader
 from strength import examples
 
 from harvest import collect
-from harvest.report import Report, Table
+from harvest_report import Report, Table
 from harvest_slurm import reports, views
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource

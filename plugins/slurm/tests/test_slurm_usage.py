@@ -18,7 +18,7 @@ from strength import examples
 
 import harvest
 from harvest import UsageError
-from harvest.report import Table
+from harvest_report import Table
 from harvest_slurm import period
 from harvest_slurm.ends import ENDED, ENDS, ended
 from harvest_slurm.measures import RESOURCES, how_they_ended, shares, use, waits

@@ -13,7 +13,7 @@ import pytest
 import harvest
 from harvest import UsageError
 from harvest.dataset import Dataset
-from harvest.report import Report, Table
+from harvest_report import Report, Table
 
 ZURICH = ZoneInfo("Europe/Zurich")
 # the last two hours of the old year and the first of the new one, by the clocks of Greenwich

@@ -92,8 +92,9 @@ class ReportSpec:
     """Declares a report: tables and plots over views.
 
     build: callable or ``module:function`` that takes a DatasetReader and the settings by name and
-        gives a ``harvest.report.Report``; it raises ValueError for a setting's value that it does
-        not take.
+        gives a report, such as a ``harvest_report.Report``; it raises ValueError for a setting's
+        value that it does not take.  Its method ``completed`` takes a ReportContext, what the
+        dataset knows besides, and gives what ``Dataset.report`` shall give.
     """
 
     name: str

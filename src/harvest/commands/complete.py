@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from harvest.api.setting import Setting
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["schemas", "sources"]
+__all__ = ["own_settings", "reports", "schemas", "sources"]
 
 Items = list[tuple[str, str]]
 """What a word may become, each with a line that says what it is."""

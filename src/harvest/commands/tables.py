@@ -15,7 +15,7 @@ from harvest.commands.output import as_text, harmless
 from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["print_json", "print_lines", "print_table", "print_text"]
+__all__ = ["print_declared", "print_json", "print_lines", "print_table", "print_text"]
 
 INDENT = " " * 4
 LEAST = 8

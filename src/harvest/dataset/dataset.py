@@ -16,8 +16,7 @@ from harvest.errors import (
     UsageError,
     suggestion,
 )
-from harvest.findings import evaluate
-from harvest.findings.model import Verdict
+from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.committed import announcing
@@ -26,8 +25,6 @@ from harvest.pipeline.rollback import roll_back
 from harvest.plugin_code import contained
 from harvest.plugins.building import build, call, names_for
 from harvest.plugins.registry import PluginManager, manager
-from harvest.report import Report
-from harvest.report.build import build_report
 from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import changed, located
@@ -40,6 +37,7 @@ from .blank import Nowhere
 from .description import Description, describe
 from .history import read_runs, settings_used
 from .holdings import Holding, holdings
+from .report import build_report
 from .sql import queries as run_queries
 from .sql import query as run_query
 from .summary import to_html
@@ -261,8 +259,11 @@ class Dataset:
         """
         return describe(self, name, settings)
 
-    def report(self, name: str, /, **settings: Any) -> Report:
+    def report(self, name: str, /, **settings: Any) -> Any:
         """A report over this dataset; settings by name, as the report declares them.
+
+        It is of the class that its plugin builds, completed with what the dataset knows of it:
+        ``harvest_report.Report``, or the plugin's own.
 
         Raises UsageError for an unknown report, or a setting that it does not have or take;
         DatasetError when the dataset lacks what the report reads.

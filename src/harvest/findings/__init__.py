@@ -5,5 +5,6 @@ from __future__ import annotations
 from harvest.api.rule import SEVERITIES, Severity
 
 from .evaluate import evaluate, judge
+from .model import Verdict
 
-__all__ = ["SEVERITIES", "Severity", "evaluate", "judge"]
+__all__ = ["SEVERITIES", "Severity", "Verdict", "evaluate", "judge"]

@@ -129,6 +129,11 @@ KNOWN: Final = (
         sinks=("parquet",),
     ),
     Known(
+        distribution="hpc-harvest-report",
+        doc="shows reports of plugins: as a page, text, LaTeX, CSV or pictures",
+        commands=("report",),
+    ),
+    Known(
         distribution="hpc-harvest-slurm",
         doc="reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
         sources=("slurm",),

@@ -13,7 +13,7 @@ import orjson
 from .amounts import bytes_in_words, seconds_in_words, share_in_words
 from .texts import printable_line
 
-__all__ = ["DURATION", "MISSING", "cell", "default_format", "exact", "texts_of"]
+__all__ = ["MISSING", "texts_of"]
 
 MISSING: Final = "–"
 """Shown where a value is missing."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from .texts import printable_line
 
-__all__ = ["bullets", "details", "joined", "paragraph", "table"]
+__all__ = ["bullets", "joined", "paragraph", "table"]
 
 _CELL = "vertical-align:baseline;padding:.2em .6em"
 _LEFT = f"text-align:left;{_CELL}"

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-__all__ = ["step", "watched"]
+__all__ = ["step"]
 
 _WATCHER: ContextVar[Callable[[str], object] | None] = ContextVar("watcher", default=None)
 

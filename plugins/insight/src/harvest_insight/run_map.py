@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from harvest.model import LAYERS, LEVELS
-from harvest.report import Column, Notes, Report, Table
+from harvest_report import Column, Notes, Report, Table
 
 from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
 from .run_map_plot import map_plot

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from harvest.model import LAYERS, LEVELS
-from harvest.report import COLOURS, Plot
+from harvest_report import COLOURS, Plot
 
 __all__ = ["map_plot"]
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from harvest import Dataset, ReportSpec
-from harvest.report import Notes, Report, Table
+from harvest_report import Notes, Report, Table
 
 from .datasets import AlteredDataset, DatasetKit
 from .promise import does_not_apply, promise, require

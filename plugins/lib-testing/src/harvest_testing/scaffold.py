@@ -82,6 +82,7 @@ def scaffold(
     package = root / "src" / words["package"]
     hooks = [_render(f"hook_{kind}.py.txt", words) for kind in chosen]
     texts = {root / target: _render(template, words) for target, template in _PROJECT.items()}
+    texts |= _dependencies(root, texts[root / "pyproject.toml"], chosen, words)
     texts[package / "__init__.py"] = f'"""The plugin {name} for harvest: {words["kinds"]}."""\n'
     texts[package / "py.typed"] = ""
     texts[package / "plugin.py"] = "\n\n".join([_render("plugin.py.txt", words), *hooks])
@@ -114,7 +115,9 @@ def add_kinds(
         raise UsageError("it is there already", where=str(present[0]), remedy="choose another kind")
     hooks = [_render(f"hook_{kind}.py.txt", words) for kind in chosen]
     texts[plugin] = "\n\n".join([text.rstrip("\n") + "\n", *hooks])
-    return _write(texts)
+    project = root / "pyproject.toml"
+    listed = project.read_text("utf-8") if project.is_file() else ""
+    return _write(texts | _dependencies(root, listed, chosen, words))
 
 
 def _known(kinds: Iterable[str], columnar: bool) -> list[str]:
@@ -167,6 +170,20 @@ def version_bounds(running: str) -> str:
     major, minor = public.split(".")[:2]
     lowest = f"{major}.{minor}" if re.fullmatch(r"[\d.]+", public) else public
     return f">={lowest},<{int(major) + 1}"
+
+
+def _dependencies(
+    root: Path, project: str, kinds: list[str], words: Mapping[str, str]
+) -> dict[Path, str]:
+    """The project's description where the library of reports must be added to it."""
+    if "report" not in kinds or "hpc-harvest-report" in project:
+        return {}
+    library = f'"hpc-harvest-report{words["bounds"]}"'
+    text, count = re.subn(r"(?m)^dependencies = \[", rf"\g<0>{library}, ", project, count=1)
+    if not count:
+        remedy = "add hpc-harvest-report to what it depends on"
+        raise UsageError("no dependencies are listed", where=str(root), remedy=remedy)
+    return {root / "pyproject.toml": text}
 
 
 def _require_free(name: str, word: str, found: PluginManager) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import Column, Finding, ReportSpec, Rule, View, hookimpl
-from harvest.report import Notes, Report, Table
+from harvest_report import Notes, Report, Table
 
 harvest_api = 1
 

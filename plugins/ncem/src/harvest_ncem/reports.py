@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Notes, Plot, Report, Table, legend, legend_below
+from harvest_report import Column, Notes, Plot, Report, Table, legend, legend_below
 
 from .study import Study, load_study
 from .views.outliers import durations, fences, outliers, positions

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from harvest.report import Plot, legend
 from harvest.toolkit.amounts import count_in_words, seconds_in_words
+from harvest_report import Plot, legend
 
 from .amounts import hours_in_words, known_sum
 from .zone import Zone

@@ -8,8 +8,8 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Notes, Report, Table
 from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest_report import Column, Notes, Report, Table
 
 from .ends import ENDED
 from .period import days_in_words

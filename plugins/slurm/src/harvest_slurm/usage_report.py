@@ -8,8 +8,8 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest_report import Column, Notes, Report, Section, Table
 
 from .amounts import hours_in_words, known_sum
 from .ends import ENDS, FAILURES

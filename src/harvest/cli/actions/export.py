@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harvest.cli.asking import answer
+from harvest.commands.asking import answer
 from harvest.commands.settings import key_values
 from harvest.commands.tables import how_many
 from harvest.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from harvest.cli.asking import answer
+from harvest.commands.asking import answer
 from harvest.commands.progress import working
 from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.settings import key_values

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import orjson
 
-from harvest.cli.asking import answer
+from harvest.commands.asking import answer
 from harvest.commands.output import harmless
 from harvest.commands.settings import plugin_settings, refuse_without
 from harvest.commands.tables import how_many, print_json, print_lines, print_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harvest.cli.asking import answer
+from harvest.commands.asking import answer
 from harvest.commands.tables import print_json, print_lines, print_table
 from harvest.dataset.summary import summary
 from harvest.toolkit.amounts import bytes_in_words, count_in_words

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harvest.cli.asking import answer
+from harvest.commands.asking import answer
 from harvest.commands.settings import plugin_settings, refuse_without
 from harvest.commands.tables import print_json, print_lines
 from harvest.dataset import open as open_dataset

@@ -10,7 +10,7 @@ import attrs
 import polars as pl
 
 from harvest.api.column import Column
-from harvest.cli.asking import answer, named
+from harvest.commands.asking import answer, named
 from harvest.commands.outcome import say
 from harvest.commands.progress import working
 from harvest.commands.records import Style, print_records, print_rows_as_json

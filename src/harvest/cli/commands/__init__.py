@@ -19,10 +19,6 @@ COMMANDS: Final = {
         "Say what a dataset holds, and which views and reports it can serve.",
     ),
     "view": ("view:view", "List the views, or show or export one of a dataset."),
-    "report": (
-        "report:report",
-        "List the reports, or show one over a dataset, or write it to a file or directory.",
-    ),
     "findings": (
         "findings:findings",
         "Say what a dataset shows: conclusions of rules, the worst first, each with its evidence.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from harvest.report import Column, Table
+from harvest_report import Column, Table
 
 from ..views import files as files_of
 from ..views.layers import sum_of, total_of

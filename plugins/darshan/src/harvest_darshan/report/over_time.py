@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 import polars as pl
 
-from harvest.report import Notes, Plot, bytes_axis, seconds_axis
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window

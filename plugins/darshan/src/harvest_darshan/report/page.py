@@ -5,13 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest.report import Report, Section
 from harvest.toolkit.amounts import (
     bytes_in_words,
     count_in_words,
     seconds_in_words,
     share_in_words,
 )
+from harvest_report import Report, Section
 
 from ..views import jobs as jobs_of
 from ..views.grouping import OfLogs, logs_by_job, named_run

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harvest.report import Column, Notes, Plot, Section, Table, legend
+from harvest_report import Column, Notes, Plot, Section, Table, legend
 
 from ..views.counters import BINS, counter_rows
 from ..views.files import traced_files

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harvest.report import Column, Notes, Plot, Section, Table, legend
 from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest_report import Column, Notes, Plot, Section, Table, legend
 
 from ..views import files as files_of
 from ..views.frames import SEGMENTS, traced_once

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from harvest.report import Notes, Plot, legend, seconds_axis
 from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest_report import Notes, Plot, legend, seconds_axis
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window

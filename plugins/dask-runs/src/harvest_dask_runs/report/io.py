@@ -8,8 +8,8 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Notes, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest_report import Column, Notes, Section, Table
 
 from ..io.counted import untraced
 from ..io.processes import processes

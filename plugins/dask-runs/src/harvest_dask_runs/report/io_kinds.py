@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from harvest.report import Column, Table
+from harvest_report import Column, Table
 
 from ..frames import fraction
 

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import polars as pl
 
-from harvest.report import Plot, bytes_axis, seconds_axis
 from harvest.toolkit.amounts import bytes_in_words
+from harvest_report import Plot, bytes_axis, seconds_axis
 
 __all__ = ["IO_BINS", "IoOverTime", "io_over_time", "io_plot"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Notes, Report, Section, Table
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest_report import Column, Notes, Report, Section, Table
 
 from ..frames import DASK_TYPES, Frames, known_sum, load, microseconds
 from ..runs import choose_run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from harvest.report import Notes, Plot, legend, seconds_axis
+from harvest_report import Notes, Plot, legend, seconds_axis
 
 from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
 

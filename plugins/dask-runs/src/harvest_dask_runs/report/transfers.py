@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harvest.report import Column, Plot, Table
 from harvest.toolkit.amounts import bytes_in_words
+from harvest_report import Column, Plot, Table
 
 from ..views.pairs import CLIENT
 from .figures import INK, shades, short

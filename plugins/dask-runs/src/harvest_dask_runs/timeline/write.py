@@ -12,10 +12,10 @@ from typing import Any, Final
 import orjson
 
 from harvest import DatasetReader
-from harvest.report import COLOURS
 from harvest.toolkit.amounts import count_in_words, seconds_in_words
 from harvest.toolkit.files import write_atomically
 from harvest.toolkit.texts import printable_line
+from harvest_report import COLOURS
 
 from ..runs import choose_run
 from ..trace.tracks import iso_of

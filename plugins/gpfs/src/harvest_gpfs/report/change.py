@@ -13,8 +13,8 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Report, Section, Table
 from harvest.toolkit.amounts import share_in_words
+from harvest_report import Column, Report, Section, Table
 
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan

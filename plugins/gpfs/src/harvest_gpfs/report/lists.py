@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Section, Table
+from harvest_report import Column, Section, Table
 
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of

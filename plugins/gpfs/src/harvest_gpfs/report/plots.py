@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from harvest.report import Plot, legend
+from harvest_report import Plot, legend
 
 from .text import Unit, bytes_text, unit_for
 

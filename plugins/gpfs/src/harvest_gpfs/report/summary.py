@@ -14,7 +14,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.report import Column, Notes, Report, Section, Table
+from harvest_report import Column, Notes, Report, Section, Table
 
 from ..aggregation.scans import ALL, LATEST, label_of
 from ..views.common import listing

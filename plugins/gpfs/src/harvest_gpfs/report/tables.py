@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from harvest.report import Column
+from harvest_report import Column
 
 from ..views.common import known_sum
 from .text import Unit

@@ -17,7 +17,7 @@ import harvest
 from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
-from harvest.plugins import PluginManager
+from harvest.plugins import PluginManager, plugins_of
 
 __all__ = ["FILE", "Trial", "contents", "tried"]
 
@@ -131,7 +131,7 @@ class _Declared:
 
 def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
     declared = [] if engine is None or engine.name == "local" else [_Declared(engine)]
-    return harvest.plugins_of(*declared)
+    return plugins_of(*declared)
 
 
 def _run(

@@ -13,6 +13,7 @@ import attrs
 
 import harvest
 from harvest import PartFile, Partition, Publication, ReadContext, Sink, Source
+from harvest.plugins import plugins_of
 from harvest_testing.lab.process import forked, killed
 
 from .steps import Switch
@@ -77,7 +78,7 @@ def run_into(
         settings={sink.name: settings} if settings else None,
         workers=1,
         keep_runs=keep_runs,
-        plugins=harvest.plugins_of(LineSource, sink),
+        plugins=plugins_of(LineSource, sink),
     )
 
 
@@ -94,7 +95,7 @@ def kill_runs(
     for module in NEEDED:
         importlib.import_module(module)
     _ = harvest.run
-    harvest.plugins_of().engine("local")
+    plugins_of().engine("local")
     lines(LINE, 1)
     first = _one(sink, settings, inputs, whole, 0)
     total, kills = len(first.steps), len(others)
@@ -143,7 +144,7 @@ def _watch(cls: type[Sink], switch: Switch) -> type[Sink]:
 
 def read_back(sink: type[Sink], location: Path | str) -> tuple[list[Any], list[str]]:
     """The rows of a dataset, and what ``harvest verify`` says of it."""
-    dataset = harvest.open(location, plugins=harvest.plugins_of(LineSource, sink))
+    dataset = harvest.open(location, plugins=plugins_of(LineSource, sink))
     rows: list[Any] = []
     for name in ("conformance.line", "conformance.other"):
         frame = dataset[name].select("text", "origin", "position").collect()

@@ -11,6 +11,7 @@ from unittest import mock
 
 import harvest
 from harvest import PartFile
+from harvest.plugins import plugins_of
 from harvest_testing.lab.globals import elsewhere
 from harvest_testing.promise import BrokenPromise, promise, require
 
@@ -99,13 +100,13 @@ class UpkeepPromises(SinkKit):
 
     def _file_of_b(self, location: Path | str) -> tuple[PartFile, Path]:
         """The first file that holds the rows of the input ``b``."""
-        dataset = harvest.open(location, plugins=harvest.plugins_of(LineSource, self.sink))
+        dataset = harvest.open(location, plugins=plugins_of(LineSource, self.sink))
         (part,) = (part for part in dataset.parts if part.origin.endswith("b"))
         file: PartFile = part.files[0]
         return file, dataset.sink.root / file.path
 
     def _problems(self, location: Path | str) -> list[str]:
-        return harvest.open(location, plugins=harvest.plugins_of(LineSource, self.sink)).verify()
+        return harvest.open(location, plugins=plugins_of(LineSource, self.sink)).verify()
 
     def _require_noticed(self, location: Path | str, when: str) -> None:
         with contextlib.suppress(*REPORTED):
@@ -121,7 +122,7 @@ class UpkeepPromises(SinkKit):
         inputs = self._harvested(tmp_path)
         location = self.location(tmp_path / "dataset")
         old, _ = read_back(self.sink, location)
-        dataset = harvest.open(location, plugins=harvest.plugins_of(LineSource, self.sink))
+        dataset = harvest.open(location, plugins=plugins_of(LineSource, self.sink))
         (first,) = (run["run"] for run in dataset.runs())
         (inputs / "a").write_text("a\nchanged\n")
         (inputs / "d").write_text("d\nnew\n")

@@ -16,6 +16,7 @@ from harvest import DirectorySink, PartFile, PartWriter, Publication, Source
 from harvest.model import RecordType, record_type
 from harvest.model.arrow import conform
 from harvest.model.frames import frame_of
+from harvest.plugins import plugins_of
 from harvest_testing.lab.process import forked, killed
 
 from .reading import rows_as_lines
@@ -99,7 +100,7 @@ def harvest_into(
         f"{ArrowSink.name}:{out}",
         settings={source.name: settings},
         workers=1,
-        plugins=harvest.plugins_of(source, ArrowSink),
+        plugins=plugins_of(source, ArrowSink),
     )
 
 
@@ -126,7 +127,7 @@ def kill_runs(
 
 def contents(out: Path, source: type[Source]) -> list[str]:
     """Everything that a dataset of the kit's sink holds, as lines: rows, rejects and accounts."""
-    dataset = harvest.open(out, plugins=harvest.plugins_of(source, ArrowSink))
+    dataset = harvest.open(out, plugins=plugins_of(source, ArrowSink))
     kinds = {record_type(cls).name for cls in source.record_types}
     lines = []
     for part in dataset.parts:

@@ -15,7 +15,23 @@ from harvest import PluginError, ReportSpec, UsageError
 from harvest.cli import main
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
-from harvest.report import Notes, Report, Table
+from harvest_report import Notes, Report, Table
+
+
+class Sentence:
+    """A report of a stranger's, which is no Report of the library."""
+
+    def __init__(self, said):
+        self.said = said
+
+    def completed(self, context):
+        return Sentence(f"{context.name}: {self.said} {'; '.join(context.gaps)}")
+
+    def text(self, width):
+        return f"{self.said[:width]}\n"
+
+    def to_dict(self):
+        return {"said": self.said}
 
 
 def lengths(dataset, least="0"):
@@ -47,6 +63,12 @@ def plugins(monkeypatch):
             build=lengths,
             requires=("demo.other",),
         ),
+        ReportSpec(
+            name="demo.own",
+            doc="Gives a report of a class of its own.",
+            build=lambda dataset: Sentence("three lines;"),
+            requires=("demo.line", "demo.other"),
+        ),
         ReportSpec(name="demo.wrong", doc="Gives no report.", build=lambda dataset: "text"),
     ]
     module.harvest_reports = harvest.hookimpl(lambda: declared)
@@ -60,8 +82,8 @@ def plugins(monkeypatch):
         disabled="",
     )
     assert not found.broken
-    for user in ("cli.actions.report", "dataset.dataset"):
-        monkeypatch.setattr(f"harvest.{user}.manager", lambda: found)
+    for user in ("harvest_report.deliver", "harvest.dataset.dataset"):
+        monkeypatch.setattr(f"{user}.manager", lambda: found)
     return found
 
 
@@ -126,7 +148,7 @@ def test_a_report_on_the_terminal_as_json_and_as_a_file(out, harvest_report, tmp
         (("demo.lengths", "OUT", "--only", "length"), 2, "did you mean 'lengths'"),
         (("demo.lengths", "OUT", "-o", "x.docx"), 2, "unknown file ending"),
         (("demo.absent", "OUT"), 1, "demo.other: no installed source brings it"),
-        (("demo.wrong", "OUT"), 1, "not a harvest.report.Report"),
+        (("demo.wrong", "OUT"), 1, "it has no method completed"),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(out, harvest_report, arguments, code, told):
@@ -153,10 +175,20 @@ def test_what_is_partly_absent_is_a_note(out, plugins):
 
 
 def test_a_build_function_that_gives_something_else_is_a_plugins_defect(out, plugins):
-    with pytest.raises(PluginError, match="gave a str"):
+    with pytest.raises(PluginError, match=r"gave a str, .* no method completed\(context\)"):
         harvest.open(out, plugins=plugins).report("demo.wrong")
 
 
 def test_an_unknown_setting_from_python(out, plugins):
     with pytest.raises(UsageError, match="it has none"):
         harvest.open(out, plugins=plugins).report("demo.partly", x=1)
+
+
+def test_a_report_of_a_class_of_its_own_is_told_what_the_dataset_knows(
+    out, plugins, harvest_report
+):
+    missing = "demo.other: no installed source brings it; install the plugin that does"
+    own = harvest.open(out, plugins=plugins).report("demo.own")
+    assert own.said == f"demo.own: three lines; {missing}"
+    assert harvest_report("demo.own", out)[:2] == (0, f"{own.said[:80]}\n")
+    assert json.loads(harvest_report("demo.own", out, "--json")[1]) == {"said": own.said}

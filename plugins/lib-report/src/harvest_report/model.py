@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from harvest.api.column import Column
+from harvest import Column
 
 if TYPE_CHECKING:
     import polars as pl

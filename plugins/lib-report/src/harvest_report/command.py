@@ -1,4 +1,4 @@
-"""``harvest report``."""
+"""The command ``harvest report``: its arguments and options."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
     """List the reports, or show one over a dataset, or write it to a file or directory."""
-    from harvest.cli.actions.report import list_reports, show_report  # late: help needs none of it
+    from .deliver import list_reports, show_report  # late: help needs none of it
 
     if name is None:
         return list_reports(json=json)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.cells import DURATION, MISSING, texts_of
+from harvest.toolkit.cells import MISSING, texts_of
 
 if TYPE_CHECKING:
     from .model import Column, Table
 
-__all__ = ["DURATION", "MISSING", "group_starts", "numeric", "rows_of_text"]
+__all__ = ["MISSING", "group_starts", "numeric", "rows_of_text"]
 
 
 def numeric(table: Table) -> list[bool]:

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.errors import HarvestError, UsageError
-from harvest.report import Column, Notes, Plot, Report, Table
-from harvest.report.latex import escape
+from harvest_report import Column, Notes, Plot, Report, Table
+from harvest_report.latex import escape
 
 NASTY = '<script>alert("1")</script> & \x1b[31m $x$ {50%} a_b ~^\\ #1 =1+1 "q" \'s\' [x] --|`'
 ROWS = pl.DataFrame(
@@ -188,7 +188,7 @@ def test_plots_follow_the_colours_of_the_page(report, page):
 
 @pytest.mark.slow
 def test_the_same_report_gives_the_same_bytes(report, page):
-    from harvest.report import draw as drawing
+    from harvest_report import draw as drawing
 
     first = report.html()
     drawing._PICTURES.clear()
@@ -206,7 +206,7 @@ def test_drawing_leaves_no_state_behind(report):
 
 def test_a_users_own_matplotlib_style_changes_nothing(report):
     matplotlib = pytest.importorskip("matplotlib")
-    from harvest.report import draw as drawing
+    from harvest_report import draw as drawing
 
     plot = report.plots[0]
     plain = drawing.to_svg(plot)
@@ -359,7 +359,7 @@ def test_a_report_without_plots_has_no_picture(tmp_path):
 @pytest.mark.parametrize(("absent", "ending"), [("matplotlib", "png"), ("jinja2", "html")])
 def test_a_missing_library_is_named_with_its_remedy(report, tmp_path, monkeypatch, absent, ending):
     monkeypatch.setitem(sys.modules, absent, None)
-    from harvest.report import draw as drawing
+    from harvest_report import draw as drawing
 
     drawing._PICTURES.clear()
     with pytest.raises(HarvestError, match=f"needs {absent}.*extra 'report'"):
@@ -370,7 +370,7 @@ def test_a_missing_library_is_named_with_its_remedy(report, tmp_path, monkeypatc
 
 def test_importing_reports_needs_nothing_of_the_extra():
     code = (
-        "import sys, harvest.report; "
+        "import sys, harvest_report; "
         "print([m for m in ('matplotlib', 'jinja2') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -391,7 +391,7 @@ def test_names_are_plain_words():
 
 @given(st.floats(-1e7, 1e7))
 def test_a_duration_reads_back(seconds):
-    from harvest.report.cells import rows_of_text
+    from harvest_report.cells import rows_of_text
 
     table = Table("t", pl.DataFrame({"s": [seconds]}), [Column("s", format="duration")])
     ((text,),) = rows_of_text(table)
@@ -403,6 +403,6 @@ def test_a_duration_reads_back(seconds):
 
 
 def test_csv_is_read_back_by_polars(report):
-    from harvest.report.write import to_csv
+    from harvest_report.write import to_csv
 
     assert pl.read_csv(io.StringIO(to_csv(report.tables[1]))).equals(report.tables[1].rows)

@@ -1,4 +1,4 @@
-"""``harvest report``: a report over a dataset, shown or written to files."""
+"""What ``harvest report`` does: lists reports, shows one of a dataset or writes it to files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harvest.cli.asking import answer, named
+from harvest.commands.asking import answer, named
 from harvest.commands.progress import working
 from harvest.commands.settings import key_values
 from harvest.commands.tables import print_declared, print_json
-from harvest.plugins.registry import manager
-from harvest.report.terminal import show
+from harvest.plugins import manager
+
+from .report import Report
+from .terminal import show
 
 __all__ = ["list_reports", "show_report"]
 
@@ -46,7 +48,7 @@ def show_report(
         print_json(made.to_dict())
     elif output is None:
         console = Console(highlight=False)
-        if console.is_terminal:
+        if console.is_terminal and isinstance(made, Report):
             show(made, console)
         else:
             sys.stdout.write(made.text(console.width))

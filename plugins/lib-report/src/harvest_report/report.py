@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from harvest.errors import UsageError, suggestion
-from harvest.findings.model import Verdict
+from harvest.findings import Verdict
 from harvest.toolkit.amounts import count_in_words
 
 from .latex import to_latex
-from .model import Plot, Section, Table, texts
+from .model import Notes, Plot, Section, Table, texts
 from .page import to_fragment, to_html
 from .terminal import to_text
 from .write import to_dict, write
+
+if TYPE_CHECKING:
+    from harvest import ReportContext
 
 __all__ = ["Report"]
 
@@ -31,9 +34,9 @@ class Report:
     """A title, opening paragraphs, and sections in the order of reading.
 
     The first table is the main one: it is what a single ``.csv`` holds.
-    name, facts: the report's name, and what it was made from; set by ``Dataset.report``.
+    name, facts: the report's name, and what it was made from.
     verdict, location: what rules concluded from what it shows, and the dataset where their
-        evidence lies; set by ``Dataset.report`` where rules name the report.
+        evidence lies.  These four are set by ``completed``, thus in what ``Dataset.report`` gives.
     """
 
     title: str
@@ -70,6 +73,18 @@ class Report:
         """Its plots."""
         return [s for s in self.sections if isinstance(s, Plot)]
 
+    def completed(self, context: ReportContext) -> Report:
+        """The report with what its dataset knows of it; what that lacks is a note at the end."""
+        gaps = Notes("not-in-the-dataset", context.gaps, title="Not in the dataset")
+        return attrs.evolve(
+            self,
+            name=context.name,
+            sections=(*self.sections, gaps) if context.gaps else self.sections,
+            facts=(*self.facts, *context.facts),
+            verdict=context.verdict,
+            location=context.location,
+        )
+
     def only(self, name: str) -> Report:
         """The report with one section alone; raises UsageError when it has none of this name."""
         for section in self.sections:
@@ -93,7 +108,7 @@ class Report:
         return to_text(self, width)
 
     def html(self) -> str:
-        """One page that needs nothing else; raises HarvestError without the extra ``report``."""
+        """One page that needs nothing else; raises HarvestError without the extra ``pages``."""
         return to_html(self)
 
     def latex(self) -> str:

@@ -4,11 +4,11 @@ A plugin declares a report (:class:`harvest.ReportSpec`); its build function tak
 gives a :class:`Report`.  How a report looks on a terminal, as a page, as LaTeX or as files is
 decided here, once for all reports.
 
-    >>> from harvest.report import Column, Report, Table
+    >>> from harvest_report import Column, Report, Table
     >>> Report("Waits", sections=[Table("waits", rows, [Column("wait_s", "wait", unit="s")])])
     ... # doctest: +SKIP
 
-Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``report``
+Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``pages``
 (matplotlib and jinja2).
 """
 

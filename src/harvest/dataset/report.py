@@ -1,33 +1,55 @@
-"""Building a report of a dataset: the request is checked, the plugin builds."""
+"""A report of a dataset: it is checked, built by its plugin, and told what the dataset knows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
 
 from harvest.errors import DatasetError, PluginError
-from harvest.findings import evaluate
+from harvest.findings import Verdict, evaluate
 from harvest.model import record_type as declared
 from harvest.plugins.building import build, check_settings
 from harvest.plugins.registry import PluginManager
 
-from .model import Notes
-from .report import Report
-
 if TYPE_CHECKING:
-    from harvest.dataset import Dataset
+    from .dataset import Dataset
 
-__all__ = ["build_report"]
+__all__ = ["ReportContext", "build_report"]
 
 
-def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Report:
-    """The report of this name over a dataset.
+@attrs.frozen(kw_only=True, eq=False)
+class ReportContext:
+    """What a dataset knows of a report that a plugin has built of it.
+
+    name: of the report, as it is declared.
+    facts: what it was made from, each a name and a text: the dataset, its rows, the settings.
+    gaps: record types that the report reads and the dataset lacks, with what brings them.
+    verdict: what the rules that name the report conclude; None where there are none.
+    location: of the dataset, where the evidence of findings lies.
+    """
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    gaps: tuple[str, ...]
+    verdict: Verdict | None
+    location: str
+
+
+@runtime_checkable
+class _Built(Protocol):
+    """What the function of a report gives."""
+
+    def completed(self, context: ReportContext) -> Any:
+        """The report with what the dataset knows of it; this is what ``Dataset.report`` gives."""
+
+
+def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Any:
+    """The report of this name over a dataset, as the plugin's own class completes it.
 
     Raises UsageError for an unknown report or setting, DatasetError when the dataset holds none
-    of the record types that it reads.  Where some are absent, a note of the report says so.
-    It begins with what the rules that name it conclude.
+    of the record types that it reads.
     """
     spec = dataset.plugins.report(name)
     check_settings("report", spec, settings)
@@ -40,24 +62,23 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Re
             remedy="; ".join(gaps),
         )
     report = build("report", spec, dataset, settings)
-    if not isinstance(report, Report):
+    if not isinstance(report, _Built):
         raise PluginError(
-            f"report {name!r} gave a {type(report).__name__}, not a harvest.report.Report",
+            f"report {name!r} gave a {type(report).__name__}, not a report: "
+            "it has no method completed(context)",
             remedy=f"ask the author of {dataset.plugins.owner(spec).distribution} to correct it",
         )
-    sections = report.sections
-    if gaps:
-        sections += (Notes("not-in-the-dataset", gaps, title="Not in the dataset"),)
     rules = [rule for rule in dataset.plugins.rules.values() if name in rule.reports]
-    return attrs.evolve(
-        report,
-        name=name,
-        sections=sections,
-        facts=(*report.facts, *_facts(dataset, settings)),
-        verdict=evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
-        if rules
-        else None,
-        location=str(dataset.sink.location),
+    return report.completed(
+        ReportContext(
+            name=name,
+            facts=_facts(dataset, settings),
+            gaps=tuple(gaps),
+            verdict=evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
+            if rules
+            else None,
+            location=str(dataset.sink.location),
+        )
     )
 
 
@@ -83,9 +104,9 @@ def _remedy(record_type: str, plugins: PluginManager) -> str:
     return "no installed source brings it; install the plugin that does"
 
 
-def _facts(dataset: Dataset, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(dataset: Dataset, settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     rows = ", ".join(f"{kind} {count:,}" for kind, count in dataset.record_types.items())
     facts = [("Dataset", str(dataset.sink.location)), ("Rows", rows)]
     if settings:
         facts.append(("Settings", ", ".join(f"{k}={v}" for k, v in settings.items())))
-    return facts
+    return tuple(facts)

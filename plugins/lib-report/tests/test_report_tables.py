@@ -1,0 +1,74 @@
+"""Tables of a report on a terminal of any width."""
+
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from harvest_report import Column, Report, Table
+
+ADDRESSES = [f"tcp://10.9.0.{n}:4010{n}" for n in range(1, 4)]
+
+
+def test_an_address_in_a_report_does_not_break():
+    rows = pl.DataFrame(
+        {"source": ADDRESSES, "target": ADDRESSES[::-1], "bytes": [10**9] * 3, "by": ["x y z"] * 3}
+    )
+    columns = [Column("source", format="id"), Column("target", format="id"), Column("bytes"),
+               Column("by", "reported by")]  # fmt: skip
+    lines = Report("r", sections=[Table("t", rows, columns)]).text(60).splitlines()
+    assert lines[5:] == [
+        "tcp://1….1:40101 tcp://1….3:40103 1,000,000,000 x y z",
+        "tcp://1….2:40102 tcp://1….2:40102 1,000,000,000 x y z",
+        "tcp://1….3:40103 tcp://1….1:40101 1,000,000,000 x y z",
+    ]
+
+
+def test_a_report_writes_addresses_in_full_to_a_file():
+    table = Table("t", pl.DataFrame({"worker": ADDRESSES}), [Column("worker", format="id")])
+    page = Report("r", sections=[table])
+    assert all(address in page.latex().replace("{}", "") for address in ADDRESSES)
+    assert page.to_dict()["sections"][0]["rows"][0]["worker"] == ADDRESSES[0]
+
+
+def test_a_table_of_a_report_that_does_not_fit_goes_on_in_parts():
+    frame = pl.DataFrame({"name": ["a"], "first": [10**12], "second": [10**12]})
+    lines = Report("r", sections=[Table("t", frame)]).text(30).splitlines()
+    assert lines[3:] == [
+        "name              first",
+        "───────────────────────",
+        "a     1,000,000,000,000",
+        "",
+        "name             second",
+        "───────────────────────",
+        "a     1,000,000,000,000",
+    ]
+
+
+@st.composite
+def frames(draw):
+    """Numbers and texts, in up to nine columns."""
+    height = draw(st.integers(0, 6))
+    series = []
+    for number in range(draw(st.integers(1, 9))):
+        kind, values = draw(
+            st.sampled_from(
+                [(pl.Int64, st.integers(-(2**63), 2**63 - 1)), (pl.String, st.text(max_size=70))]
+            )
+        )
+        name = f"c{number}_" + draw(st.text("xyz_", max_size=25))
+        cells = draw(st.lists(st.none() | values, min_size=height, max_size=height))
+        series.append(pl.Series(name, cells, kind))
+    return pl.DataFrame(series)
+
+
+@given(frames(), st.integers(40, 120))
+def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
+    text = Report("r", sections=[Table("t", frame)]).text(width)
+    for name in frame.columns:
+        if frame[name].dtype == pl.Int64:
+            for value in frame[name].drop_nulls():
+                assert f"{value:,}" in text
+    assert all(cell_len(line) <= width for line in text.splitlines())
