@@ -39,14 +39,20 @@ MODULES_OF_THEIR_OWN = {"dask", "distributed", "numpy"}
 
 
 def declared(name: str, *, extras: bool) -> set[str]:
-    """What a distribution declares to need, with that of the core; extras: with its options."""
+    """What a distribution declares to need, with that of the core.
+
+    extras: with its options, and those of the libraries that it needs.
+    """
     project = tomllib.loads((PROJECTS[name] / "pyproject.toml").read_text())["project"]
     words = list(project["dependencies"])
     if extras:
         options = project.get("optional-dependencies", {})
         words += [word for key, more in options.items() if key != "dev" for word in more]
     found = {canonicalize_name(Requirement(word).name) for word in words}
-    return found if name == CORE else found | declared(CORE, extras=extras)
+    if name == CORE:
+        return found
+    libraries = found & PROJECTS.keys() - {CORE} if extras else set()
+    return found.union(*(declared(each, extras=extras) for each in (CORE, *libraries)))
 
 
 @cache
@@ -275,7 +281,7 @@ def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare
 def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    ours = ("", "-dask", "-dask-records", "-dask-runs", "-parquet", "-toolkit")
+    ours = ("", "-dask", "-dask-records", "-dask-runs", "-parquet", "-report", "-toolkit")
     build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
     only = declared_by([f"{CORE}{name}" for name in ours])
     wheels = sorted((tmp_path / "wheels").iterdir())

@@ -118,8 +118,11 @@ def test_a_source_of_lines_is_checked_with_what_its_project_declares_alone(decla
         project = root / "pyproject.toml"
         project.write_text(project.read_text().replace('"hpc-harvest-toolkit', '"hpc-harvest'))
     wheels.mkdir()
-    ours = [ROOT, *(ROOT / "plugins" / name for name in ("lib-testing", "lib-toolkit"))]
-    build_wheels([*(ours if declared == "as begun" else ours[:2]), root], wheels)
+    ours = [
+        ROOT,
+        *(ROOT / "plugins" / name for name in ("lib-testing", "lib-report", "lib-toolkit")),
+    ]
+    build_wheels([*(ours if declared == "as begun" else ours[:3]), root], wheels)
     (wheel,) = wheels.glob("harvest_lines_only-*.whl")
     needed = [str(need) for need in requirements_of(wheel) if need.marker is None]
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), declared_by(needed))
