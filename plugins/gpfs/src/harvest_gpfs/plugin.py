@@ -44,6 +44,8 @@ _TOP = _number("how many directories below the root make a top-level directory",
 _DEEPER = _number("how many directories below the root make a top-level directory", 2)
 _USERS = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
 _GROUPS = Setting("group file with groups' names, as `getent group` prints it", Path)
+_PLACE = {"root": _ROOT, "top_depth": _TOP}
+_PEOPLE = {"passwd": _USERS, "group": _GROUPS}
 _MEASURES = Setting(
     "what is summed",
     _WORDS,
@@ -74,11 +76,9 @@ VIEWS: Final = (
             "by": _by("uid"),
             "metrics": _MEASURES,
             "scan": _SCAN,
-            "root": _ROOT,
-            "top_depth": _TOP,
+            **_PLACE,
             "now": _NOW,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PEOPLE,
         },
     ),
     View(
@@ -102,10 +102,8 @@ VIEWS: Final = (
         columns=_COLUMNS + "space:GROWTH",
         settings={
             "by": _by(words=(*_GROUPINGS, "directory")),
-            "root": _ROOT,
-            "top_depth": _TOP,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PLACE,
+            **_PEOPLE,
         },
     ),
     View(
@@ -117,8 +115,7 @@ VIEWS: Final = (
         settings={
             "old": Setting("the earlier scan; the one before the other unless given", str),
             "new": _TO,
-            "root": _ROOT,
-            "top_depth": _TOP,
+            **_PLACE,
         },
     ),
     View(
@@ -135,8 +132,7 @@ VIEWS: Final = (
             "over": _OVER,
             "root": _ROOT,
             "top_depth": _DEEPER,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PEOPLE,
         },
     ),
     View(
@@ -166,10 +162,8 @@ VIEWS: Final = (
             "by": _by(),
             "scan": _SCAN,
             "now": _NOW,
-            "root": _ROOT,
-            "top_depth": _TOP,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PLACE,
+            **_PEOPLE,
         },
     ),
     View(
@@ -206,10 +200,8 @@ VIEWS: Final = (
             "age": Setting("how long: 90d, 1y", str, "1y"),
             "scan": _SCAN,
             "now": _NOW,
-            "root": _ROOT,
-            "top_depth": _TOP,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PLACE,
+            **_PEOPLE,
         },
     ),
     View(
@@ -239,10 +231,8 @@ VIEWS: Final = (
             "by": _by("top"),
             "below": _SMALL,
             "scan": _SCAN,
-            "root": _ROOT,
-            "top_depth": _TOP,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PLACE,
+            **_PEOPLE,
         },
     ),
     View(
@@ -315,13 +305,11 @@ REPORTS: Final = (
         settings={
             "scan": _SCAN,
             "now": _NOW,
-            "root": _ROOT,
-            "top_depth": _TOP,
+            **_PLACE,
             "depth": _number("how deep the directory tree is shown", 2, 0),
             "cold": _COLD,
             "n": _ROWS,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PEOPLE,
         },
     ),
     ReportSpec(
@@ -339,8 +327,7 @@ REPORTS: Final = (
             "root": _ROOT,
             "top_depth": _DEEPER,
             "n": _ROWS,
-            "passwd": _USERS,
-            "group": _GROUPS,
+            **_PEOPLE,
         },
     ),
 )

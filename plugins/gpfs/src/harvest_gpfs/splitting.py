@@ -23,7 +23,8 @@ import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
 from harvest.toolkit.files import replacing, write_atomically
-from harvest_toolkit.streams import Stream, compression, open_stream
+from harvest_toolkit.lines import BLOCK_BYTES, blocks
+from harvest_toolkit.streams import compression, open_stream
 
 from .parse.counting import Before, Counter, after, is_remark, trailer_rows
 
@@ -32,7 +33,6 @@ __all__ = ["COMPRESSIONS", "Split", "split"]
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """How parts may be compressed, and how their names then end."""
 
-_CHUNK: Final = 8 << 20
 _HEADER_BYTES: Final = 1 << 20
 _PACKED: Final = (".gz", ".zst")
 
@@ -171,11 +171,11 @@ class Split:
         """Unpacked bytes of the list, its header, and whether such lists end with a trailer."""
         with open_stream(self.path) as stream:
             head = bytearray()
-            while len(head) < _HEADER_BYTES and (data := _read(stream, _CHUNK)):
+            while len(head) < _HEADER_BYTES and (data := stream.read(BLOCK_BYTES)):
                 head += data
             size = len(head)
             if self.packed:
-                while data := _read(stream, _CHUNK):
+                while data := stream.read(BLOCK_BYTES):
                     size += len(data)
             else:
                 size = self.path.stat().st_size
@@ -200,7 +200,7 @@ class Split:
         for number in numbers:
             start, stop = (self._line_at(bounds[n]) for n in (number - 1, number))
             with open_stream(self.path, start, stop) as stream:
-                yield number, counter.before(start), _lines(stream)
+                yield number, counter.before(start), blocks(stream)
 
     def _line_at(self, place: int) -> int:
         """Where the first line begins at or after a place."""
@@ -218,7 +218,7 @@ class Split:
         self, bounds: Sequence[int], numbers: Sequence[int]
     ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
         with open_stream(self.path) as stream:
-            cutter = _Cutter(_lines(stream))
+            cutter = _Cutter(blocks(stream))
             for number in range(1, self.parts + 1):
                 before = cutter.before
                 chunks = cutter.until(bounds[number])
@@ -289,26 +289,6 @@ def _renumber(chunks: Iterator[bytes], before: Before, *, closed: bool) -> Itera
             yield piece
     if closed and not ended:
         yield b"# end rows=%d\n" % here.listed
-
-
-def _read(stream: Stream, size: int) -> bytes:
-    """Up to so many bytes; none at the end."""
-    buffer = bytearray(size)
-    count = stream.fill(memoryview(buffer))
-    return bytes(buffer[:count])
-
-
-def _lines(stream: Stream) -> Iterator[bytes]:
-    """Chunks of whole lines; the last one may lack its newline."""
-    rest = b""
-    while data := _read(stream, _CHUNK):
-        data = rest + data
-        end = data.rfind(b"\n") + 1
-        rest = data[end:]
-        if end:
-            yield data[:end]
-    if rest:
-        yield rest
 
 
 def _compressor(file: IO[bytes], how: str) -> AbstractContextManager[IO[bytes]]:

@@ -16,6 +16,7 @@ from harvest import HarvestError
 
 from .groupings import DIRECTORY, GROUPINGS, Grouping, Setting
 from .metrics import HALF, METRICS, Metric, Part
+from .steps import Step
 
 __all__ = ["Aggregation"]
 
@@ -24,7 +25,7 @@ _ONE_GROUP = "all rows"
 
 
 @attrs.frozen
-class Aggregation:
+class Aggregation(Step):
     """What to group by and what to sum: a step (see ``steps``) over the rows of one scan.
 
     by: names of groupings; metrics: names of metrics.
@@ -36,7 +37,6 @@ class Aggregation:
     metrics: tuple[str, ...]
     setting: Setting = attrs.field(factory=Setting)
     directories: bool = True
-    on_device: bool = True
 
     @property
     def groupings(self) -> tuple[Grouping, ...]:
@@ -75,10 +75,6 @@ class Aggregation:
         """Partial results as one, a row for each group."""
         together = pl.concat(partials)
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        """The partial result of all rows, as it is: ``result`` makes values of it."""
-        return partial
 
     def result(self, partial: pl.DataFrame) -> pl.DataFrame:
         """Keys and metrics of each group, sorted by the keys, nulls last.

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import attrs
 import polars as pl
 
-from .steps import Rows
+from .steps import Counts, Rows, Step
 
 __all__ = ["IDENTITY", "candidate", "first_paths", "linked_rows", "passes_for"]
 
@@ -56,11 +57,10 @@ def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
 
 
 @attrs.frozen
-class _Candidates:
+class _Candidates(Step):
     """How many rows may be one of several paths."""
 
     everything: bool = False
-    on_device: bool = True
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         test = pl.col("inode").is_not_null() if self.everything else candidate()
@@ -69,40 +69,37 @@ class _Candidates:
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         return pl.concat(partials).select(pl.col("rows").sum())
 
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial
-
 
 @attrs.frozen
-class _Repeated:
+class _Repeated(Counts):
     """The inodes of one share that occur more than once among the candidates, and how often."""
+
+    by = "inode"
 
     share: int
     shares: int
     everything: bool = False
-    on_device: bool = True
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         rows = rows if self.everything else rows.filter(candidate())
         if self.shares > 1:
             rows = rows.filter(pl.col("inode") % self.shares == self.share)
-        return rows.group_by("inode").agg(pl.len().cast(pl.Int64).alias("rows"))
-
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials).group_by("inode").agg(pl.col("rows").sum())
+        return super().partial(rows)
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         return partial.filter(pl.col("rows") > 1)
 
 
 @attrs.frozen
-class _RowsOf:
+class _RowsOf(Step):
     """The candidate rows of some inodes."""
 
     inodes: pl.Series
     columns: tuple[str, ...]
     everything: bool = False
-    on_device: bool = False  # few rows, found fastest by statistics and late materialisation
+    on_device: ClassVar[bool] = (
+        False  # few rows, found fastest by statistics and late materialisation
+    )
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         rows = rows if self.everything else rows.filter(candidate())
@@ -110,9 +107,6 @@ class _RowsOf:
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         return pl.concat(partials)
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial
 
 
 def repeated_inodes(rows: Rows, budget: int, *, everything: bool = False) -> pl.DataFrame:

@@ -8,32 +8,37 @@ divided, so every backend comes to the same result.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import attrs
 import polars as pl
 
 from .scans import Scan
 
-__all__ = ["Extent", "Rows", "Scans", "Step", "Untimed"]
+__all__ = ["Counts", "Extent", "Rows", "Scans", "Step", "Untimed"]
 
 
-class Step(Protocol):
-    """A question to rows; picklable, since it may be put to parts in other processes."""
+class Step(abc.ABC):
+    """A question to rows; picklable, since it may be put to parts in other processes.
 
-    @property
-    def on_device(self) -> bool:
-        """Whether a GPU can do it."""
+    on_device: whether a GPU can do it.
+    """
 
+    on_device: ClassVar[bool] = True
+
+    @abc.abstractmethod
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The partial result of some rows."""
 
+    @abc.abstractmethod
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         """Partial results of several parts as that of all of them."""
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        """The result, from the partial result of all rows."""
+        """The result, from the partial result of all rows: unless said otherwise, that itself."""
+        return partial
 
 
 class Rows(Protocol):
@@ -46,51 +51,46 @@ class Rows(Protocol):
         """The rows of one scan alone."""
 
 
+class Counts(Step):
+    """The values of a column, and the number of rows of each.
+
+    by: the column.
+    """
+
+    by: ClassVar[str]
+
+    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.group_by(self.by).agg(pl.len().cast(pl.Int64).alias("rows"))
+
+    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+        return pl.concat(partials).group_by(self.by).agg(pl.col("rows").sum())
+
+
 @attrs.frozen
-class Scans:
+class Scans(Counts):
     """Which scans there are: scan_time and the number of rows of each."""
 
-    on_device: bool = True
-
-    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.group_by("scan_time").agg(pl.len().cast(pl.Int64).alias("rows"))
-
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials).group_by("scan_time").agg(pl.col("rows").sum())
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial
+    by = "scan_time"
 
 
 @attrs.frozen
-class Untimed:
+class Untimed(Counts):
     """The lists whose rows have no scan_time: origin and the number of rows of each."""
 
-    on_device: bool = True
+    by = "origin"
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return (
-            rows.filter(pl.col("scan_time").is_null())
-            .group_by("origin")
-            .agg(pl.len().cast(pl.Int64).alias("rows"))
-        )
-
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials).group_by("origin").agg(pl.col("rows").sum())
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial
+        return super().partial(rows.filter(pl.col("scan_time").is_null()))
 
 
 @attrs.frozen
-class Extent:
+class Extent(Step):
     """The first and the last path in the order of their bytes; null without rows.
 
     apart_from: a path that is left out.
     """
 
     apart_from: str | None = None
-    on_device: bool = True
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         if self.apart_from is not None:
@@ -99,6 +99,3 @@ class Extent:
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         return pl.concat(partials).select(pl.col("first").min(), pl.col("last").max())
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial

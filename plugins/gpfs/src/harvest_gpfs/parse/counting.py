@@ -8,12 +8,14 @@ parsed while the rest is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import attrs
 import numpy as np
+
+from harvest_toolkit.lines import blocks
+from harvest_toolkit.streams import open_stream
 
 __all__ = ["Before", "Counter", "after", "is_remark", "trailer_rows"]
 
@@ -69,40 +71,24 @@ class Counter:
         if place < self._place:
             self._place, self._before = 0, Before()
         found = self._before
-        for chunk in self._chunks(self._place, place):
-            found = after(found, chunk)
+        with open_stream(self.path, self._place, place) as stream:
+            for chunk in blocks(stream, block_bytes=_CHUNK):
+                found = after(found, chunk)
         self._place, self._before = place, found
         return found
 
-    def _chunks(self, start: int, stop: int) -> Iterator[memoryview]:
-        """Whole lines between two places; each chunk is overwritten by the next one."""
-        buffer = bytearray(_CHUNK)
-        with self.path.open("rb", buffering=0) as file:
-            while start < stop:
-                file.seek(start)
-                room = memoryview(buffer)[: stop - start]
-                count = file.readinto(room)
-                end = buffer.rfind(b"\n", 0, count) + 1
-                if end:
-                    start += end
-                    yield room[:end]
-                elif count == len(buffer):  # of one line
-                    buffer = bytearray(2 * count)
-                else:
-                    break
 
-
-def after(before: Before, chunk: bytes | memoryview) -> Before:
+def after(before: Before, chunk: bytes) -> Before:
     """What lies before the end of a chunk of lines that follows; one without an end is left out."""
     lines, remarks = _count(chunk)
     at_trailer = before.at_trailer
-    if remarks and (place := _last_trailer(text := bytes(chunk))) is not None:
-        earlier = _count(text[:place])
+    if remarks and (place := _last_trailer(chunk)) is not None:
+        earlier = _count(chunk[:place])
         at_trailer = before.listed + earlier[0] - earlier[1]
     return Before(before.lines + lines, before.remarks + remarks, at_trailer)
 
 
-def _count(chunk: bytes | memoryview) -> tuple[int, int]:
+def _count(chunk: bytes) -> tuple[int, int]:
     """How many lines end in a chunk, which begins with one, and how many of them list no file."""
     data = np.frombuffer(chunk, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)

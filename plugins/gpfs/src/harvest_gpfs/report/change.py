@@ -19,10 +19,10 @@ from harvest_report import Column, Report, Section, Table
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
 from ..views.change import span
-from ..views.common import rows_of
+from ..views.common import rows_of, share_of
 from ..views.policy import POLICY
 from .plots import growth_bars
-from .tables import amount, most, share_of, signed, with_others
+from .tables import amount, most, signed, with_others
 from .text import Unit, bytes_text, day, unit_for
 
 __all__ = ["change"]

@@ -17,10 +17,10 @@ from harvest import DatasetReader
 from harvest_report import Column, Notes, Report, Section, Table
 
 from ..aggregation.scans import ALL, LATEST, label_of
-from ..views.common import listing
+from ..views.common import listing, share_of
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
-from .tables import amount, most, share_of, with_others
+from .tables import amount, most, with_others
 from .text import Unit, bytes_text, day, unit_for
 
 __all__ = ["summary"]
@@ -173,8 +173,7 @@ _OF_ALL = Column("share", "of all", None, ".1%")
 
 def _of_all(column: str) -> pl.Expr:
     """A column as a share of its sum."""
-    total = pl.col(column).sum()
-    return pl.when(total > 0).then(pl.col(column) / total).alias("share")
+    return share_of(column, pl.col(column).sum()).alias("share")
 
 
 def _usage_table(name: str, table: pl.DataFrame, by: str, title: str, request: _Request) -> Table:
@@ -224,10 +223,8 @@ def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
     rows = with_others(found, "top", sums, request.n).with_columns(
         share_of("cold_size_bytes", "known_size_bytes").alias("share")
     )
-    whole_sum = pl.col("size_bytes").sum().over("time")
-    ages = ages.with_columns(
-        pl.when(whole_sum > 0).then(pl.col("size_bytes") / whole_sum).alias("share")
-    )
+    whole = pl.col("size_bytes").sum().over("time")
+    ages = ages.with_columns(share_of("size_bytes", whole).alias("share"))
     return [
         age_plot(ages),
         Table(

@@ -11,7 +11,7 @@ from harvest_report import Column
 from ..views.common import known_sum
 from .text import Unit
 
-__all__ = ["amount", "most", "share_of", "signed", "with_others"]
+__all__ = ["amount", "most", "signed", "with_others"]
 
 
 def amount(name: str, label: str, unit: Unit, doc: str | None = None) -> Column:
@@ -22,12 +22,6 @@ def amount(name: str, label: str, unit: Unit, doc: str | None = None) -> Column:
 def signed(name: str, label: str, unit: Unit, doc: str | None = None) -> Column:
     """A column of bytes that grow or shrink."""
     return Column(name, label, unit.name, f"+{unit.format}", doc, unit.size)
-
-
-def share_of(part: str, whole: str | int | None) -> pl.Expr:
-    """A part as a fraction of another column, or of a number; null where that is nothing."""
-    total = pl.col(whole) if isinstance(whole, str) else pl.lit(whole, pl.Int64)
-    return pl.when(total > 0).then(pl.col(part) / total)
 
 
 def most(table: pl.DataFrame, *columns: str) -> int:

@@ -14,15 +14,20 @@ from ..aggregation.listing import Listing
 from ..aggregation.metrics import HEAT_UNIT
 from ..aggregation.scans import LATEST, label_of
 from .common import (
+    INT,
     KNOWN,
+    SHARE,
+    SUMS,
+    TEXT,
     check_ages,
-    deferred,
     exclusive,
     flagged,
     key_types,
+    largest_first,
     listing,
     named,
-    typed,
+    of_scan,
+    share_of,
 )
 
 if TYPE_CHECKING:
@@ -30,10 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ages", "cold", "extensions", "heat", "sizes", "small"]
 
-_SUMS = ("inodes", "size_bytes", "allocated_bytes")
-_INT = pl.Int64()
-_TEXT = pl.String()
-_SUM_TYPES = dict.fromkeys(_SUMS, _INT)
+_SUM_TYPES = dict.fromkeys(SUMS, INT)
 
 AGE_TIMES = {"access": "access_age", "modify": "modify_age"}
 
@@ -48,60 +50,52 @@ def ages(
     """
     bins = AgeBins.parse(ages)
     schema = {
-        "time": _TEXT,
-        "age": _TEXT,
-        "above_days": _INT,
-        "up_to_days": _INT,
+        "time": TEXT,
+        "age": TEXT,
+        "above_days": INT,
+        "up_to_days": INT,
         **_SUM_TYPES,
-        "now": _TEXT,
-        "scan": _TEXT,
     }
 
     found = listing(dataset, scan, now=now)
-    reference = label_of(found.now)
 
     def compute() -> pl.DataFrame:
-        classes = pl.DataFrame(
-            [(label, *bounds) for label, bounds in zip(bins.labels, bins.bounds, strict=True)],
-            schema={"age": _TEXT, "above_days": _INT, "up_to_days": _INT},
-            orient="row",
-        )
-        tables = [
-            _classed(found, classes, "age", grouping, Setting(ages=bins)).with_columns(
+        classes = _table(bins, "age", "above_days", "up_to_days")
+        return pl.concat(
+            _classed(found, classes, grouping, Setting(ages=bins)).with_columns(
                 pl.lit(time).alias("time")
             )
             for time, grouping in AGE_TIMES.items()
-        ]
-        table = pl.concat(tables).with_columns(pl.lit(reference).alias("now"))
-        return typed(_of(found, table), schema)
+        )
 
-    return deferred(compute, schema)
+    return of_scan(found, schema, compute, now=label_of(found.now))
 
 
 def sizes(dataset: DatasetReader, sizes: str = SIZES, scan: str = LATEST) -> pl.LazyFrame:
     """The view ``gpfs.sizes``: how many objects are how large; directories do not count."""
     bins = SizeBins.parse(sizes)
-    schema = {"size": _TEXT, "above_bytes": _INT, "up_to_bytes": _INT, **_SUM_TYPES, "scan": _TEXT}
+    classes = _table(bins, "size", "above_bytes", "up_to_bytes")
 
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
-        classes = pl.DataFrame(
-            [(label, *bounds) for label, bounds in zip(bins.labels, bins.bounds, strict=True)],
-            schema={"size": _TEXT, "above_bytes": _INT, "up_to_bytes": _INT},
-            orient="row",
-        )
-        table = _classed(found, classes, "size", "size_bin", Setting(sizes=bins))
-        return typed(_of(found, table), schema)
+        return _classed(found, classes, "size_bin", Setting(sizes=bins))
 
-    return deferred(compute, schema)
+    return of_scan(found, {**classes.schema, **_SUM_TYPES}, compute)
+
+
+def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:
+    """Classes with their bounds, in their order."""
+    rows = [(name, *bounds) for name, bounds in zip(bins.labels, bins.bounds, strict=True)]
+    return pl.DataFrame(rows, schema={label: TEXT, above: INT, up_to: INT}, orient="row")
 
 
 def _classed(
-    found: Listing, classes: pl.DataFrame, label: str, grouping: str, setting: Setting
+    found: Listing, classes: pl.DataFrame, grouping: str, setting: Setting
 ) -> pl.DataFrame:
     """Sums of all classes, in their order; at the end what has none, if there is any."""
-    table = found.aggregate([grouping], _SUMS, setting, directories=False)
+    label = classes.columns[0]
+    table = found.aggregate([grouping], SUMS, setting, directories=False)
     table = table.rename({grouping: label})
     every = classes.join(table, on=label, how="left", maintain_order="left")
     # that a class is empty is known where the class of some object is
@@ -110,26 +104,19 @@ def _classed(
     )
     every = every.with_columns(
         pl.when(empty).then(pl.lit(0, pl.Int64)).otherwise(pl.col(name)).alias(name)
-        for name in _SUMS
+        for name in SUMS
     )
     return pl.concat([every, table.filter(pl.col(label).is_null())], how="diagonal")
 
 
-def _of(found: Listing, table: pl.DataFrame) -> pl.DataFrame:
-    return table.with_columns(pl.lit(found.scan.label).alias("scan"))
-
-
 def extensions(dataset: DatasetReader, scan: str = LATEST) -> pl.LazyFrame:
     """The view ``gpfs.extensions``: objects by the suffix of their names, most bytes first."""
-    schema = {"extension": _TEXT, **_SUM_TYPES, "scan": _TEXT}
-
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
-        table = found.aggregate(["extension"], _SUMS, directories=False)
-        return typed(_of(found, _largest_first(table, "size_bytes")), schema)
+        return largest_first(found.aggregate(["extension"], SUMS, directories=False), "size_bytes")
 
-    return deferred(compute, schema)
+    return of_scan(found, {"extension": TEXT, **_SUM_TYPES}, compute)
 
 
 _HEAT = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes", "heat_units", "hottest")
@@ -142,9 +129,8 @@ def heat(dataset: DatasetReader, by: Sequence[str] = ("pool",), scan: str = LATE
     mean_heat: of the objects whose heat is known, exact to a billionth.
     """
     names = exclusive(by)
-    counted = {name: _INT for name in _HEAT if name not in ("heat_units", "hottest")}
-    means = {"mean_heat": pl.Float64(), "hottest": pl.Float64(), "scan": _TEXT}
-    schema = {**key_types(names), **counted, **means}
+    counted = {name: INT for name in _HEAT if name not in ("heat_units", "hottest")}
+    schema = {**key_types(names), **counted, "mean_heat": SHARE, "hottest": SHARE}
 
     found = listing(dataset, scan)
     check_ages(found, names)
@@ -153,10 +139,9 @@ def heat(dataset: DatasetReader, by: Sequence[str] = ("pool",), scan: str = LATE
         table = found.aggregate(names, _HEAT, directories=False)
         known = pl.col("with_heat") > 0
         mean = pl.when(known).then(pl.col("heat_units") / (pl.col("with_heat") * HEAT_UNIT))
-        table = _largest_first(table.with_columns(mean.alias("mean_heat")), "warm_bytes")
-        return typed(_of(found, table), schema)
+        return largest_first(table.with_columns(mean.alias("mean_heat")), "warm_bytes")
 
-    return deferred(compute, schema)
+    return of_scan(found, schema, compute)
 
 
 def cold(
@@ -179,29 +164,23 @@ def cold(
     setting = named(passwd, group, cold_days=parse_age(age), top_depth=top_depth)
     schema = {
         **key_types(names),
-        **{f"cold_{name}": _INT for name in _SUMS},
+        **{f"cold_{name}": INT for name in SUMS},
         **_SUM_TYPES,
-        **{f"known_{name}": _INT for name in KNOWN},
-        "cold_share": pl.Float64(),
-        "untimed": _INT,
-        "now": _TEXT,
-        "scan": _TEXT,
+        **{f"known_{name}": INT for name in KNOWN},
+        "cold_share": SHARE,
+        "untimed": INT,
     }
 
     found = listing(dataset, scan, now=now, root=root)
-    reference = label_of(found.now)
 
     def compute() -> pl.DataFrame:
-        table = found.aggregate([*names, "cold"], _SUMS, setting, directories=False)
-        untimed = pl.col("inodes").filter(pl.col("cold").is_null()).sum().alias("untimed")
-        wide = flagged(table, "cold", "cold", names, _SUMS, untimed)
-        wide = _largest_first(wide, "cold_size_bytes").with_columns(
-            _share("cold_size_bytes", "known_size_bytes").alias("cold_share"),
-            pl.lit(reference).alias("now"),
+        table = found.aggregate([*names, "cold"], SUMS, setting, directories=False)
+        wide = largest_first(flagged(table, "cold", "cold", names), "cold_size_bytes")
+        return wide.with_columns(
+            share_of("cold_size_bytes", "known_size_bytes").alias("cold_share")
         )
-        return typed(_of(found, wide), schema)
 
-    return deferred(compute, schema)
+    return of_scan(found, schema, compute, now=label_of(found.now))
 
 
 def small(
@@ -219,31 +198,18 @@ def small(
     setting = named(passwd, group, small_below=parse_size(below), top_depth=top_depth)
     schema = {
         **key_types(names),
-        **{f"small_{name}": _INT for name in _SUMS},
+        **{f"small_{name}": INT for name in SUMS},
         **_SUM_TYPES,
-        "known_inodes": _INT,
-        "small_share": pl.Float64(),
-        "scan": _TEXT,
+        "known_inodes": INT,
+        "small_share": SHARE,
     }
 
     found = listing(dataset, scan, root=root)
     check_ages(found, names)
 
     def compute() -> pl.DataFrame:
-        table = found.aggregate([*names, "small"], _SUMS, setting, directories=False)
-        wide = flagged(table, "small", "small", names, _SUMS)
-        wide = _largest_first(wide, "small_inodes").with_columns(
-            _share("small_inodes", "known_inodes").alias("small_share")
-        )
-        return typed(_of(found, wide), schema)
+        table = found.aggregate([*names, "small"], SUMS, setting, directories=False)
+        wide = largest_first(flagged(table, "small", "small", names), "small_inodes")
+        return wide.with_columns(share_of("small_inodes", "known_inodes").alias("small_share"))
 
-    return deferred(compute, schema)
-
-
-def _share(part: str, whole_sum: str) -> pl.Expr:
-    """A part of a sum as a fraction; null where there is nothing to divide."""
-    return pl.when(pl.col(whole_sum) > 0).then(pl.col(part) / pl.col(whole_sum))
-
-
-def _largest_first(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    return table.sort(column, descending=True, nulls_last=True, maintain_order=True)
+    return of_scan(found, schema, compute)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -27,9 +27,14 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
+    "INT",
     "KNOWN",
+    "SHARE",
+    "SUMS",
+    "TEXT",
     "aggregated_schema",
     "check_ages",
+    "collected",
     "deferred",
     "exclusive",
     "flagged",
@@ -37,17 +42,23 @@ __all__ = [
     "grouping_names",
     "key_types",
     "known_sum",
+    "largest_first",
     "listing",
     "metric_names",
     "named",
     "no_scan",
+    "of_scan",
     "part_sum",
     "rows_of",
-    "typed",
+    "share_of",
 ]
 
+INT, TEXT, SHARE = pl.Int64(), pl.String(), pl.Float64()
 
-KNOWN = ("inodes", "size_bytes")
+SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
+"""What most views sum of their groups."""
+
+KNOWN: Final = ("inodes", "size_bytes")
 """What ``flagged`` sums of the objects of which a flag is known."""
 
 
@@ -153,30 +164,24 @@ def aggregated_schema(by: Sequence[str], names: Sequence[str]) -> dict[str, pl.D
     return dict(task.result(empty).schema)
 
 
-def flagged(
-    table: pl.DataFrame,
-    flag: str,
-    prefix: str,
-    by: Sequence[str],
-    measured: Sequence[str],
-    *more: pl.Expr,
-) -> pl.DataFrame:
+def flagged(table: pl.DataFrame, flag: str, prefix: str, by: Sequence[str]) -> pl.DataFrame:
     """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
 
     ``known_inodes`` and ``known_size_bytes`` are sums of what is known to have it or not: what
-    shares are of.
-    table: an aggregation by ``by`` and ``flag``; more: further sums over its rows.
+    shares are of.  ``untimed``: objects of which it is not known.
+    table: an aggregation of ``SUMS`` by ``by`` and ``flag``.
     """
     known = pl.col(flag).is_not_null()
-    sums = [known_sum(pl.col(name)).alias(name) for name in measured]
-    parts = [part_sum(pl.col(n), pl.col(flag)).alias(f"{prefix}_{n}") for n in measured]
+    sums = [known_sum(pl.col(name)).alias(name) for name in SUMS]
+    parts = [part_sum(pl.col(n), pl.col(flag)).alias(f"{prefix}_{n}") for n in SUMS]
     parts += [
         pl.when(known.any()).then(known_sum(pl.col(n).filter(known))).alias(f"known_{n}")
         for n in KNOWN
     ]
+    parts.append(pl.col("inodes").filter(~known).sum().alias("untimed"))
     if by:
-        return table.group_by(by, maintain_order=True).agg(*sums, *parts, *more)
-    return table.select(*sums, *parts, *more)
+        return table.group_by(by, maintain_order=True).agg(*sums, *parts)
+    return table.select(*sums, *parts)
 
 
 def known_sum(values: pl.Expr) -> pl.Expr:
@@ -195,6 +200,38 @@ def part_sum(values: pl.Expr, flag: pl.Expr) -> pl.Expr:
     return pl.when(~undecided).then(known_sum(values.filter(flag)))
 
 
-def typed(table: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """The columns of a schema, in its order."""
-    return table.select(pl.col(name).cast(kind) for name, kind in schema.items())
+def share_of(part: str, whole: str | int | pl.Expr | None) -> pl.Expr:
+    """A part as a fraction of another column, or of a number; null where that is nothing."""
+    if not isinstance(whole, pl.Expr):
+        whole = pl.col(whole) if isinstance(whole, str) else pl.lit(whole, INT)
+    return pl.when(whole > 0).then(pl.col(part) / whole)
+
+
+def largest_first(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """The groups of most by some columns first; those of which it is not known last."""
+    return table.sort(list(columns), descending=True, nulls_last=True, maintain_order=True)
+
+
+def collected(rows: pl.LazyFrame) -> pl.DataFrame:
+    """The rows, by polars' streaming engine."""
+    return rows.collect(engine="streaming")
+
+
+def of_scan(
+    found: Listing,
+    columns: Mapping[str, pl.DataType],
+    compute: Callable[[], pl.DataFrame],
+    **said: str | None,
+) -> pl.LazyFrame:
+    """A view of one scan: the columns that ``compute`` gives, and which scan it is.
+
+    said: texts that stand in every row, before the scan.
+    """
+    texts = {**said, "scan": found.scan.label}
+    schema = {**columns, **dict.fromkeys(texts, TEXT)}
+
+    def whole() -> pl.DataFrame:
+        table = compute().with_columns(pl.lit(text, TEXT).alias(n) for n, text in texts.items())
+        return table.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+    return deferred(whole, schema)

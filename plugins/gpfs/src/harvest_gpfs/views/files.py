@@ -12,7 +12,7 @@ from harvest import UsageError
 
 from ..aggregation.links import IDENTITY, candidate
 from ..aggregation.scans import LATEST
-from .common import deferred, frame_of, listing, named
+from .common import collected, frame_of, listing, named, of_scan
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -71,7 +71,6 @@ def _first(
     descending: bool,
 ) -> pl.LazyFrame:
     shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: _TIME}
-    schema = {**shown, "scan": pl.String()}
     users = named(passwd, None).user_names
     names = pl.DataFrame(list(users.items()), schema=_NAMES, orient="row")
 
@@ -79,10 +78,9 @@ def _first(
 
     def compute() -> pl.DataFrame:
         table = _objects(frame_of(found), shown, column, n, descending=descending)
-        table = table.join(names, on="uid", how="left", maintain_order="left")
-        return table.with_columns(pl.lit(found.scan.label).alias("scan")).select(*schema)
+        return table.join(names, on="uid", how="left", maintain_order="left")
 
-    return deferred(compute, schema)
+    return of_scan(found, shown, compute)
 
 
 def _objects(
@@ -123,19 +121,15 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
     """
     value = pl.col(column)
     first = value.top_k(wanted) if descending else value.bottom_k(wanted)
-    edge = _collected(rows.select(first.alias("v")))["v"]
+    edge = collected(rows.select(first.alias("v")))["v"]
     if len(edge) < wanted:
-        return _collected(rows)
+        return collected(rows)
     last = edge.min() if descending else edge.max()
     # many may share the last value: of those, the ones with the smallest inodes
     tied = rows.filter(value == last)
-    inode = _collected(tied.select(pl.col("inode").bottom_k(wanted)))["inode"].max()
+    inode = collected(tied.select(pl.col("inode").bottom_k(wanted)))["inode"].max()
     before = value > last if descending else value < last
-    return _collected(rows.filter(before | ((value == last) & (pl.col("inode") <= inode))))
-
-
-def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
-    return rows.collect(engine="streaming")
+    return collected(rows.filter(before | ((value == last) & (pl.col("inode") <= inode))))
 
 
 ODDITIES: Final = {

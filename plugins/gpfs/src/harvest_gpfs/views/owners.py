@@ -10,41 +10,48 @@ import polars as pl
 from ..aggregation.bins import parse_age, parse_size
 from ..aggregation.groupings import GROUPINGS, Setting
 from ..aggregation.scans import LATEST, label_of
-from .common import deferred, known_sum, listing, named, part_sum, typed
+from .common import (
+    INT,
+    SHARE,
+    SUMS,
+    TEXT,
+    known_sum,
+    listing,
+    named,
+    of_scan,
+    part_sum,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["owners"]
 
-_SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
 _KNOWN: Final = (
     "cold_known_inodes", "cold_known_bytes", "small_known_inodes", "future_known_inodes",
 )  # fmt: skip
 _ALL: Final = ("data_inodes", "data_bytes", *_KNOWN)
 """What is summed up over all owners, too."""
 
-_INT, _TEXT, _SHARE = pl.Int64(), pl.String(), pl.Float64()
 _COLUMNS: Final = {
-    "uid": _INT,
-    "user": _TEXT,
+    "uid": INT,
+    "user": TEXT,
     "unknown": pl.Boolean(),
-    "inodes": _INT,
-    "files": _INT,
-    "size_bytes": _INT,
-    "allocated_bytes": _INT,
-    "share": _SHARE,
-    "data_inodes": _INT,
-    "data_bytes": _INT,
-    **{f"{flag}_{name}": _INT for flag in ("cold", "small") for name in _SUMS},
-    "cold_share": _SHARE,
-    "small_share": _SHARE,
-    "future_inodes": _INT,
-    **dict.fromkeys(_KNOWN, _INT),
-    "all_bytes": _INT,
-    **{f"all_{name}": _INT for name in _ALL},
-    "now": _TEXT,
-    "scan": _TEXT,
+    "inodes": INT,
+    "files": INT,
+    "size_bytes": INT,
+    "allocated_bytes": INT,
+    "share": SHARE,
+    "data_inodes": INT,
+    "data_bytes": INT,
+    **{f"{flag}_{name}": INT for flag in ("cold", "small") for name in SUMS},
+    "cold_share": SHARE,
+    "small_share": SHARE,
+    "future_inodes": INT,
+    **dict.fromkeys(_KNOWN, INT),
+    "all_bytes": INT,
+    **{f"all_{name}": INT for name in _ALL},
 }
 
 
@@ -71,16 +78,11 @@ def owners(
     flags = ("small",) if reference is None else ("small", "cold", "future")
 
     def compute() -> pl.DataFrame:
-        table = found.aggregate(["uid", "kind", *flags], [*_SUMS, "files", "unknown_size"], setting)
-        return typed(
-            _totals(_per_owner(table), setting, named_ones=passwd is not None).with_columns(
-                pl.lit(None if reference is None else label_of(reference), _TEXT).alias("now"),
-                pl.lit(found.scan.label).alias("scan"),
-            ),
-            _COLUMNS,
-        )
+        table = found.aggregate(["uid", "kind", *flags], [*SUMS, "files", "unknown_size"], setting)
+        return _totals(_per_owner(table), setting, named_ones=passwd is not None)
 
-    return deferred(compute, _COLUMNS)
+    said = None if reference is None else label_of(reference)
+    return of_scan(found, _COLUMNS, compute, now=said)
 
 
 def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
@@ -90,11 +92,11 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     for flag in ("cold", "small", "future"):
         if flag not in table.columns:
             parts |= dict.fromkeys(
-                (*(f"{flag}_{name}" for name in _SUMS), *_known(flag)), pl.lit(None, _INT)
+                (*(f"{flag}_{name}" for name in SUMS), *_known(flag)), pl.lit(None, INT)
             )
             continue
         found = pl.col(flag) & data
-        parts |= {f"{flag}_{name}": part_sum(pl.col(name), found) for name in _SUMS}
+        parts |= {f"{flag}_{name}": part_sum(pl.col(name), found) for name in SUMS}
         known = pl.col(flag).is_not_null() & data
         inodes = pl.col("inodes") if flag == "future" else pl.col("inodes") - pl.col("unknown_size")
         sums = (inodes, pl.col("size_bytes"))
@@ -103,7 +105,7 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
             for name, value in zip(_known(flag), sums, strict=True)
         }
     return table.group_by("uid", maintain_order=True).agg(
-        *(known_sum(pl.col(name)).alias(name) for name in (*_SUMS, "files")),
+        *(known_sum(pl.col(name)).alias(name) for name in (*SUMS, "files")),
         part_sum(pl.col("inodes"), data).alias("data_inodes"),
         part_sum(pl.col("size_bytes"), data).alias("data_bytes"),
         *(value.alias(name) for name, value in parts.items()),
@@ -129,16 +131,12 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.Da
     )
     return table.with_columns(
         GROUPINGS["user"].label(setting).alias("user"),
-        _share("size_bytes", "all_bytes").alias("share"),
-        _share("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
-        _share("small_inodes", "small_known_inodes").alias("small_share"),
+        share_of("size_bytes", "all_bytes").alias("share"),
+        share_of("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
+        share_of("small_inodes", "small_known_inodes").alias("small_share"),
     ).sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
 
 
 def _of_all(values: pl.Expr) -> pl.Expr:
     """The sum; null where some have what is not known, and the others have none."""
     return pl.when((values.null_count() == 0) | (values.sum() > 0)).then(values.sum())
-
-
-def _share(part: str, whole: str) -> pl.Expr:
-    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))

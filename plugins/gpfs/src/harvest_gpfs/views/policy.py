@@ -11,7 +11,21 @@ import polars as pl
 from ..aggregation.bins import AgeBins
 from ..aggregation.groupings import Setting
 from ..aggregation.scans import LATEST, label_of
-from .common import KNOWN, deferred, exclusive, flagged, key_types, listing, named, typed
+from .common import (
+    INT,
+    KNOWN,
+    SHARE,
+    SUMS,
+    TEXT,
+    exclusive,
+    flagged,
+    key_types,
+    largest_first,
+    listing,
+    named,
+    of_scan,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -21,8 +35,6 @@ __all__ = ["POLICY", "policy"]
 POLICY: Final = "90,180,365"
 """Days of the policies that are tried unless others are given."""
 
-_SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
-_INT, _TEXT = pl.Int64(), pl.String()
 _AGES: Final = ("access_age", "modify_age")
 
 
@@ -49,46 +61,34 @@ def policy(
     setting = named(passwd, group, ages=bins, top_depth=top_depth)
     schema = {
         **key_types(names),
-        "days": _INT,
-        "time": _TEXT,
-        **{f"freed_{name}": _INT for name in _SUMS},
-        **dict.fromkeys(_SUMS, _INT),
-        **{f"known_{name}": _INT for name in KNOWN},
-        "freed_share": pl.Float64(),
-        "untimed": _INT,
-        "now": _TEXT,
-        "scan": _TEXT,
+        "days": INT,
+        "time": TEXT,
+        **{f"freed_{name}": INT for name in SUMS},
+        **dict.fromkeys(SUMS, INT),
+        **{f"known_{name}": INT for name in KNOWN},
+        "freed_share": SHARE,
+        "untimed": INT,
     }
 
     found = listing(dataset, scan, now=now, root=root)
-    reference = label_of(found.now)
 
     def compute() -> pl.DataFrame:
-        table = found.aggregate([*names, *_AGES], _SUMS, setting, directories=False)
-        share = pl.when(pl.col("known_size_bytes") > 0).then(
-            pl.col("freed_size_bytes") / pl.col("known_size_bytes")
+        table = found.aggregate([*names, *_AGES], SUMS, setting, directories=False)
+        return _freed(_in_days(table, setting), names, bins.edges).with_columns(
+            share_of("freed_size_bytes", "known_size_bytes").alias("freed_share")
         )
-        every = _freed(_in_days(table, setting), names, bins.edges).with_columns(
-            share.alias("freed_share"),
-            pl.lit(reference).alias("now"),
-            pl.lit(found.scan.label).alias("scan"),
-        )
-        return typed(every, schema)
 
-    return deferred(compute, schema)
+    return of_scan(found, schema, compute, now=label_of(found.now))
 
 
 def _freed(table: pl.DataFrame, names: Sequence[str], limits: Sequence[int]) -> pl.DataFrame:
     """What each limit of days would free, by each measure."""
-    untimed = pl.col("inodes").filter(pl.col("freed").is_null()).sum().alias("untimed")
     tables = []
     for days in limits:
         for time, freed in _tests(days).items():
             tested = table.with_columns(freed.alias("freed"))
-            sums = flagged(tested, "freed", "freed", names, _SUMS, untimed).sort(
-                "freed_size_bytes", descending=True, nulls_last=True, maintain_order=True
-            )
-            tables.append(sums.with_columns(days=pl.lit(days, _INT), time=pl.lit(time)))
+            sums = largest_first(flagged(tested, "freed", "freed", names), "freed_size_bytes")
+            tables.append(sums.with_columns(days=pl.lit(days, INT), time=pl.lit(time)))
     return pl.concat(tables)
 
 
@@ -97,7 +97,7 @@ def _in_days(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
     bins = setting.ages
     lowest = [-1 if low is None else low for low, _ in bins.bounds]
     return table.with_columns(
-        pl.col(name).replace_strict(bins.labels, lowest, default=None, return_dtype=_INT)
+        pl.col(name).replace_strict(bins.labels, lowest, default=None, return_dtype=INT)
         for name in _AGES
     )
 

@@ -10,7 +10,7 @@ import polars as pl
 from ..aggregation.links import first_paths, linked_rows, repeated_inodes
 from ..aggregation.listing import Listing
 from ..aggregation.scans import LATEST
-from .common import deferred, frame_of, listing
+from .common import INT, TEXT, collected, frame_of, listing, of_scan
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -49,13 +49,7 @@ def scan_quality(
     finding: fact, gap (not known) or oddity (cannot be right, or is worth a look).
     count: null where the list lacks what the check looks at.
     """
-    schema = {
-        "finding": pl.String(),
-        "check": pl.String(),
-        "count": pl.Int64(),
-        "meaning": pl.String(),
-        "scan": pl.String(),
-    }
+    schema = {"finding": TEXT, "check": TEXT, "count": INT, "meaning": TEXT}
 
     found = listing(dataset, scan, now=now)
 
@@ -63,12 +57,9 @@ def scan_quality(
         rows = [*_facts(found), *_gaps(found), *_oddities(found), *_links(found)]
         # facts, then gaps, then oddities
         rows.sort(key=lambda check: _ORDER.index(check[0]))
-        table = pl.DataFrame(
-            rows, schema={k: v for k, v in schema.items() if k != "scan"}, orient="row"
-        )
-        return table.with_columns(pl.lit(found.scan.label).alias("scan"))
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
-    return deferred(compute, schema)
+    return of_scan(found, schema, compute)
 
 
 Check = tuple[str, str, int | None, str]
@@ -80,7 +71,7 @@ def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int | None]:
         pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64)).alias(name)
         for name, test in tests.items()
     )
-    return query.collect(engine="streaming").row(0, named=True)
+    return collected(query).row(0, named=True)
 
 
 def _facts(found: Listing) -> list[Check]:
@@ -92,7 +83,7 @@ def _facts(found: Listing) -> list[Check]:
             **{f"kind {name}": kind == name for name in ("file", "directory", "symlink", "other")},
         },
     )
-    origins = frame_of(found).select(pl.col("origin").n_unique()).collect(engine="streaming")
+    origins = collected(frame_of(found).select(pl.col("origin").n_unique()))
     facts: list[Check] = [("fact", "lists", int(origins.item()), "files or parts that it is of")]
     return facts + [("fact", name, count, "") for name, count in counts.items()]
 

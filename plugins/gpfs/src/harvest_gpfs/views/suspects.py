@@ -14,14 +14,23 @@ from ..aggregation.bins import parse_size
 from ..aggregation.links import IDENTITY, passes_for
 from ..aggregation.listing import BUDGET
 from ..aggregation.scans import LATEST
-from .common import deferred, frame_of, known_sum, listing, typed
+from .common import (
+    INT,
+    SHARE,
+    TEXT,
+    collected,
+    frame_of,
+    known_sum,
+    listing,
+    of_scan,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["crowded", "duplicates"]
 
-_INT, _TEXT = pl.Int64(), pl.String()
 _LAST: Final = r"/[^/]*$"
 _NAME: Final = r"/([^/]*)$"
 _BUCKETS: Final = 1 << 20
@@ -32,17 +41,16 @@ LEAST_ROWS = 2_000_000
 _BYTES_PER_ROW: Final = 600
 
 _COPIES: Final = {
-    "name": _TEXT,
-    "size_bytes": _INT,
-    "copies": _INT,
-    "extra_bytes": _INT,
-    "first_path": _TEXT,
-    "last_path": _TEXT,
-    "all_names": _INT,
-    "all_extra_copies": _INT,
-    "all_extra_bytes": _INT,
-    "extra_share": pl.Float64(),
-    "scan": _TEXT,
+    "name": TEXT,
+    "size_bytes": INT,
+    "copies": INT,
+    "extra_bytes": INT,
+    "first_path": TEXT,
+    "last_path": TEXT,
+    "all_names": INT,
+    "all_extra_copies": INT,
+    "all_extra_bytes": INT,
+    "extra_share": SHARE,
 }
 
 
@@ -64,7 +72,7 @@ def duplicates(
         large = rows.filter(pl.col("size_bytes") >= max(least, 1)).select(
             "path", "size_bytes", *IDENTITY
         )
-        total = int(_collected(large.select(pl.len())).item())
+        total = int(collected(large.select(pl.len())).item())
         shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
         firsts, sums = [], []
         for share in range(shares):
@@ -73,24 +81,17 @@ def duplicates(
             sums.append(copies.select(pl.len().alias("all_names"), *_extra_sums()))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
         sizes_known = (
-            total or _collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
+            total or collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
         )
-        if not sizes_known and not _collected(rows.head(1)).is_empty():
+        if not sizes_known and not collected(rows.head(1)).is_empty():
             # that no name occurs twice is not known either
-            return pl.DataFrame(
-                {**dict.fromkeys(_COPIES), "scan": found.scan.label}, schema=_COPIES
-            )
+            return pl.DataFrame({name: [None] for name in _COPIES})
         first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
-        extra = pl.col("all_extra_bytes")
-        return typed(
-            first.join(pl.concat(sums).sum(), how="cross").with_columns(
-                (extra / all_bytes if all_bytes else pl.lit(None)).alias("extra_share"),
-                pl.lit(found.scan.label).alias("scan"),
-            ),
-            _COPIES,
+        return first.join(pl.concat(sums).sum(), how="cross").with_columns(
+            share_of("all_extra_bytes", all_bytes).alias("extra_share")
         )
 
-    return deferred(compute, _COPIES)
+    return of_scan(found, _COPIES, compute)
 
 
 _ORDER: Final = ("extra_bytes", "name", "size_bytes")
@@ -110,23 +111,22 @@ def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
     name = pl.col("path").str.extract(_NAME).fill_null(pl.col("path"))
     objects = large.group_by(name.alias("name"), "size_bytes", *IDENTITY).agg(pl.col("path").min())
     groups = objects.group_by("name", "size_bytes").agg(
-        pl.len().cast(_INT).alias("copies"),
+        pl.len().cast(INT).alias("copies"),
         pl.col("path").min().alias("first_path"),
         pl.col("path").max().alias("last_path"),
     )
     several = groups.filter(pl.col("copies") > 1).with_columns(
         ((pl.col("copies") - 1) * pl.col("size_bytes")).alias("extra_bytes")
     )
-    return _collected(several).sort(*_ORDER, descending=[True, False, False])
+    return collected(several).sort(*_ORDER, descending=[True, False, False])
 
 
 _ENTRIES: Final = {
-    "directory": _TEXT,
-    "entries": _INT,
-    "files": _INT,
-    "directories": _INT,
-    "size_bytes": _INT,
-    "scan": _TEXT,
+    "directory": TEXT,
+    "entries": INT,
+    "files": INT,
+    "directories": INT,
+    "size_bytes": INT,
 }
 
 
@@ -146,30 +146,24 @@ def crowded(dataset: DatasetReader, least: int = 10_000, scan: str = LATEST) -> 
         )
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
         # a directory of so many entries is in a bucket of at least as many: most have fewer
-        counts = _collected(rows.group_by(bucket).agg(pl.len()))
+        counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
-        table = _collected(
+        table = collected(
             rows.filter(bucket.is_in(full.implode()))
             .group_by("directory")
             .agg(
-                pl.len().cast(_INT).alias("entries"),
-                known_sum((pl.col("kind") == "file").cast(_INT)).alias("files"),
-                known_sum((pl.col("kind") == "directory").cast(_INT)).alias("directories"),
+                pl.len().cast(INT).alias("entries"),
+                known_sum((pl.col("kind") == "file").cast(INT)).alias("files"),
+                known_sum((pl.col("kind") == "directory").cast(INT)).alias("directories"),
                 known_sum(pl.col("size_bytes")).alias("size_bytes"),
             )
             .filter(pl.col("entries") >= least)
         )
-        table = table.with_columns(
+        return table.with_columns(
             pl.when(pl.col("directory") == "")
             .then(pl.lit("/"))
             .otherwise("directory")
-            .alias("directory"),
-            pl.lit(found.scan.label).alias("scan"),
+            .alias("directory")
         ).sort("entries", "directory", descending=[True, False])
-        return typed(table, _ENTRIES)
 
-    return deferred(compute, _ENTRIES)
-
-
-def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
-    return rows.collect(engine="streaming")
+    return of_scan(found, _ENTRIES, compute)

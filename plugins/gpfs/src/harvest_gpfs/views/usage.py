@@ -17,9 +17,11 @@ from .common import (
     check_ages,
     deferred,
     grouping_names,
+    largest_first,
     listing,
     metric_names,
     named,
+    of_scan,
     rows_of,
 )
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["directories", "growth", "usage"]
-
-_SCAN = {"scan": pl.String()}
 
 
 def usage(
@@ -51,11 +51,9 @@ def usage(
 
     def compute() -> pl.DataFrame:
         table = found.aggregate(names, measured, setting)
-        largest = [name for name in ("size_bytes", "inodes") if name in measured]
-        table = table.sort(largest, descending=True, nulls_last=True, maintain_order=True)
-        return table.with_columns(pl.lit(found.scan.label).alias("scan"))
+        return largest_first(table, *(n for n in ("size_bytes", "inodes") if n in measured))
 
-    return deferred(compute, aggregated_schema(names, measured) | _SCAN)
+    return of_scan(found, aggregated_schema(names, measured), compute)
 
 
 def directories(
@@ -70,12 +68,8 @@ def directories(
     setting = named(None, None, depth=depth)
 
     found = listing(dataset, scan, root=root)
-
-    def compute() -> pl.DataFrame:
-        table = found.aggregate([DIRECTORY], measured, setting)
-        return table.with_columns(pl.lit(found.scan.label).alias("scan"))
-
-    return deferred(compute, aggregated_schema([DIRECTORY], measured) | _SCAN)
+    schema = aggregated_schema([DIRECTORY], measured)
+    return of_scan(found, schema, lambda: found.aggregate([DIRECTORY], measured, setting))
 
 
 _FIRST: Final = "(first scan)"
