@@ -8,6 +8,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, Notes, Report, Section, Table
 
 from ..frames import DASK_TYPES, Frames, known_sum, load, microseconds
@@ -17,6 +18,7 @@ from ..trace.tracks import micros_of, microseconds_since
 from ..views.executions import executions
 from ..views.kinds import kinds_of
 from ..views.pairs import pairs_of
+from ..views.tasks import states_entered
 from ..views.workers import whole_runs
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
 from .stream import occupancy, stream
@@ -72,24 +74,21 @@ def _intro(
     summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, judged: dict[str, Any]
 ) -> list[str]:
     hosts = {node["role"]: node["hosts"] for node in summary["nodes"] or []}
-    on = f" on {_count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
+    on = f" on {count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
     registered = summary["workers"]
     known = "" if registered == workers.height else f" ({registered} of them registered)"
     if registered is None:
         known = " that any record names"
     parts = [
-        f"{_count(summary['tasks'] or 0, 'task')}, {tasks['key'].n_unique():,} of them executed in "
-        f"{_count(tasks.height, 'execution')}; {_count(workers.height, 'worker')}{known}{on}, from "
+        f"{count(summary['tasks'] or 0, 'task')}, {tasks['key'].n_unique():,} of them executed in "
+        f"{count(tasks.height, 'execution')}; {count(workers.height, 'worker')}{known}{on}, from "
         f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
         f"{summary['wall_s'] or 0:,.1f} s.",
         f"{_execution_sentence(judged)} {_transfer_sentence(judged)}",
     ]
     troubles = [
-        _count(summary[what], word)
-        for what, word in (
-            ("erred_tasks", "task that erred|tasks that erred"),
-            ("unfinished_tasks", "task left unfinished|tasks left unfinished"),
-        )
+        count(summary[what], f"task {how}", f"tasks {how}")
+        for what, how in (("erred_tasks", "that erred"), ("unfinished_tasks", "left unfinished"))
         if summary[what]
     ]
     if troubles:
@@ -104,14 +103,14 @@ def _execution_sentence(judged: dict[str, Any]) -> str:
         return "No execution is recorded."
     if unended == executions:
         return "No execution was seen to end, so that their durations are not known."
-    left_out = f"; {_count(unended, 'execution')} not seen to end left out" if unended else ""
+    left_out = f"; {count(unended, 'execution')} not seen to end left out" if unended else ""
     used = ""
     if judged["used_share"] is not None:
         observed, workers = judged["observed_workers"], judged["workers"]
         whose = f"of the {observed} of {workers} workers that were observed "
         part = "" if observed == workers else whose
         used = (
-            f"; of what the {_count(judged['observed_threads'], 'thread')} {part}had between the "
+            f"; of what the {count(judged['observed_threads'], 'thread')} {part}had between the "
             f"first task and the end of the last, {share_in_words(judged['used_share'])} was used"
         )
     return f"Executing took {judged['busy_s']:,.1f} thread-seconds{used}{left_out}."
@@ -121,7 +120,7 @@ def _transfer_sentence(judged: dict[str, Any]) -> str:
     if judged["movements"] is None:
         return "No transfer is recorded: what moved is not known."
     if judged["moved_bytes"] is None:
-        return f"How much its {_count(judged['movements'], 'transfer')} moved is not recorded."
+        return f"How much its {count(judged['movements'], 'transfer')} moved is not recorded."
     least = "At least " if judged["silent_workers"] else ""
     return f"{least}{bytes_in_words(judged['moved_bytes'])} moved between workers and to clients."
 
@@ -248,13 +247,9 @@ def _states(frames: Frames) -> Table:
     }
     tables = []
     for by, (transitions, one) in records.items():
-        entered = transitions.select(*one, "time", "position", state="finish_state").sort(
-            "time", "position"
-        )
-        left = pl.col("time").shift(-1).over(one)
         spent = pl.col("spent")
         tables.append(
-            entered.with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
+            states_entered(transitions, one)
             .group_by("state")
             .agg(
                 tasks=pl.col("key").n_unique().cast(pl.Int64),
@@ -337,12 +332,6 @@ def _notes() -> Notes:
         ],
         title="How to read it",
     )
-
-
-def _count(number: int, word: str) -> str:
-    """``1 task``, ``2,000 tasks``; word: the singular, or singular|plural."""
-    one, _, many = word.partition("|")
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _clock(time: Any) -> str:

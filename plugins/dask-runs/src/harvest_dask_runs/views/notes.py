@@ -41,7 +41,7 @@ def completeness_notes() -> pl.Expr:
 
 def _when(condition: pl.Expr, sentence: pl.Expr) -> pl.Expr:
     """A sentence where the condition holds; what is not known holds nowhere."""
-    return pl.when(condition).then(sentence).otherwise(pl.lit(None, dtype=pl.String))
+    return pl.when(condition).then(sentence)
 
 
 def _some(count: str, one: str, many: str) -> pl.Expr:
@@ -50,11 +50,11 @@ def _some(count: str, one: str, many: str) -> pl.Expr:
     return sentence(pl.col(count), " ", noun)
 
 
-def _names(column: str) -> pl.Expr:
+def _names(column: str, between: str = ", ", last: str = " and ") -> pl.Expr:
     names = pl.col(column)
     rest = names.list.len().cast(pl.Int64) - SHOWN
-    more = pl.when(rest > 0).then(sentence(" and ", rest, " more")).otherwise(pl.lit(""))
-    return names.list.head(SHOWN).list.join(", ") + more
+    more = pl.when(rest > 0).then(sentence(last, rest, " more")).otherwise(pl.lit(""))
+    return names.list.head(SHOWN).list.join(between) + more
 
 
 def _nothing_recorded() -> pl.Expr:
@@ -157,12 +157,9 @@ def _lost_processes() -> pl.Expr:
 
 
 def _blind_spells() -> pl.Expr:
-    spells = pl.col("blind_spells")
-    rest = spells.list.len().cast(pl.Int64) - SHOWN
-    more = pl.when(rest > 0).then(sentence("; and ", rest, " more")).otherwise(pl.lit(""))
     return _when(
-        spells.list.len() > 0,
-        sentence("a part was not recorded: ", spells.list.head(SHOWN).list.join("; ")) + more,
+        pl.col("blind_spells").list.len() > 0,
+        sentence("a part was not recorded: ", _names("blind_spells", "; ", "; and ")),
     )
 
 

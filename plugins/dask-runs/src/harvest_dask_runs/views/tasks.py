@@ -15,7 +15,7 @@ from .executions import executions
 from .prefixes import prefix_of
 from .workers import whole_runs
 
-__all__ = ["task_frame", "tasks"]
+__all__ = ["states_entered", "task_frame", "tasks"]
 
 TRACED = "darshan.dxt_segment"
 
@@ -159,18 +159,27 @@ def _worker_states(transitions: pl.LazyFrame) -> pl.LazyFrame:
     return _states(named, ["run", "key", "worker"], ["worker"]).rename({"states": "worker_states"})
 
 
+def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
+    """Each state that was entered, with ``spent``: microseconds until it was left, null if never.
+
+    per: columns within which the next transition leaves a state.
+    """
+    left = pl.col("time").shift(-1).over(per)
+    return (
+        transitions.select(*per, "time", "position", state="finish_state")
+        .sort("time", "position", maintain_order=True)
+        .with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
+    )
+
+
 def _states(transitions: pl.LazyFrame, per: list[str], shown: list[str]) -> pl.LazyFrame:
     """Per task a list of structs (shown columns, state, seconds), by first entry."""
-    ordered = transitions.select(*per, "time", "position", state="finish_state").sort(
-        "time", "position", maintain_order=True
-    )
-    left = ordered.with_columns(
-        span=(pl.col("time").shift(-1).over(per) - pl.col("time")).dt.total_microseconds()
-    ).filter(pl.col("span").is_not_null())
     return (
-        left.group_by(*per, "state")
+        states_entered(transitions, per)
+        .filter(pl.col("spent").is_not_null())
+        .group_by(*per, "state")
         .agg(
-            seconds=microseconds(pl.col("span").sum()),
+            seconds=microseconds(pl.col("spent").sum()),
             entered=pl.col("time").first(),
             place=pl.col("position").first(),
         )
