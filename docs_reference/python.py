@@ -30,6 +30,7 @@ MODULES = (
     "harvest.commands.complete",
     "harvest.commands.declared",
     "harvest.commands.inputs",
+    "harvest.commands.options",
     "harvest.commands.outcome",
     "harvest.commands.progress",
     "harvest.commands.records",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 from commands import harvest_here
+
+from harvest.plugins import manager
 
 PLUGIN = '''
 import harvest
@@ -53,7 +56,7 @@ NOTE = "NOTE\nbuy milk\n?\n"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory with the plugin, two notes, a file that nobody knows and a pipe."""
     folder = tmp_path_factory.mktemp("look")
     (folder / "notes.py").write_text(PLUGIN)
@@ -62,7 +65,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "in" / name).write_text(NOTE)
     (folder / "in" / "thesis.tex").write_text("words")
     os.mkfifo(folder / "pipe")
-    return folder
+    yield folder
+    manager.cache_clear()  # it knows the notes
 
 
 def call(place: Path, *words: str) -> CompletedProcess[str]:

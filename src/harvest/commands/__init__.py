@@ -7,25 +7,7 @@ beside this one, which its help does without.
 
 from __future__ import annotations
 
-from .options import (
-    Exact,
-    Json,
-    RunOptions,
-    Settings,
-    SettingsAsBefore,
-    Wide,
-    takes_run_options,
-)
+from .options import RunOptions, takes_run_options
 from .output import print_json_line, remark
 
-__all__ = [
-    "Exact",
-    "Json",
-    "RunOptions",
-    "Settings",
-    "SettingsAsBefore",
-    "Wide",
-    "print_json_line",
-    "remark",
-    "takes_run_options",
-]
+__all__ = ["RunOptions", "print_json_line", "remark", "takes_run_options"]

@@ -33,6 +33,8 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest.toolkit.steps import step
 from harvest.toolkit.texts import printable_line
 
+from .progress import working
+
 __all__ = ["Known", "Reader", "Survey", "beginnings", "pipe_of", "readers", "survey"]
 
 PIPE_BYTES: Final = 64 << 20
@@ -41,16 +43,7 @@ PIPE_BYTES: Final = 64 << 20
 
 @attrs.frozen
 class Reader:
-    """A source that is configured, and what it reads; pipe: what came through it, if it is one.
-
-    >>> with beginnings(recipe) as recipe:  # doctest: +SKIP
-    ...     found, choices = readers(recipe)
-    ...     for reader in found:
-    ...         for partition in reader.partitions():
-    ...             ctx = harvest.ReadContext(partition.origin, scratch)
-    ...             for kind, table in reader.tables(partition, ctx):
-    ...                 print(kind.name, table.num_rows)
-    """
+    """A source that is configured, and what it reads; pipe: what came through it, if it is one."""
 
     source: Source
     pipe: Pipe | None = None
@@ -76,10 +69,10 @@ class Reader:
     @property
     def cut(self) -> str | None:
         """What is to be said of a pipe of which there was more than its beginning."""
-        file = self.pipe.file if self.pipe is not None else None
-        if self.pipe is None or file is None or file.stat().st_size < PIPE_BYTES:
+        pipe = self.pipe
+        if pipe is None or pipe.file is None or pipe.file.stat().st_size < PIPE_BYTES:
             return None
-        shown, size = printable_line(self.pipe.origin), bytes_in_words(PIPE_BYTES)
+        shown, size = printable_line(pipe.origin), bytes_in_words(PIPE_BYTES)
         return f"{shown}: only its first {size} were read, and may end in a record"
 
 
@@ -97,8 +90,9 @@ def readers(recipe: Recipe, plugins: PluginManager | None = None) -> tuple[list[
 def beginnings(recipe: Recipe) -> Iterator[Recipe]:
     """The recipe with a file for each of its pipes, of which no more than 64 MiB are read.
 
-    The files, which ``Endpoint.place`` names, are gone at the end.  Raises UsageError for what no
-    source reads, such as a terminal, SourceError for a pipe that cannot be read or is empty.
+    A terminal shows how much came.  The files, which ``Endpoint.place`` names, are gone at the end.
+    Raises UsageError for what no source reads, such as a terminal, SourceError for a pipe that
+    cannot be read or is empty.
     """
     recipe = with_pipes(recipe)
     if all(endpoint.pipe is None for endpoint in recipe.sources):
@@ -107,7 +101,8 @@ def beginnings(recipe: Recipe) -> Iterator[Recipe]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(interrupt.orderly())
         scratch = stack.enter_context(tempfile.TemporaryDirectory())
-        with storage_errors(scratch, lambda: "set TMPDIR to a directory with more room"):
+        lacking = storage_errors(scratch, lambda: "set TMPDIR to a directory with more room")
+        with working("reading"), lacking:
             read = spooled(recipe, Path(scratch) / SPOOL, _step, most=PIPE_BYTES)
             recipe = stack.enter_context(read)
         yield recipe

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from harvest.pipeline.choose import name_sources
 from harvest.pipeline.plan import Plan, order_of
 from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Recipe
+from harvest.pipeline.record import without_secrets
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
@@ -14,6 +16,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
+from .options import RunOptions
 from .output import remark
 from .tables import print_json, print_plain, print_table, width_of_terminal
 
@@ -35,7 +38,7 @@ def run_recipe(
     json: print the account as one JSON document; quiet: print nothing but how many rejects.
 
     >>> recipe = harvest.Recipe.load("nightly.toml")  # doctest: +SKIP
-    >>> return int(run_recipe(recipe).exit_code)  # doctest: +SKIP
+    >>> code = run_recipe(recipe).exit_code  # doctest: +SKIP
 
     Raises HarvestError for everything that stops the run; then no dataset has changed.
     """
@@ -52,6 +55,18 @@ def run_recipe(
     else:
         print_result(result, recipe, json=json)
     return result
+
+
+def print_recipe(options: RunOptions) -> int:
+    """Print a command line as a recipe, without its secrets."""
+    plugins = manager()
+    recipe, choices = name_sources(options.recipe(), plugins, absent=True)
+    say(choices)
+    shown = without_secrets(recipe, plugins)
+    if shown != recipe:
+        print("# passwords and other secrets are hidden; give them anew to run this recipe")
+    print(shown.to_toml(), end="")
+    return 0
 
 
 def say(lines: Iterable[str]) -> None:

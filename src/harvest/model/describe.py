@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 
-from .errors import RecordTypeError
-from .types import without_none
+from .types import arrow_type, without_none
 
 if TYPE_CHECKING:
     from .record import RecordType
 
 __all__ = ["json_type"]
 
-_SIMPLE: dict[Any, dict[str, Any]] = {
-    str: {"type": "string"},
-    bytes: {"type": "string", "contentEncoding": "base64"},
-    bool: {"type": "boolean"},
-    int: {"type": "integer"},
-    # JSON has no NaN or infinity: they are written as these words
-    float: {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]},
-    datetime: {"type": "string", "format": "date-time"},
-}
-
-_BY_ARROW: tuple[tuple[Callable[[pa.DataType], bool], Any], ...] = (
-    (pa.types.is_boolean, bool),
-    (pa.types.is_integer, int),
-    (pa.types.is_floating, float),
-    (pa.types.is_duration, float),  # written as seconds
-    (pa.types.is_timestamp, datetime),
-    (pa.types.is_binary, bytes),
+# JSON has no NaN or infinity: they are written as these words
+_NUMBER = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
+_SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], dict[str, Any]], ...] = (
+    (pa.types.is_boolean, {"type": "boolean"}),
+    (pa.types.is_unsigned_integer, {"type": "integer", "minimum": 0}),
+    (pa.types.is_integer, {"type": "integer"}),
+    (pa.types.is_floating, _NUMBER),
+    (pa.types.is_duration, _NUMBER),  # written as seconds
+    (pa.types.is_timestamp, {"type": "string", "format": "date-time"}),
+    (pa.types.is_date, {"type": "string", "format": "date"}),
+    (pa.types.is_binary, {"type": "string", "contentEncoding": "base64"}),
 )
 
 
@@ -67,12 +59,7 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
 
 
 def _of(hint: Any) -> dict[str, Any]:
-    if hint in _SIMPLE:
-        return dict(_SIMPLE[hint])
     origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Annotated:
-        schema: dict[str, Any] = {"type": "integer"}
-        return {**schema, "minimum": 0} if args[1].startswith("u") else schema
     if origin in (list, Sequence, tuple):
         return {"type": "array", "items": _item(args[0])}
     if origin in (dict, Mapping):
@@ -85,7 +72,7 @@ def _of(hint: Any) -> dict[str, Any]:
                 a.name: _nullable(_of(without_none(hints[a.name]))) for a in attrs.fields(hint)
             },
         }
-    raise RecordTypeError(f"{hint!r} has no JSON Schema")
+    return json_type(arrow_type(hint))
 
 
 def json_type(kind: pa.DataType) -> dict[str, Any]:
@@ -97,12 +84,7 @@ def json_type(kind: pa.DataType) -> dict[str, Any]:
     if pa.types.is_struct(kind):
         members = {field.name: _nullable(json_type(field.type)) for field in kind}
         return {"type": "object", "properties": members}
-    if pa.types.is_unsigned_integer(kind):
-        return {"type": "integer", "minimum": 0}
-    for fits, hint in _BY_ARROW:
-        if fits(kind):
-            return dict(_SIMPLE[hint])
-    return {"type": "string", "format": "date"} if pa.types.is_date(kind) else {"type": "string"}
+    return next((dict(schema) for fits, schema in _SIMPLE if fits(kind)), {"type": "string"})
 
 
 def _item(hint: Any) -> dict[str, Any]:

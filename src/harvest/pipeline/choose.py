@@ -24,7 +24,7 @@ from .endpoints import bind
 from .plan import Listed
 from .recipe import Endpoint, Recipe
 from .spooling import with_pipes
-from .survey import Known, Survey, survey
+from .survey import Known, Survey, absolute, survey
 
 __all__ = ["SURE", "name_sources", "unread_below"]
 
@@ -49,7 +49,7 @@ def name_sources(
     surest, and for such a pipe.
     """
     recipe = with_pipes(bind(recipe, plugins))
-    given = {(e.name, _place(e.location)) for e in recipe.sources if e.name}
+    given = {(e.name, str(absolute(Path(e.location)))) for e in recipe.sources if e.name}
     named: list[Endpoint] = []
     remarks: list[str] = []
     for endpoint in recipe.sources:
@@ -124,13 +124,9 @@ def _knows(source: Source, path: Path) -> bool:
     return found is not None and found.confidence >= SURE
 
 
-def _place(location: str) -> str:
-    return os.path.abspath(Path(location).expanduser())  # noqa: PTH100 - no link is followed
-
-
 def _upwards(location: str) -> Iterator[str]:
     """The place itself, and all directories that it lies in."""
-    place = Path(_place(location))
+    place = absolute(Path(location))
     return map(str, (place, *place.parents))
 
 

@@ -18,7 +18,7 @@ from harvest.toolkit.steps import step
 
 from .recipe import Endpoint
 
-__all__ = ["Known", "Survey", "Unknown", "survey"]
+__all__ = ["Known", "Survey", "Unknown", "absolute", "survey"]
 
 NAME_ALONE: Final = 0.5
 """How sure a source is of a file that has a fitting name and nothing else."""
@@ -44,11 +44,6 @@ class Known:
     size_bytes: int
     locations: tuple[Path, ...]
     others: int
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """The source at each of its locations."""
-        return tuple(Endpoint(self.source, str(place)) for place in self.locations)
 
 
 @attrs.frozen
@@ -80,7 +75,9 @@ class Survey:
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The sources of the run that harvests all of it."""
-        return tuple(endpoint for each in self.known for endpoint in each.endpoints)
+        return tuple(
+            Endpoint(each.source, str(place)) for each in self.known for place in each.locations
+        )
 
 
 @attrs.define
@@ -122,7 +119,7 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     A file is the surest source's; where several are equally sure, it is each one's.
     Raises SourceError where there is nothing, or a directory cannot be listed.
     """
-    top = _absolute(root)
+    top = absolute(root)
     if not top.exists():
         raise SourceError("no such file or directory", where=str(root), remedy="check the path")
     tree = _look(top, plugins)
@@ -150,7 +147,7 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     )
 
 
-def _absolute(path: Path) -> Path:
+def absolute(path: Path) -> Path:
     """As sources name it: a step to the parent directory is taken, and no link followed for it."""
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - no link is followed
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,6 @@ from harvest import Endpoint, Recipe, UsageError
 from harvest.commands import RunOptions, remark
 from harvest.commands.declared import columns_of_record
 from harvest.commands.inputs import Known, beginnings, readers, survey
-from harvest.commands.progress import working
 from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.tables import print_json, print_table
 from harvest.plugins import manager
@@ -21,7 +19,6 @@ from harvest.toolkit.texts import printable_line
 from .first_rows import Preview, first_rows
 
 __all__ = ["print_first_rows", "print_sources"]
-
 
 PLACES_SHOWN: Final = 3
 
@@ -38,7 +35,7 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     rows: list[tuple[str, str | None, float | None, str]] = []
     unknown = False
     given = Recipe(sources=tuple(Endpoint(None, str(path)) for path in paths))
-    with _beginnings(given) as recipe:
+    with beginnings(given) as recipe:
         for endpoint in recipe.sources:
             shown = endpoint.location
             seen = survey(Path(endpoint.place), manager())
@@ -56,14 +53,6 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     return 1 if unknown else 0
 
 
-@contextlib.contextmanager
-def _beginnings(recipe: Recipe) -> Iterator[Recipe]:
-    with contextlib.ExitStack() as stack:
-        with working("reading"):
-            recipe = stack.enter_context(beginnings(recipe))
-        yield recipe
-
-
 def _reason(known: Known, root: Path) -> str:
     """Why a source is so sure; of a directory, with the files that it recognises there."""
     if root.is_file():
@@ -77,22 +66,15 @@ def _reason(known: Known, root: Path) -> str:
 
 
 def print_first_rows(
-    source: str,
-    rows: int,
-    settings: list[str] | None,
-    *,
-    json: bool,
-    exact: bool,
-    wide: bool,
+    source: str, rows: int, settings: list[str], *, json: bool, exact: bool, wide: bool
 ) -> int:
     """Print the first rows of a source."""
     style = Style(exact=exact, wide=wide)
-    given = RunOptions(
-        file=None, sources=[source], sinks=None, settings=settings, wait_s=0, run={}
-    ).recipe()
-    with _beginnings(given) as recipe:
+    given = RunOptions(None, [source], None, settings, wait_s=0, run={})
+    with beginnings(given.recipe()) as recipe:
         found, choices = readers(recipe)
-        _say(choices)
+        for line in choices:
+            remark(line)
         for reader in found:
             _print(first_rows(reader, rows), style, json=json)
     return 0
@@ -105,9 +87,5 @@ def _print(found: Preview, style: Style, *, json: bool) -> None:
             continue
         known = columns_of_record(first.kind)
         print_records(name, first.rows, known, style, total=first.seen, more=not found.complete)
-    _say(found.remarks)
-
-
-def _say(lines: Iterable[str]) -> None:
-    for line in lines:
+    for line in found.remarks:
         remark(line)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from harvest import RecordType
 
-from .markdown import prose
+from .markdown import prose, table
 
 __all__ = ["markdown", "types_in_words"]
 
@@ -25,6 +25,10 @@ def types_in_words(record_type: RecordType) -> Mapping[str, str]:
 def markdown(record_type: RecordType) -> str:
     """A section of documentation: description, place in the metadata map, table of columns."""
     kinds = types_in_words(record_type)
+    columns = [
+        (f"`{c.name}`", prose(kinds[c.name]), c.unit or "", c.role or "", prose(c.doc))
+        for c in record_type.columns
+    ]
     lines = [
         f"## {record_type.name}",
         "",
@@ -32,13 +36,6 @@ def markdown(record_type: RecordType) -> str:
         "",
         f"Version {record_type.version}; layer {record_type.layer}, level {record_type.level}.",
         "",
-        "| column | type | unit | role | meaning |",
-        "|---|---|---|---|---|",
+        *table(("column", "type", "unit", "role", "meaning"), columns),
     ]
-    for column in record_type.columns:
-        kind = prose(kinds[column.name])
-        doc = prose(" ".join(column.doc.split())).replace("|", "\\|")
-        lines.append(
-            f"| `{column.name}` | {kind} | {column.unit or ''} | {column.role or ''} | {doc} |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pyarrow as pa
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from harvest import RecordType, UsageError, View
 from harvest.commands.declared import settings_of
@@ -16,6 +15,8 @@ from .record_type import markdown, types_in_words
 from .view_schema import ViewSchema, view_schema
 
 __all__ = ["print_schema"]
+
+Shown = TypeVar("Shown", RecordType, ViewSchema)
 
 FORMATS = ("table", "json-schema", "arrow", "markdown")
 
@@ -29,9 +30,9 @@ def print_schema(name: str | None, form: str) -> int:
     if name is None:
         _print_all(list(types.values()), list(views.values()), form)
     elif name in types:
-        _print_type(types[name], form)
+        _print_one(types[name], form, _print_columns)
     elif name in views:
-        _print_view(view_schema(views[name], plugins), form)
+        _print_one(view_schema(views[name], plugins), form, _print_columns_of_view)
     else:
         raise UsageError(
             f"unknown record type or view {name!r}",
@@ -43,11 +44,9 @@ def print_schema(name: str | None, form: str) -> int:
 def _print_all(kinds: Sequence[RecordType], views: Sequence[View], form: str) -> None:
     if form == "json-schema":
         print_json({kind.name: kind.json_schema() for kind in kinds})
-    elif form == "arrow":
-        for kind in kinds:
-            _print_arrow(kind.name, kind.arrow_schema)
-    elif form == "markdown":
-        print("\n".join(markdown(kind) for kind in kinds), end="")
+    elif form != "table":
+        between = "\n" if form == "markdown" else ""
+        print(between.join(_text(kind, form) for kind in kinds), end="")
     else:
         print_table(
             ("record type", "layer", "level", "columns", "description"),
@@ -63,19 +62,19 @@ def _print_all(kinds: Sequence[RecordType], views: Sequence[View], form: str) ->
         )
 
 
-def _print_type(kind: RecordType, form: str) -> None:
-    if form == "json-schema":
-        print_json(kind.json_schema())
-    elif form == "arrow":
-        _print_arrow(kind.name, kind.arrow_schema)
-    elif form == "markdown":
-        print(markdown(kind), end="")
+def _print_one(found: Shown, form: str, as_table: Callable[[Shown], None]) -> None:
+    if form == "table":
+        as_table(found)
+    elif form == "json-schema":
+        print_json(found.json_schema())
     else:
-        _print_columns(kind)
+        print(_text(found, form), end="")
 
 
-def _print_arrow(name: str, schema: pa.Schema) -> None:
-    print(f"# {name}\n{schema.to_string(show_schema_metadata=False)}\n")
+def _text(found: RecordType | ViewSchema, form: str) -> str:
+    if form == "arrow":
+        return f"# {found.name}\n{found.arrow_schema.to_string(show_schema_metadata=False)}\n\n"
+    return markdown(found) if isinstance(found, RecordType) else found.markdown()
 
 
 def _print_columns(kind: RecordType) -> None:
@@ -88,17 +87,6 @@ def _print_columns(kind: RecordType) -> None:
         [(c.name, kinds[c.name], c.unit, c.role, c.doc) for c in kind.columns],
         prose=("meaning",),
     )
-
-
-def _print_view(found: ViewSchema, form: str) -> None:
-    if form == "json-schema":
-        print_json(found.json_schema())
-    elif form == "arrow":
-        _print_arrow(found.view.name, found.arrow_schema)
-    elif form == "markdown":
-        print(found.markdown(), end="")
-    else:
-        _print_columns_of_view(found)
 
 
 def _print_columns_of_view(found: ViewSchema) -> None:

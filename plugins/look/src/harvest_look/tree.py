@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -149,40 +149,17 @@ def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[st
 
 def _document(found: Survey, plugins: PluginManager) -> dict[str, Any]:
     views, reports = _applying(found, plugins)
+    known = ("source", "confidence", "reason", "files")
     return {
-        "path": str(found.root),
-        "sources": [
-            {
-                "source": known.source,
-                "confidence": known.confidence,
-                "reason": known.reason,
-                "files": known.files,
-                "size_bytes": known.size_bytes,
-                "locations": [str(place) for place in known.locations],
-                "others": known.others,
-            }
-            for known in found.known
-        ],
-        "unknown": [
-            {
-                "ending": group.ending,
-                "files": group.files,
-                "size_bytes": group.size_bytes,
-                "example": str(group.example),
-            }
-            for group in found.unknown
-        ],
-        "doubtful": [
-            {
-                "source": doubtful.source,
-                "confidence": doubtful.confidence,
-                "reason": doubtful.reason,
-                "files": doubtful.files,
-                "example": str(doubtful.example),
-            }
-            for doubtful in found.doubtful
-        ],
-        "datasets": list(map(str, found.datasets)),
+        "path": found.root,
+        "sources": _values(found.known, *known, "size_bytes", "locations", "others"),
+        "unknown": _values(found.unknown, "ending", "files", "size_bytes", "example"),
+        "doubtful": _values(found.doubtful, *known, "example"),
+        "datasets": found.datasets,
         "views": views,
         "reports": reports,
     }
+
+
+def _values(things: Iterable[Any], *names: str) -> list[dict[str, Any]]:
+    return [{name: getattr(thing, name) for name in names} for thing in things]

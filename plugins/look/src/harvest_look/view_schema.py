@@ -46,6 +46,11 @@ class ViewSchema:
     unknown: str = ""
 
     @property
+    def name(self) -> str:
+        """The view's name."""
+        return self.view.name
+
+    @property
     def arrow_schema(self) -> pa.Schema:
         """The columns whose types are known, with units and meanings as metadata."""
         return pa.schema(
@@ -103,7 +108,7 @@ class ViewSchema:
             *table(("setting", "value", "default", "meaning"), settings),
             *table(("column", "type", "unit", "meaning"), columns),
         ]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, ""])
 
 
 _UNITS: Final[Mapping[str | None, str]] = {"bytes": "bytes", "seconds": "s", "duration": "s"}

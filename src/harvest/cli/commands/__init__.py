@@ -1,7 +1,7 @@
 """The commands as users see them: a line in the list of commands; arguments, options, help.
 
 The list needs the table below alone.  The module of a command is imported when the command is
-called, or asked for its help; what the command does is in the module of the same name in
+called, or asked for its help; what the command does is in a module of
 :mod:`harvest.cli.actions`, so that help and completion start without the libraries of the work.
 """
 
@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
     "plugins": ("plugins:app", "List plugins; show, check or begin one."),
     "show": (
-        "show:show",
+        "runs:show",
         "Say what a dataset holds, and which views and reports it can serve.",
     ),
     "view": ("view:view", "List the views, or show or export one of a dataset."),

@@ -38,8 +38,7 @@ def run(
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 130 interrupted.
     """
-    from harvest.cli.actions.run import print_recipe  # late: help needs none of it
-    from harvest.commands.outcome import run_recipe
+    from harvest.commands.outcome import print_recipe, run_recipe  # late: help needs none of it
 
     asked = {"--dry-run": dry_run, "--print-config": print_config, "--json": json}
     for option in asked if quiet else ():
@@ -47,12 +46,8 @@ def run(
             raise UsageError(f"{option} prints and --quiet does not", remedy="give one of them")
     if print_config:
         return print_recipe(options)
+    recipe = options.recipe()
     result = run_recipe(
-        options.recipe(),
-        dry_run=dry_run,
-        force=force,
-        wait_s=options.wait_s,
-        json=json,
-        quiet=quiet,
+        recipe, dry_run=dry_run, force=force, wait_s=options.wait_s, json=json, quiet=quiet
     )
     return 0 if dry_run else int(result.exit_code)

@@ -1,0 +1,103 @@
+"""The commands that look before a run, as users see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harvest.commands import complete
+from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wide
+from harvest.toolkit.completion import words
+
+__all__ = ["detect", "look", "preview", "schema"]
+
+
+def look(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A directory, or a file.")],
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="OUT", help="Harvest all of it into Parquet at OUT."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Say what a directory is made of, and which command harvests it.
+
+    Every file below it is looked at. With --run, the command is executed.
+    """
+    from harvest_look.tree import look_at  # late: help needs none of it
+
+    return look_at(path, run, json=json)
+
+
+def detect(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files, directories or pipes; - is standard input."),
+    ],
+    json: Json = False,
+) -> int:
+    """Say which sources can read a path, and how sure they are.
+
+    Ends with 1 when a path is recognised by none.
+    """
+    from harvest_look.preview import print_sources  # late: help needs none of it
+
+    return print_sources(paths, json=json)
+
+
+def preview(
+    source: Annotated[
+        str,
+        typer.Option(
+            "-s",
+            "--source",
+            metavar="NAME:LOCATION",
+            help="What to read; NAME:- is standard input. NAME may be a FILE.py.",
+            autocompletion=complete.sources,
+        ),
+    ],
+    rows: Annotated[
+        int,
+        typer.Option("-n", "--rows", "--limit", min=1, metavar="N", help="Rows per record type."),
+    ] = 5,
+    settings: Settings = None,
+    before: SettingsAsBefore = None,
+    exact: Exact = False,
+    wide: Wide = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
+) -> int:
+    """Show the first rows of a source; nothing is written."""
+    from harvest_look.preview import print_first_rows  # late: help needs none of it
+
+    settings = [*(settings or ()), *(before or ())]
+    return print_first_rows(source, rows, settings, json=json, exact=exact, wide=wide)
+
+
+def schema(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A record type or a view; all are listed without.",
+            autocompletion=complete.schemas,
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        str,
+        typer.Option(
+            metavar="FORM",
+            help="table, json-schema, arrow or markdown.",
+            autocompletion=words("table", "json-schema", "arrow", "markdown"),
+        ),
+    ] = "table",
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
+) -> int:
+    """List the record types and views, or show the columns of one: type, unit and meaning.
+
+    Without NAME, the other forms than a table hold the record types alone.
+    """
+    from harvest_look.schema import print_schema  # late: help needs none of it
+
+    return print_schema(name, "json-schema" if json else format)

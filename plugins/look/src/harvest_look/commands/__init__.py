@@ -1,1 +1,0 @@
-"""The commands that look before a run, as users see them."""
