@@ -49,7 +49,8 @@ def test_its_rows_are_a_run_as_any_other(tmp_path):
 
     found = Harvested.of([collect(OwnSource(str(tmp_path / "R1")))])
 
-    # then tasks and workers are known as far as it recorded them, kinds by their keys, and the rest is said to lack
+    # then tasks and workers are known as far as it recorded them, kinds of tasks by their keys,
+    # and the rest is said to lack
     tasks = TaskHandler.from_harvested(found)
     seen = {task.key: (task.prefix, task.executed_on, task.duration_s) for task in tasks}
     assert seen == {
