@@ -380,6 +380,11 @@ def test_importing_reports_needs_nothing_of_the_extra():
 # what a plugin can get wrong
 
 
+def test_a_section_is_a_table_a_plot_or_notes():
+    with pytest.raises(TypeError, match="'words' is not a section of a report"):
+        Report("r", sections=["words"])
+
+
 def test_names_are_plain_words():
     with pytest.raises(ValueError, match="use letters"):
         Table("../etc", ROWS)

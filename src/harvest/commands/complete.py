@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -27,29 +27,17 @@ def sinks(incomplete: str) -> Items:
     return _beginning(incomplete, ((f"{name}:", s.doc) for name, s in _plugins().sinks.items()))
 
 
-def engines(incomplete: str) -> Items:
-    """Names of engines, with where they run partitions."""
-    return _declared(incomplete, _plugins().engines)
+def _names_of(kind: str) -> Callable[[str], Items]:
+    """Names of what plugins declare of a kind, with what each is for."""
+    return lambda incomplete: _declared(incomplete, getattr(_plugins(), kind))
 
 
-def exporters(incomplete: str) -> Items:
-    """Names of exporters, with what they write."""
-    return _declared(incomplete, _plugins().exporters)
-
-
-def views(incomplete: str) -> Items:
-    """Names of views, with what they hold."""
-    return _declared(incomplete, _plugins().views)
+engines, exporters, rules, views = map(_names_of, ("engines", "exporters", "rules", "views"))
 
 
 def reports(incomplete: str) -> Items:
     """Names of reports, with what they show."""
     return _declared(incomplete, _plugins().reports)
-
-
-def rules(incomplete: str) -> Items:
-    """Names of rules, with what they look for."""
-    return _declared(incomplete, _plugins().rules)
 
 
 def schemas(incomplete: str) -> Items:

@@ -1,4 +1,4 @@
-"""A report of a dataset: it is checked, built by its plugin, and told what the dataset knows."""
+"""A report of a dataset: it is checked, built by its plugin, and given what the dataset knows."""
 
 from __future__ import annotations
 

@@ -18,9 +18,6 @@ __all__ = ["MISSING", "texts_of"]
 MISSING: Final = "–"
 """Shown where a value is missing."""
 
-DURATION: Final = "duration"
-"""The format of seconds that are shown as days-hours:minutes:seconds."""
-
 SHORT_SPAN_S: Final = 3600
 """Times that all lie within so many seconds are shown with their milliseconds."""
 
@@ -148,7 +145,7 @@ def _duration(seconds: float) -> str:
 
 _MILLISECONDS = "milliseconds"
 _WORDS: dict[str, Callable[[float], str]] = {
-    DURATION: _duration,
+    "duration": _duration,  # seconds as days-hours:minutes:seconds
     "seconds": seconds_in_words,
     "bytes": bytes_in_words,
     "share": share_in_words,

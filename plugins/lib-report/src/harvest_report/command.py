@@ -50,8 +50,12 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
     """List the reports, or show one over a dataset, or write it to a file or directory."""
-    from .deliver import list_reports, show_report  # late: help needs none of it
-
     if name is None:
-        return list_reports(json=json)
+        from harvest.commands.tables import print_declared  # late: help needs none of it
+        from harvest.plugins import manager
+
+        print_declared("report", list(manager().reports.values()), json=json)
+        return 0
+    from .deliver import show_report  # late: a list needs no polars
+
     return show_report(name, dataset, output, settings, only, json=json)

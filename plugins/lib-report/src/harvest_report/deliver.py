@@ -1,4 +1,4 @@
-"""What ``harvest report`` does: lists reports, shows one of a dataset or writes it to files."""
+"""What ``harvest report`` does: shows a report of a dataset, or writes it to files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ from rich.console import Console
 from harvest.commands.asking import answer, named
 from harvest.commands.progress import working
 from harvest.commands.settings import key_values
-from harvest.commands.tables import print_declared, print_json
+from harvest.commands.tables import print_json
 from harvest.plugins import manager
 
 from .report import Report
 from .terminal import show
 
-__all__ = ["list_reports", "show_report"]
-
-
-def list_reports(*, json: bool) -> int:
-    """Print the reports of all plugins."""
-    print_declared("report", list(manager().reports.values()), json=json)
-    return 0
+__all__ = ["show_report"]
 
 
 def show_report(

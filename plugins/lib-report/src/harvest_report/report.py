@@ -51,6 +51,8 @@ class Report:
     def _distinct(self, _: Any, value: tuple[Section, ...]) -> None:
         seen: set[str] = set()
         for section in value:
+            if not isinstance(section, Section):
+                raise TypeError(f"{section!r} is not a section of a report")
             if section.name in seen:
                 raise ValueError(f"two sections are named {section.name!r}")
             seen.add(section.name)

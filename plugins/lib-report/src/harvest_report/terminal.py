@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from harvest.findings.terminal import show_verdict
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .grid import grids
@@ -80,5 +81,5 @@ def _plots(plots: list[Plot], console: Console) -> None:
         return
     console.print()
     names = ", ".join(plot.name for plot in plots)
-    count = "1 plot" if len(plots) == 1 else f"{len(plots)} plots"
+    count = count_in_words(len(plots), "plot")
     console.print(Text(f"{count}: {names}. To see them, write a page: -o report.html"))

@@ -60,11 +60,10 @@ def _directory(report: Report, folder: Path) -> list[Path]:
         for suffix in (".html", ".txt", ".tex", ".json")
     }
     for table in report.tables:
-        files[folder / f"{table.name}.csv"] = _csv(report.only(table.name), folder)
+        files[folder / f"{table.name}.csv"] = to_csv(table).encode()
     for plot in report.plots:
-        alone = report.only(plot.name)
-        files[folder / f"{plot.name}.png"] = _png(alone, folder)
-        files[folder / f"{plot.name}.svg"] = _svg(alone, folder)
+        files[folder / f"{plot.name}.png"] = to_png(plot)
+        files[folder / f"{plot.name}.svg"] = to_svg(plot)
     folder.mkdir(exist_ok=True)
     for path, data in files.items():
         write_atomically(path, data)
@@ -92,45 +91,17 @@ def to_dict(report: Report) -> dict[str, Any]:
 
 
 def _section(section: Section) -> dict[str, Any]:
-    if isinstance(section, Table):
-        return {
-            "kind": "table",
-            "name": section.name,
-            "title": section.title,
-            "columns": [
-                {"name": c.name, "label": c.label, "unit": c.unit, "scale": c.scale, "doc": c.doc}
-                for c in section.columns
-            ],
-            "rows": section.data.to_dicts(),
-            "note": section.note,
-        }
+    named = {"name": section.name, "title": section.title}
     if isinstance(section, Plot):
-        return {
-            "kind": "plot",
-            "name": section.name,
-            "title": section.title,
-            "alt": section.alt,
-        }
+        return {"kind": "plot", **named, "alt": section.alt}
     if isinstance(section, Notes):
-        return {
-            "kind": "notes",
-            "name": section.name,
-            "title": section.title,
-            "items": list(section.items),
-        }
-    raise TypeError(f"{section!r} is not a section of a report")
-
-
-def _html(report: Report, _: Path) -> bytes:
-    return report.html().encode()
-
-
-def _text(report: Report, _: Path) -> bytes:
-    return report.text().encode()
-
-
-def _latex(report: Report, _: Path) -> bytes:
-    return report.latex().encode()
+        return {"kind": "notes", **named, "items": list(section.items)}
+    columns = [
+        {"name": c.name, "label": c.label, "unit": c.unit, "scale": c.scale, "doc": c.doc}
+        for c in section.columns
+    ]
+    rows = section.data.to_dicts()
+    return {"kind": "table", **named, "columns": columns, "rows": rows, "note": section.note}
 
 
 def _json(report: Report, _: Path) -> bytes:
@@ -142,14 +113,6 @@ def _csv(report: Report, path: Path) -> bytes:
     if not report.tables:
         raise UsageError("it has no table", where=str(path), remedy="write .html")
     return to_csv(report.tables[0]).encode()
-
-
-def _png(report: Report, path: Path) -> bytes:
-    return to_png(_one_plot(report, path))
-
-
-def _svg(report: Report, path: Path) -> bytes:
-    return to_svg(_one_plot(report, path))
 
 
 def _one_plot(report: Report, path: Path) -> Plot:
@@ -166,13 +129,13 @@ def _one_plot(report: Report, path: Path) -> Plot:
 
 
 _WRITERS: dict[str, Callable[[Report, Path], bytes]] = {
-    ".html": _html,
-    ".txt": _text,
-    ".tex": _latex,
+    ".html": lambda report, _: report.html().encode(),
+    ".txt": lambda report, _: report.text().encode(),
+    ".tex": lambda report, _: report.latex().encode(),
     ".json": _json,
     ".csv": _csv,
-    ".png": _png,
-    ".svg": _svg,
+    ".png": lambda report, path: to_png(_one_plot(report, path)),
+    ".svg": lambda report, path: to_svg(_one_plot(report, path)),
 }
 
 SUFFIXES = tuple(_WRITERS)
