@@ -100,6 +100,12 @@ def _rising(values: Iterable[int], text: str, what: str) -> tuple[int, ...]:
     return edges
 
 
+def _between(edges: list[str]) -> list[str]:
+    """The names of classes that these edges divide."""
+    inner = [f"{low} to {high}" for low, high in pairwise(edges)]
+    return [f"up to {edges[0]}", *inner, f"above {edges[-1]}"]
+
+
 @attrs.frozen
 class SizeBins:
     """Classes of size: 0 (empty), up to each edge, above the last.
@@ -117,9 +123,7 @@ class SizeBins:
     @property
     def labels(self) -> list[str]:
         """The name of each class, by its number."""
-        sizes = [size_text(edge) for edge in self.edges]
-        between = [f"{low} to {high}" for low, high in pairwise(sizes)]
-        return ["empty", f"up to {sizes[0]}", *between, f"above {sizes[-1]}"]
+        return ["empty", *_between([size_text(edge) for edge in self.edges])]
 
     @property
     def bounds(self) -> list[tuple[int, int | None]]:
@@ -149,9 +153,7 @@ class AgeBins:
     @property
     def labels(self) -> list[str]:
         """The name of each class, by its number."""
-        ages = [_age_text(edge) for edge in self.edges]
-        between = [f"{low} to {high}" for low, high in pairwise(ages)]
-        return ["in the future", f"up to {ages[0]}", *between, f"above {ages[-1]}"]
+        return ["in the future", *_between([_age_text(edge) for edge in self.edges])]
 
     @property
     def bounds(self) -> list[tuple[int | None, int | None]]:

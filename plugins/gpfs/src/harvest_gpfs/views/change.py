@@ -16,8 +16,8 @@ from harvest import UsageError
 from ..aggregation.bins import parse_age
 from ..aggregation.groupings import Setting
 from ..aggregation.listing import list_scans
-from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
-from .churn import changes_of, different
+from ..aggregation.scans import Scan
+from .churn import changes_of, ends
 from .common import deferred, named, rows_of
 from .pairs import SUMS, summed
 
@@ -88,24 +88,13 @@ def span(
 
     Raises UsageError where wishes contradict each other, or name less than two scans.
     """
-    if ALL in (since, to):
-        raise UsageError("a scan is compared with one other", remedy="name it: from=, to=")
     if since is not None and over is not None:
         raise UsageError(
             f"from={since!r} and over={over!r} both say where to begin", remedy="give one of them"
         )
-    after = pick(scans, LATEST if to is None else to)
-    if since is not None:
-        return different(pick(scans, since), after, scans)
+    earlier, after = ends(scans, since, to, "from=, to=")
     time = after.time
-    earlier = [scan for scan in scans if scan.time and time and scan.time < time]
-    if not earlier or time is None:
-        raise UsageError(
-            f"no earlier scan is known to compare with; there is:{labels(scans)}",
-            where=after.label,
-            remedy="harvest another scan into the dataset, or name both that are meant: from=, to=",
-        )
-    if over is None:
+    if over is None or time is None:
         return earlier[0], after
     wanted = time - timedelta(days=parse_age(over))
     # of two that are equally near the earlier one

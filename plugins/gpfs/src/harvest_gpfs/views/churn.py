@@ -19,7 +19,7 @@ from .pairs import SUMS, flows, summed
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["changes_of", "churn", "compare", "different", "two_scans"]
+__all__ = ["changes_of", "churn", "compare", "ends", "two_scans"]
 
 
 def churn(
@@ -78,27 +78,36 @@ def two_scans(scans: Sequence[Scan], old: str | None, new: str | None) -> tuple[
 
     Raises UsageError for names that are not those of two scans.
     """
-    if ALL in (old, new):
-        raise UsageError("a scan is compared with one other", remedy="name it: old=, new=")
-    after = pick(scans, LATEST if new is None else new)
-    if old is not None:
-        return different(pick(scans, old), after, scans)
-    earlier = [s for s in scans if s.time and after.time and s.time < after.time]
-    if not earlier:
-        raise UsageError(
-            f"no earlier scan is known to compare with; there is:{labels(scans)}",
-            where=after.label,
-            remedy="harvest another scan into the dataset, or name both that are meant",
-        )
+    earlier, after = ends(scans, old, new, "old=, new=")
     return earlier[-1], after
 
 
-def different(before: Scan, after: Scan, scans: Sequence[Scan]) -> tuple[Scan, Scan]:
-    """Two scans; raises UsageError where they are the same one."""
-    if before == after:
+def ends(
+    scans: Sequence[Scan], first: str | None, last: str | None, words: str
+) -> tuple[list[Scan], Scan]:
+    """The scans from which one may be compared, oldest first, and the one it is compared with.
+
+    first, last: as scans are named; without a first all that are earlier than the last, without a
+    last the latest.  words: how these are given, for messages.
+    Raises UsageError where there are not two.
+    """
+    if ALL in (first, last):
+        raise UsageError("a scan is compared with one other", remedy=f"name it: {words}")
+    after = pick(scans, LATEST if last is None else last)
+    if first is None:
+        found = [s for s in scans if s.time and after.time and s.time < after.time]
+    else:
+        found = [pick(scans, first)]
+    if after in found:
         raise UsageError(
             f"this scan would be compared with itself; there is:{labels(scans)}",
             where=after.label,
             remedy="name two different ones",
         )
-    return before, after
+    if not found:
+        raise UsageError(
+            f"no earlier scan is known to compare with; there is:{labels(scans)}",
+            where=after.label,
+            remedy=f"harvest another scan into the dataset, or name both that are meant: {words}",
+        )
+    return found, after
