@@ -24,7 +24,7 @@ def dataset(tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("command", ["", "run", "view", "verify", "plugins check"])
+@pytest.mark.parametrize("command", ["", "run", "view", "report", "verify", "plugins check"])
 def test_help_imports_nothing_heavy(command):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "harvest", *command.split(), "--help"],

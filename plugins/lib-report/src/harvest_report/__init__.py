@@ -14,10 +14,30 @@ Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra
 
 from __future__ import annotations
 
-from .axes import bytes_axis, legend, legend_below, seconds_axis
-from .draw import COLOURS
-from .model import Column, Notes, Plot, Section, Table
-from .report import Report
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .axes import bytes_axis, legend, legend_below, seconds_axis
+    from .draw import COLOURS
+    from .model import Column, Notes, Plot, Section, Table
+    from .report import Report
+
+_HOMES = {
+    ".axes": ("bytes_axis", "legend", "legend_below", "seconds_axis"),
+    ".draw": ("COLOURS",),
+    ".model": ("Column", "Notes", "Plot", "Section", "Table"),
+    ".report": ("Report",),
+}
+"""Where names are, which are imported when first used: help shows the command without them."""
 
 __all__ = ["COLOURS", "Column", "Notes", "Plot", "Report", "Section", "Table",
            "bytes_axis", "legend", "legend_below", "seconds_axis"]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module 'harvest_report' has no attribute {name!r}")
+    globals()[name] = value = getattr(importlib.import_module(home, __name__), name)
+    return value
