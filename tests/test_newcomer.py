@@ -45,7 +45,7 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
         ours = [
             ROOT / "plugins" / name
-            for name in ("parquet", "lib-report", "lib-testing", "lib-toolkit")
+            for name in ("parquet", "lib-report", "lib-testing", "lib-toolkit", "look")
         ]
         build_wheels([ROOT, *ours], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",
@@ -157,7 +157,8 @@ def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_
     }
     elsewhere = tmp_path / "elsewhere"
     said(sys.executable, "-m", "venv", elsewhere, cwd=tmp_path)
-    wanted = ("install", "-q", "--index-url", with_password(index), "harvest-made-up")
+    wanted = ("install", "-q", "--index-url", with_password(index))
+    wanted += ("harvest-made-up", "hpc-harvest-look")
     said(elsewhere / "bin" / "pip", *wanted, cwd=tmp_path)
     assert plugins_in(elsewhere)["made-up"] == "0.1.0"
     sample = project / "tests" / "data" / "first.made_up"
