@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from harvest.dataset.export import export
 from harvest.errors import UsageError
+from harvest_look.files import export
 
 FRAME = pl.DataFrame(
     {

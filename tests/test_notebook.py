@@ -17,7 +17,6 @@ from html_shown import Shown
 import harvest
 from harvest import Finding, Rule, UsageError
 from harvest.api.rule import Threshold
-from harvest.dataset.summary import summary
 from harvest.findings.model import Verdict
 from harvest.pipeline import progress
 from harvest_report import Column, Notes, Plot, Report, Table
@@ -57,7 +56,7 @@ def test_the_size_of_a_dataset_is_that_of_its_files(form: str, tmp_path: Path) -
     small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3), c=dump(4))
     small.harvest()
 
-    assert summary(small.open())["size_bytes"] == sum(len(data) for data in small.seen().values())
+    assert small.open().summary()["size_bytes"] == sum(len(data) for data in small.seen().values())
 
 
 def test_a_result_shows_the_account_of_the_run(result, lines):

@@ -15,8 +15,8 @@ from datasets import FORMS, Small, dump
 from typer.testing import CliRunner
 
 import harvest
-from harvest.cli import asking
 from harvest.cli.app import app
+from harvest.commands import asking
 from harvest.dataset import Dataset
 from harvest.errors import UsageError
 from harvest_jsonl import file

@@ -10,10 +10,10 @@ import small_inputs
 
 import harvest
 from harvest import UsageError
-from harvest.dataset.export import export
 from harvest.model.frames import arrow_type_of
 from harvest.plugins.columns import columns_of
 from harvest.plugins.registry import manager
+from harvest_look.files import export
 from harvest_look.schema import print_schema
 from harvest_look.view_schema import view_schema
 

@@ -21,10 +21,10 @@ from terminal import Terminal
 
 import harvest
 from harvest import Column
-from harvest.commands.records import Style, print_records
 from harvest.commands.tables import print_table
-from harvest.toolkit.cells import exact, texts_of
 from harvest.toolkit.layout import fit, fold, shorten
+from harvest_report.records import Style, print_records
+from harvest_report.values import exact, texts_of
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "dask-run"
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import polars as pl
 
 import harvest
-from harvest.dataset.export import export
+from harvest_look.files import export
 from harvest.plugins.registry import PluginManager
 from harvest import collect
 from harvest.toolkit.frames import TEXT_MAP
@@ -93,9 +93,11 @@ def test_frames_with_maps_are_harvested_and_read_without_numpy(tmp_path):
             if not library.name.startswith(NUMERIC) and library.suffix != ".pth":
                 (libraries / library.name).symlink_to(library)
     import harvest
+    import harvest_look
     import harvest_parquet
+    import harvest_report
 
-    for module in (harvest, harvest_parquet):
+    for module in (harvest, harvest_look, harvest_parquet, harvest_report):
         if not (place := libraries / module.__name__).exists():  # it is installed as editable
             place.symlink_to(Path(module.__file__).parent)
 
@@ -108,8 +110,11 @@ def test_the_core_and_a_sink_as_installed_bring_no_numpy_and_need_none(tmp_path)
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     wheels = tmp_path / "wheels"
     wheels.mkdir()
-    build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
-    libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet"])
+    ours = ("look", "parquet", "lib-report")
+    build_wheels([ROOT, *(ROOT / "plugins" / name for name in ours)], wheels)
+    libraries = declared_by(
+        ["hpc-harvest", "hpc-harvest-look", "hpc-harvest-parquet", "hpc-harvest-report"]
+    )
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), libraries)
 
     assert harvested(python, folder=tmp_path) == EXPECTED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from harvest.api.setting import Setting
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["own_settings", "reports", "schemas", "sources"]
+__all__ = ["Items", "keys", "named", "sources"]
 
 Items = list[tuple[str, str]]
 """What a word may become, each with a line that says what it is."""
@@ -27,22 +27,14 @@ def sinks(incomplete: str) -> Items:
     return _beginning(incomplete, ((f"{name}:", s.doc) for name, s in _plugins().sinks.items()))
 
 
-def _names_of(kind: str) -> Callable[[str], Items]:
-    """Names of what plugins declare of a kind, with what each is for."""
-    return lambda incomplete: _declared(incomplete, getattr(_plugins(), kind))
+def engines(incomplete: str) -> Items:
+    """Names of engines, with where they run partitions."""
+    return named(incomplete, _plugins().engines)
 
 
-engines, exporters, rules, views = map(_names_of, ("engines", "exporters", "rules", "views"))
-
-
-def reports(incomplete: str) -> Items:
-    """Names of reports, with what they show."""
-    return _declared(incomplete, _plugins().reports)
-
-
-def schemas(incomplete: str) -> Items:
-    """Names of record types and of views."""
-    return _declared(incomplete, _plugins().record_types()) + views(incomplete)
+def exporters(incomplete: str) -> Items:
+    """Names of exporters, with what they write."""
+    return named(incomplete, _plugins().exporters)
 
 
 def with_settings(incomplete: str) -> Items:
@@ -50,7 +42,7 @@ def with_settings(incomplete: str) -> Items:
     found = _plugins()
     kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules,
              found.exporters)  # fmt: skip
-    return list(dict.fromkeys(item for kind in kinds for item in _declared(incomplete, kind)))
+    return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
 def settings(incomplete: str) -> Items:
@@ -85,44 +77,13 @@ def _of(cls: Any, name: str, incomplete: str) -> Items:
     return items
 
 
-def own_settings(ctx: typer.Context, incomplete: str) -> Items:
-    """``KEY=`` of the view or report that the command line names before, then the values."""
-    found = _plugins()
-    declared: Mapping[str, Any] = found.reports if ctx.info_name == "report" else found.views
-    # an option without its value yet leaves the words before it unread
-    words = [str(ctx.params.get("name")), *ctx.args]
-    spec = next((declared[word] for word in words if word in declared), None)
-    return _values(incomplete, spec.settings) if spec is not None else []
-
-
 def export_settings(ctx: typer.Context, incomplete: str) -> Items:
     """``KEY=`` of the exporter that the command line names before, then the values."""
     spec = _plugins().exporters.get(str(ctx.params.get("form")))
-    return _values(incomplete, spec.settings) if spec is not None else []
+    return keys(incomplete, spec.settings) if spec is not None else []
 
 
-def query_settings(incomplete: str) -> Items:
-    """``VIEW.KEY=`` of every view that has settings."""
-    views = _plugins().views
-    keys = {f"{n}.{key}": s for n, v in views.items() for key, s in v.settings.items()}
-    return _values(incomplete, keys)
-
-
-def finding_settings(incomplete: str) -> Items:
-    """``RULE.THRESHOLD=`` of every rule, and ``KEY=`` of the views that rules look at."""
-    found = _plugins()
-    limits = {
-        f"{rule.name}.{name}": limit.doc
-        for rule in found.rules.values()
-        for name, limit in rule.thresholds.items()
-    }
-    looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
-    keys = {key: s for name in looked_at for key, s in found.views[name].settings.items()}
-    words = _beginning(incomplete, ((f"{key}=", doc) for key, doc in limits.items()))
-    return _values(incomplete, keys) + words
-
-
-def _values(incomplete: str, settings: Mapping[str, Setting]) -> Items:
+def keys(incomplete: str, settings: Mapping[str, Setting]) -> Items:
     """``KEY=`` of settings; of the one that was typed, the values."""
     items: Items = []
     for key, setting in settings.items():
@@ -133,7 +94,8 @@ def _values(incomplete: str, settings: Mapping[str, Setting]) -> Items:
     return _beginning(incomplete, items)
 
 
-def _declared(incomplete: str, specs: Mapping[str, Any]) -> Items:
+def named(incomplete: str, specs: Mapping[str, Any]) -> Items:
+    """Names of what plugins declare, each with its line of documentation."""
     return _beginning(incomplete, ((name, spec.doc) for name, spec in specs.items()))
 
 

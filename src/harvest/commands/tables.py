@@ -15,7 +15,16 @@ from harvest.commands.output import as_text, harmless
 from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["print_declared", "print_json", "print_lines", "print_table", "print_text"]
+__all__ = [
+    "how_many",
+    "print_heading",
+    "print_json",
+    "print_lines",
+    "print_plain",
+    "print_table",
+    "print_text",
+    "width_of_terminal",
+]
 
 INDENT = " " * 4
 LEAST = 8
@@ -164,27 +173,6 @@ def how_many(shown: int, word: str, total: int | None = None, *, more: bool = Fa
     least = "at least " if more else ""
     of = f" of {least}{counted:,}" if more or counted != shown else ""
     return f"{shown:,}{of} {word}{'' if counted == 1 and not more else 's'}"
-
-
-def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
-    """Views or reports with what they show and the settings they take."""
-    if json:
-        print_json(
-            [
-                {
-                    "name": s.name,
-                    "doc": s.doc,
-                    "settings": {n: each.doc for n, each in s.settings.items()},
-                }
-                for s in specs
-            ]
-        )
-    else:
-        print_table(
-            (kind, "description", "settings"),
-            [(s.name, s.doc, ", ".join(s.settings)) for s in specs],
-            prose=("description", "settings"),
-        )
 
 
 def _text(cell: Any) -> str:

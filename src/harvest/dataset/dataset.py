@@ -40,7 +40,7 @@ from .holdings import Holding, holdings
 from .report import build_report
 from .sql import queries as run_queries
 from .sql import query as run_query
-from .summary import to_html
+from .summary import summary, to_html
 from .verify import Problem, judge
 
 if TYPE_CHECKING:
@@ -245,6 +245,14 @@ class Dataset:
         """
         with self._of_its_state():
             return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
+
+    def summary(self) -> dict[str, Any]:
+        """What it holds and what can be asked of it, as plain values: ``harvest show --json``.
+
+        Its rows, inputs, bytes and rejects; runs; record types with their times; views; reports.
+        """
+        with self._of_its_state():
+            return summary(self)
 
     def views(self) -> list[str]:
         """Names of the views that this dataset can serve, those that it holds all of first."""

@@ -106,8 +106,19 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-look",
-        doc="looks before a run: what a directory is made of, first rows, columns",
-        commands=("detect", "look", "preview", "schema"),
+        doc="looks before a run (what a directory is made of, first rows, columns) and at what it "
+        "gave: views, reports, findings, SQL",
+        commands=(
+            "detect",
+            "findings",
+            "look",
+            "preview",
+            "query",
+            "report",
+            "schema",
+            "show",
+            "view",
+        ),
     ),
     Known(
         distribution="hpc-harvest-mofka-dask",
@@ -127,11 +138,6 @@ KNOWN: Final = (
         distribution="hpc-harvest-parquet",
         doc="writes a directory of Parquet files, one folder per record type",
         sinks=("parquet",),
-    ),
-    Known(
-        distribution="hpc-harvest-report",
-        doc="shows reports of plugins: as a page, text, LaTeX, CSV or pictures",
-        commands=("report",),
     ),
     Known(
         distribution="hpc-harvest-slurm",

@@ -9,9 +9,7 @@ import polars as pl
 from harvest.errors import UsageError, suggestion
 from harvest.moved import moved
 
-__all__ = [
-    "TEXT_MAP",
-]
+__all__ = ["TEXT_MAP", "condition"]
 
 __getattr__ = moved(__name__, "harvest_toolkit.frames")
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-__all__ = ["fit", "shorten"]
+__all__ = ["GAP", "fit", "fold", "shorten", "table_lines"]
 
 GAP = 2
 """Spaces between the columns of a table."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest.toolkit.cells import MISSING, texts_of
+from .values import MISSING, texts_of
 
 if TYPE_CHECKING:
     from .model import Column, Table

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from harvest.findings.terminal import show_verdict
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .grid import grids
 from .model import Notes, Plot, Table
+from .verdict import show_verdict
 
 if TYPE_CHECKING:
     from .report import Report

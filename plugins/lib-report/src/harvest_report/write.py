@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from harvest.errors import UsageError
-from harvest.model.csv import CSV_TIME, csv_columns
 from harvest.toolkit.files import write_atomically
 
+from .csv import CSV_TIME, csv_columns
 from .draw import to_png, to_svg
 from .model import Notes, Plot, Section, Table
 

@@ -10,11 +10,11 @@ from harvest import Endpoint, Recipe, UsageError
 from harvest.commands import RunOptions, remark
 from harvest.commands.declared import columns_of_record
 from harvest.commands.inputs import Known, beginnings, readers, survey
-from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.tables import print_json, print_table
 from harvest.plugins import manager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
+from harvest_report.records import Style, print_records, print_rows_as_json
 
 from .first_rows import Preview, first_rows
 

@@ -14,20 +14,10 @@ __all__ = ["COMMANDS"]
 COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
     "plugins": ("plugins:app", "List plugins; show, check or begin one."),
-    "show": (
-        "runs:show",
-        "Say what a dataset holds, and which views and reports it can serve.",
-    ),
-    "view": ("view:view", "List the views, or show or export one of a dataset."),
-    "findings": (
-        "findings:findings",
-        "Say what a dataset shows: conclusions of rules, the worst first, each with its evidence.",
-    ),
     "export": (
         "export:export",
         "Write a dataset in a form that others can find, understand and cite.",
     ),
-    "query": ("query:query", "Run SQL over a dataset."),
     "runs": (
         "runs:runs",
         "List the runs that wrote a dataset, and which of their states are kept.",

@@ -1,4 +1,4 @@
-"""``harvest show``, ``runs`` and ``rollback``: what a dataset holds, of which runs, going back."""
+"""``harvest runs`` and ``rollback``: the runs that wrote a dataset, and going back to one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ import typer
 
 from harvest.commands.options import DatasetPath, Json, Wait
 
-__all__ = ["rollback", "runs", "show"]
-
-
-def show(dataset: DatasetPath, json: Json = False) -> int:
-    """Say what a dataset holds, and which views and reports it can serve."""
-    from harvest.cli.actions.show import show_dataset  # late: help needs none of it
-
-    return show_dataset(dataset, json=json)
+__all__ = ["rollback", "runs"]
 
 
 def runs(

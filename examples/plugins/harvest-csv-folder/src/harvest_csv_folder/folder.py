@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from harvest import Dataset
-from harvest.model.csv import CSV_TIME, csv_columns
 from harvest.toolkit.files import new_directory
+from harvest_report.csv import CSV_TIME, csv_columns
 
 __all__ = ["DICTIONARY", "write"]
 

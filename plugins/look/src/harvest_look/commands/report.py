@@ -1,4 +1,4 @@
-"""The command ``harvest report``: its arguments and options."""
+"""``harvest report``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
+from . import completion
 
 __all__ = ["report"]
 
@@ -18,7 +18,7 @@ def report(
         typer.Argument(
             metavar="NAME",
             help="A report; all are listed without.",
-            autocompletion=complete.reports,
+            autocompletion=completion.reports,
         ),
     ] = None,
     dataset: Annotated[
@@ -40,7 +40,7 @@ def report(
             "--set",
             metavar="KEY=VALUE",
             help="A setting of the report. Repeatable.",
-            autocompletion=complete.own_settings,
+            autocompletion=completion.own_settings,
         ),
     ] = None,
     only: Annotated[
@@ -51,11 +51,11 @@ def report(
 ) -> int:
     """List the reports, or show one over a dataset, or write it to a file or directory."""
     if name is None:
-        from harvest.commands.tables import print_declared  # late: help needs none of it
         from harvest.plugins import manager
+        from harvest_look.asked import print_declared  # late: help needs none of it
 
         print_declared("report", list(manager().reports.values()), json=json)
         return 0
-    from .deliver import show_report  # late: a list needs no polars
+    from harvest_look.report import show_report  # late: a list needs no polars
 
     return show_report(name, dataset, output, settings, only, json=json)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harvest.commands.asking import answer, named
+from harvest.commands.asking import answer
 from harvest.commands.progress import working
 from harvest.commands.settings import key_values
 from harvest.commands.tables import print_json
 from harvest.plugins import manager
+from harvest_report import Report
+from harvest_report.terminal import show
 
-from .report import Report
-from .terminal import show
+from .asked import named
 
 __all__ = ["show_report"]
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
 from harvest.commands.options import Exact, Wide
+
+from . import completion
 
 __all__ = ["view"]
 
@@ -19,7 +20,7 @@ def view(
         typer.Argument(
             metavar="NAME",
             help="A view; all are listed without.",
-            autocompletion=complete.views,
+            autocompletion=completion.views,
         ),
     ] = None,
     dataset: Annotated[
@@ -40,7 +41,7 @@ def view(
             "--set",
             metavar="KEY=VALUE",
             help="A setting of the view. Repeatable.",
-            autocompletion=complete.own_settings,
+            autocompletion=completion.own_settings,
         ),
     ] = None,
     where: Annotated[
@@ -77,12 +78,12 @@ def view(
     A table shows the columns that matter most, as many as fit, and names the others.
     """
     if name is None:
-        from harvest.commands.tables import print_declared  # late: help needs none of it
-        from harvest.plugins.registry import manager
+        from harvest.plugins import manager
+        from harvest_look.asked import print_declared  # late: help needs none of it
 
         print_declared("view", list(manager().views.values()), json=json)
         return 0
-    from harvest.cli.actions.view import Choice, show_view  # late: a list needs no polars
+    from harvest_look.view import Choice, show_view  # late: a list needs no polars
 
     choice = Choice(where=where, sort=sort, columns=columns, rows=rows)
     return show_view(name, dataset, output, settings, choice, json=json, exact=exact, wide=wide)

@@ -11,6 +11,8 @@ from harvest.commands import complete
 from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wide
 from harvest.toolkit.completion import words
 
+from . import completion
+
 __all__ = ["detect", "look", "preview", "schema"]
 
 
@@ -81,7 +83,7 @@ def schema(
         typer.Argument(
             metavar="NAME",
             help="A record type or a view; all are listed without.",
-            autocompletion=complete.schemas,
+            autocompletion=completion.schemas,
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name

@@ -7,9 +7,8 @@ import textwrap
 from rich.console import Console
 from rich.text import Text
 
+from harvest.findings import Verdict
 from harvest.toolkit.texts import printable_line
-
-from .model import Verdict
 
 __all__ = ["show_verdict"]
 

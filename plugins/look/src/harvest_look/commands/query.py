@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
 from harvest.commands.options import DatasetPath, Exact, Wide
+
+from . import completion
 
 __all__ = ["query"]
 
@@ -26,7 +27,7 @@ def query(
             "--set",
             metavar="VIEW.KEY=VALUE",
             help="A setting of a view that the query names. Repeatable.",
-            autocompletion=complete.query_settings,
+            autocompletion=completion.query_settings,
         ),
     ] = None,
     exact: Exact = False,
@@ -39,6 +40,6 @@ def query(
     semicolons, are run in order. Example:
     harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
-    from harvest.cli.actions.query import print_query  # late: help needs none of it
+    from harvest_look.query import print_query  # late: help needs none of it
 
     return print_query(dataset, sql, output, settings, json=json, exact=exact, wide=wide)

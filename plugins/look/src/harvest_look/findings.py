@@ -12,8 +12,8 @@ from harvest.commands.asking import answer
 from harvest.commands.progress import working
 from harvest.commands.settings import key_values
 from harvest.commands.tables import print_json, print_table
-from harvest.findings.terminal import show_verdict
-from harvest.plugins.registry import manager
+from harvest.plugins import manager
+from harvest_report.verdict import show_verdict
 
 __all__ = ["list_rules", "show_findings"]
 

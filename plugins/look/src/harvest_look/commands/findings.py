@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
 from harvest.commands.options import Json
+
+from . import completion
 
 __all__ = ["findings"]
 
@@ -24,7 +25,7 @@ def findings(
             "--rule",
             metavar="NAME",
             help="Ask this rule alone. Repeatable.",
-            autocompletion=complete.rules,
+            autocompletion=completion.rules,
         ),
     ] = None,
     settings: Annotated[
@@ -34,7 +35,7 @@ def findings(
             metavar="KEY=VALUE",
             help="A threshold, RULE.NAME=NUMBER, or a setting of the views, such as run=R1. "
             "Repeatable.",
-            autocompletion=complete.finding_settings,
+            autocompletion=completion.finding_settings,
         ),
     ] = None,
     json: Json = False,
@@ -43,7 +44,7 @@ def findings(
 
     Without a dataset, list the rules and their thresholds.
     """
-    from harvest.cli.actions.findings import list_rules, show_findings  # late: help needs none
+    from harvest_look.findings import list_rules, show_findings  # late: help needs none
 
     if dataset is None:
         return list_rules(rules, json=json)

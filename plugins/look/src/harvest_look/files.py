@@ -7,12 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harvest.errors import UsageError
-from harvest.model.csv import CSV_TIME, csv_columns
+from harvest import UsageError
 from harvest.model.json import encode_frame
-from harvest.plugins.registry import resolve
 from harvest.toolkit.files import replacing
 from harvest.toolkit.texts import printable_line
+from harvest_report.csv import CSV_TIME, csv_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +21,7 @@ __all__ = ["SUFFIXES", "export"]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
 
 
-def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | str | None = None) -> int:
+def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | None = None) -> int:
     """Write a table to ``path``, replacing it atomically; gives the number of rows.
 
     text: renders the collected frame as one text per row, for ``.txt``; by default each row is a
@@ -78,8 +77,7 @@ def _cell_text(value: Any) -> str:
 
 def _text(table: pl.DataFrame, path: Path, text: Any) -> None:
     with path.open("w", encoding="utf-8") as file:
-        render = resolve(text) if text is not None else blocks_of_text
-        for block in render(table):
+        for block in (text or blocks_of_text)(table):
             file.write(f"{block}\n")
 
 

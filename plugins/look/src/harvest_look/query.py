@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from harvest import UsageError
 from harvest.commands.asking import answer
 from harvest.commands.progress import working
-from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.settings import key_values
 from harvest.commands.tables import how_many
-from harvest.dataset.export import export
-from harvest.errors import UsageError
+from harvest_report.records import Style, print_records, print_rows_as_json
+
+from .files import export
 
 __all__ = ["print_query"]
 

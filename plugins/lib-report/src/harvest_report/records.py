@@ -14,12 +14,13 @@ import attrs
 import polars as pl
 from rich.cells import cell_len
 
-from harvest.api.column import Column
-from harvest.commands.output import print_json_line
+from harvest import Column
+from harvest.commands import print_json_line
 from harvest.commands.tables import how_many, print_heading, print_plain, width_of_terminal
-from harvest.toolkit.cells import exact, texts_of
 from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
+
+from .values import exact, texts_of
 
 __all__ = ["Style", "print_records", "print_rows_as_json"]
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import attrs
 import polars as pl
 
-from harvest.api.column import Column
-from harvest.commands.asking import answer, named
-from harvest.commands.outcome import say
+from harvest import Column, Dataset, UsageError, View
+from harvest.commands import remark
+from harvest.commands.asking import answer
+from harvest.commands.declared import columns_of
 from harvest.commands.progress import working
-from harvest.commands.records import Style, print_records, print_rows_as_json
 from harvest.commands.settings import key_values
 from harvest.commands.tables import how_many
-from harvest.dataset import Dataset
-from harvest.dataset.export import export
-from harvest.errors import UsageError, suggestion
-from harvest.plugins.columns import columns_of
-from harvest.plugins.registry import manager
+from harvest.errors import suggestion
+from harvest.plugins import manager
 from harvest.toolkit.frames import condition
 from harvest.toolkit.texts import printable_line
+from harvest_report.records import Style, print_records, print_rows_as_json
+
+from .asked import named
+from .files import export
 
 __all__ = ["Choice", "show_view"]
 
@@ -123,7 +124,7 @@ def show_view(
         def chosen(frame: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
             asked = frame if rows is None else frame.head(rows)
             if output is not None:
-                return pl.DataFrame(), export(asked, output, text=spec.text)
+                return pl.DataFrame(), export(asked, output, text=_text(spec))
             if json:
                 every = asked.collect()
                 return every, every.height
@@ -131,7 +132,8 @@ def show_view(
             return first, first.height if first.height <= room else _height(frame)
 
         first, total, remarks = answer(dataset, ask)
-    say(f"no row of {name} fits {choice.where}: {each}" for each in remarks)
+    for each in remarks:
+        remark(f"no row of {name} fits {choice.where}: {each}")
     if output is not None:
         print(f"{how_many(total, 'row')} of {name} written to {output}")
         return 0
@@ -149,3 +151,10 @@ def show_view(
 
 def _height(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.len()).collect().item())
+
+
+def _text(spec: View) -> Callable[[pl.DataFrame], Iterable[str]] | None:
+    """What makes a text of each row of a view; None where the view declares none."""
+    if spec.text is None:
+        return None
+    return lambda frame: manager().load_part(spec, spec.text, f"the text of {spec.name!r}")(frame)

@@ -7,7 +7,6 @@ from typing import Any
 
 from harvest.commands.asking import answer
 from harvest.commands.tables import print_json, print_lines, print_table
-from harvest.dataset.summary import summary
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 __all__ = ["show_dataset"]
@@ -15,7 +14,7 @@ __all__ = ["show_dataset"]
 
 def show_dataset(dataset: Path, *, json: bool) -> int:
     """Print record types with rows and times, sources, runs, size, views and reports."""
-    found = answer(dataset, summary)
+    found = answer(dataset, lambda opened: opened.summary())
     if json:
         print_json(found)
         return 0

@@ -1,0 +1,152 @@
+"""Values as people read them: the texts of a column's cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
+from harvest.toolkit.texts import printable_line
+
+__all__ = ["MISSING", "texts_of"]
+
+MISSING: Final = "–"
+"""Shown where a value is missing."""
+
+SHORT_SPAN_S: Final = 3600
+"""Times that all lie within so many seconds are shown with their milliseconds."""
+
+
+def texts_of(values: Sequence[Any], form: str | None = None, *, scale: int = 1) -> list[str]:
+    """The cells of a column: one line each, control characters made visible.
+
+    form: as of :class:`harvest.Column`; unless given, one that suits all these values, and a
+        number that is rounded to zero says so: ``<0.01``.
+    scale: what numbers are divided by first.
+    """
+    if form is None:
+        form = default_format(v if scale == 1 or v is None else v / scale for v in values)
+        return [_rounded(value, form, scale) for value in values]
+    if scale != 1:
+        return [_rounded(value, form, scale) for value in values]
+    return [cell(value, form) for value in values]
+
+
+def cell(value: Any, form: str) -> str:
+    """A value by a format of :class:`harvest.Column`, in one line."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if form in _WORDS:
+        return _WORDS[form](value) if math.isfinite(value) else str(value)
+    if form == _MILLISECONDS:
+        return f"{value:%Y-%m-%d %H:%M:%S.%f}"[:-3]
+    if isinstance(value, (list, dict, bytes)):
+        return _plain(value)
+    if form in ("", "id", "path"):
+        return printable_line(str(value))
+    return printable_line(format(value, form))
+
+
+def exact(value: Any) -> str:
+    """A value with all its digits, as CSV has it: times in ISO's notation, seconds as a number."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        utc = value if value.tzinfo is None else value.astimezone(UTC)
+        return f"{utc:%Y-%m-%dT%H:%M:%S.%f}{'' if value.tzinfo is None else 'Z'}"
+    if isinstance(value, timedelta):
+        return str(value.total_seconds())
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bytes):
+        return printable_line(value.decode("utf-8", "backslashreplace"))
+    if isinstance(value, (list, dict)):
+        text = orjson.dumps(value, default=_unknown, option=orjson.OPT_UTC_Z).decode()
+        return printable_line(text)
+    return printable_line(str(value))
+
+
+def _unknown(value: Any) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _rounded(value: Any, form: str, scale: int) -> str:
+    """A number; what rounds to zero and is not zero says so."""
+    if value is None or not isinstance(value, (int, float, Decimal)) or isinstance(value, bool):
+        return cell(value, form)
+    text = cell(value if scale == 1 else value / scale, form)
+    if value and text.endswith("0") and not any(digit in text for digit in "123456789"):
+        return f"<{text[:-1]}1" if value > 0 else f">{text[:-1]}1"
+    return text
+
+
+def default_format(values: Iterable[Any]) -> str:
+    """The format that suits all these values, which are of one type; None is left out."""
+    known = [v for v in values if v is not None]
+    first = known[0] if known else None
+    if isinstance(first, bool):
+        return ""
+    if isinstance(first, int):
+        return ",d"
+    if isinstance(first, (float, Decimal)):
+        return _decimals([abs(float(v)) for v in known])
+    if isinstance(first, timedelta):
+        return "seconds"
+    if isinstance(first, datetime):
+        return _times(known)
+    return "%Y-%m-%d" if isinstance(first, date) else ""
+
+
+def _decimals(sizes: Sequence[float]) -> str:
+    """As many decimals as four digits of the largest number need, and two for those above 10."""
+    finite = [size for size in sizes if math.isfinite(size)]
+    largest = max(finite, default=0.0)
+    if largest and not 1e-6 < largest < 1e15:
+        return ".4g"
+    places = max(2, 3 - math.floor(math.log10(largest))) if largest else 0
+    texts = [f"{size:.{places}f}".rstrip("0") for size in finite]
+    if any(size and not text.strip("0.") for size, text in zip(finite, texts, strict=True)):
+        return f",.{places}f"  # less than this is said of what is rounded to zero
+    return f",.{max((len(text.partition('.')[2]) for text in texts), default=0)}f"
+
+
+def _times(times: Sequence[datetime]) -> str:
+    """To the day, the second or (where they lie close together) the millisecond."""
+    if not any(t.hour or t.minute or t.second or t.microsecond for t in times):
+        return "%Y-%m-%d"
+    close = (max(times) - min(times)).total_seconds() < SHORT_SPAN_S
+    if close and any(t.microsecond for t in times):
+        return _MILLISECONDS
+    return "%Y-%m-%d %H:%M:%S"
+
+
+def _duration(seconds: float) -> str:
+    """Slurm's notation, to the nearest second: 1-02:03:04, 2:03:04, 0:00:07."""
+    minutes, second = divmod(round(abs(seconds)), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    clock = f"{hour:02d}:{minute:02d}:{second:02d}" if days else f"{hour}:{minute:02d}:{second:02d}"
+    sign = "-" if seconds < 0 and minutes + second > 0 else ""
+    return f"{sign}{days}-{clock}" if days else f"{sign}{clock}"
+
+
+_MILLISECONDS = "milliseconds"
+_WORDS: dict[str, Callable[[float], str]] = {
+    "duration": _duration,  # seconds as days-hours:minutes:seconds
+    "seconds": seconds_in_words,
+    "bytes": bytes_in_words,
+    "share": share_in_words,
+}

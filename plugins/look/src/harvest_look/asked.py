@@ -1,0 +1,67 @@
+"""Views and reports by name: those there are, and the dataset that one is asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from harvest import Dataset, DatasetError, UsageError
+from harvest import open as open_dataset
+from harvest.commands.declared import names_for
+from harvest.commands.tables import print_json, print_table
+from harvest.plugins import PluginManager
+from harvest.toolkit.texts import shell_word
+
+__all__ = ["named", "print_declared"]
+
+SHOWN: Final = 6
+"""Views or reports of a dataset that are named at most."""
+
+
+def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
+    """Views or reports with what they show and the settings they take."""
+    if json:
+        print_json(
+            [
+                {
+                    "name": s.name,
+                    "doc": s.doc,
+                    "settings": {n: each.doc for n, each in s.settings.items()},
+                }
+                for s in specs
+            ]
+        )
+    else:
+        print_table(
+            (kind, "description", "settings"),
+            [(s.name, s.doc, ", ".join(s.settings)) for s in specs],
+            prose=("description", "settings"),
+        )
+
+
+def named(kind: str, name: str, dataset: Path | None, plugins: PluginManager) -> tuple[Any, Path]:
+    """The view or report of a name and the dataset it is asked of, as the command line gives them.
+
+    Raises UsageError where one of them is absent, or a dataset stands where the name belongs.
+    """
+    declared = getattr(plugins, f"{kind}s")
+    if name in declared or not (there := _opened(name)):
+        spec = getattr(plugins, kind)(name)
+        if dataset is None:
+            raise UsageError("which dataset?", remedy=f"write: harvest {kind} {name} DATASET")
+        return spec, dataset
+    meant = [str(dataset)] if str(dataset) in declared else names_for(declared, there)
+    also = f", or another {kind}: {', '.join(meant[1:SHOWN])}" if len(meant) > 1 else ""
+    raise UsageError(
+        f"this is a dataset, where the name of a {kind} belongs",
+        where=name,
+        remedy=f"write: harvest {kind} {meant[0]} {shell_word(name)}{also}" if meant else None,
+    )
+
+
+def _opened(location: str) -> Dataset | None:
+    try:
+        return open_dataset(location)
+    except (DatasetError, UsageError):
+        return None
