@@ -490,6 +490,10 @@ def manager() -> PluginManager:
     return PluginManager()
 
 
+_entry_points = cache(entry_points)
+"""What is installed, listed once in a process: help asks for each command of a plugin."""
+
+
 @cache
 def manager_of_commands(name: str | None = None) -> PluginManager:
     """The plugins whose entry points name a command, or any; all, where all are loaded already.
@@ -498,6 +502,6 @@ def manager_of_commands(name: str | None = None) -> PluginManager:
     """
     if manager.cache_info().currsize:
         return manager()
-    points = entry_points()
+    points = _entry_points()
     modules = {p.value for p in points.select(group=COMMANDS) if name in (None, p.name)}
     return PluginManager(p for p in points.select(group=GROUP) if p.value in modules)
