@@ -244,12 +244,12 @@ class Tiny(harvest.Source):
 @pytest.mark.slow
 def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
-    # given an environment with these four and the libraries that they declare, and no other
+    # given an environment with these and a small plugin, what they declare, and no more
     tiny, wheels = tmp_path / "tiny", tmp_path / "wheels"
     tiny.mkdir()
     for name, text in TINY.items():
         (tiny / name).write_text(text.lstrip())
-    ours = [CORE, f"{CORE}-look", f"{CORE}-parquet"]
+    ours = [CORE, f"{CORE}-look", f"{CORE}-parquet", f"{CORE}-report"]
     build_wheels([*(PROJECTS[name] for name in ours), tiny], wheels)
     only = declared_by(ours)
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), only)
