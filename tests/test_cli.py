@@ -37,6 +37,17 @@ def test_help_imports_nothing_heavy(command):
     assert not HEAVY & imported
 
 
+@pytest.mark.parametrize("command", ["view", "report"])
+def test_a_list_of_what_can_be_asked_imports_no_library_of_tables(command):
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "harvest", command],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "harvest" in imported
+    assert not {"polars", "pyarrow", "numpy"} & imported
+
+
 def test_help_fits_80_columns_and_lists_every_command():
     shown = harvest("--help", COLUMNS="80").stdout
     assert all(len(line) <= 80 for line in shown.splitlines())

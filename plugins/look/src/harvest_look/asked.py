@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from harvest import Dataset, DatasetError, UsageError
-from harvest import open as open_dataset
+import harvest
+from harvest import DatasetError, UsageError
 from harvest.commands.declared import names_for
 from harvest.commands.tables import print_json, print_table
 from harvest.plugins import PluginManager
@@ -60,8 +60,8 @@ def named(kind: str, name: str, dataset: Path | None, plugins: PluginManager) ->
     )
 
 
-def _opened(location: str) -> Dataset | None:
+def _opened(location: str) -> harvest.Dataset | None:
     try:
-        return open_dataset(location)
+        return harvest.open(location)  # imported when asked for: a list needs no polars
     except (DatasetError, UsageError):
         return None
