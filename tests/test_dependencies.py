@@ -281,7 +281,8 @@ def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare
 def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    ours = ("", "-dask", "-dask-records", "-dask-runs", "-parquet", "-report", "-toolkit")
+    names = ("dask", "dask-records", "dask-runs", "look", "parquet", "report", "toolkit")
+    ours = ("", *(f"-{name}" for name in names))
     build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
     only = declared_by([f"{CORE}{name}" for name in ours])
     wheels = sorted((tmp_path / "wheels").iterdir())

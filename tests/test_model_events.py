@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from harvest.model import Record, RecordTypeError, UInt64, field, record, record_type
+from harvest.model import Record, RecordType, RecordTypeError, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.model.events import EVENTS_SCHEMA, encode_event_lines, project, project_lazy
+from harvest.model.events import EVENTS_SCHEMA, project_lazy
 from harvest.model.frames import frame_of
 from harvest_jsonl.decoding import decode
+from harvest_jsonl.event_lines import encode_event_lines
 
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
 LATER = datetime(2024, 4, 19, 12, 0, 1, 500000, tzinfo=UTC)
@@ -41,6 +42,12 @@ class Bare(Record):
 
 
 STEP, BARE = record_type(Step), record_type(Bare)
+
+
+def project(kind: RecordType, table: pa.Table) -> pa.Table:
+    """A table's rows as events."""
+    return project_lazy(kind, frame_of(kind, table).lazy()).collect().to_arrow().cast(EVENTS_SCHEMA)
+
 
 FULL = Step(
     begin=NOON,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from pathlib import Path
 
 import pytest
 
+import harvest
 from docs_reference.public import KERNEL, imported, used
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,3 +41,14 @@ def test_the_kernel_itself_offers_sixty_names_at_most() -> None:
 @pytest.mark.parametrize("module", KERNEL)
 def test_the_page_on_compatibility_names_each_public_module(module: str) -> None:
     assert f"`{module}`" in (ROOT / "docs" / "compatibility.md").read_text()
+
+
+def test_type_checkers_find_each_name_where_it_is_imported_from() -> None:
+    stub = ast.parse((ROOT / "src/harvest/__init__.pyi").read_text())
+    imported = {
+        alias.name: f".{node.module}"
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == harvest._HOME_OF

@@ -8,10 +8,10 @@ import pytest
 
 from harvest import ConfigError, UsageError
 from harvest.api.settings import describe, structure
-from harvest.cli.actions.plugins import print_plugin
 from harvest.cli.app import app, load_command
 from harvest.pipeline.recipe import Recipe, run_options
 from harvest.plugins.registry import manager
+from harvest_look.plugins import print_plugin
 
 
 def every_setting():

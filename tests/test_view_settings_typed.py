@@ -14,10 +14,10 @@ import pytest
 import harvest
 from harvest import ConfigError, Setting, View, hookimpl
 from harvest.api.settings import describe
-from harvest.cli.actions.plugins import print_plugin
-from harvest.commands import complete
 from harvest.plugins.registry import PluginManager, manager, resolve
 from harvest.toolkit.settings import at_least, one_of, some_of
+from harvest_look.commands import completion
+from harvest_look.plugins import print_plugin
 
 asked: list[dict] = []
 
@@ -135,7 +135,7 @@ def test_the_command_line_shows_checks_and_completes_them(capsys, monkeypatch):
     found = {s["name"]: s for s in json.loads(capsys.readouterr().out)["settings"]}
     assert found["job"]["type"] == "int"
     assert (found["per"]["choices"], found["per"]["default"]) == (["job", "log"], "job")
-    assert complete.query_settings("io.jobs.per=") == [
+    assert completion.query_settings("io.jobs.per=") == [
         ("io.jobs.per=job", ""), ("io.jobs.per=log", "")
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The old place of the library of reports, ``harvest_report``."""
+"""Now ``harvest_report``."""
 
 from harvest.moved import moved
 

@@ -1,4 +1,4 @@
-"""The old place of the library for authors' tests, ``harvest_testing``."""
+"""Now ``harvest_testing``."""
 
 from harvest.moved import moved
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 if TYPE_CHECKING:
-    from harvest.api.setting import Setting
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["Items", "keys", "named", "sources"]
+__all__ = ["Items", "named", "sources"]
 
 Items = list[tuple[str, str]]
 """What a word may become, each with a line that says what it is."""
@@ -30,19 +27,6 @@ def sinks(incomplete: str) -> Items:
 def engines(incomplete: str) -> Items:
     """Names of engines, with where they run partitions."""
     return named(incomplete, _plugins().engines)
-
-
-def exporters(incomplete: str) -> Items:
-    """Names of exporters, with what they write."""
-    return named(incomplete, _plugins().exporters)
-
-
-def with_settings(incomplete: str) -> Items:
-    """Names of sources, sinks, engines, views, reports, rules and exporters."""
-    found = _plugins()
-    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules,
-             found.exporters)  # fmt: skip
-    return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
 def settings(incomplete: str) -> Items:
@@ -75,23 +59,6 @@ def _of(cls: Any, name: str, incomplete: str) -> Items:
         else:
             items.append((key, setting.doc))
     return items
-
-
-def export_settings(ctx: typer.Context, incomplete: str) -> Items:
-    """``KEY=`` of the exporter that the command line names before, then the values."""
-    spec = _plugins().exporters.get(str(ctx.params.get("form")))
-    return keys(incomplete, spec.settings) if spec is not None else []
-
-
-def keys(incomplete: str, settings: Mapping[str, Setting]) -> Items:
-    """``KEY=`` of settings; of the one that was typed, the values."""
-    items: Items = []
-    for key, setting in settings.items():
-        if incomplete.startswith(f"{key}="):
-            items += [(f"{key}={word}", "") for word in setting.choices]
-        else:
-            items.append((f"{key}=", setting.doc))
-    return _beginning(incomplete, items)
 
 
 def named(incomplete: str, specs: Mapping[str, Any]) -> Items:

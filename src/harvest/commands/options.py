@@ -16,7 +16,7 @@ from harvest.toolkit.completion import words
 from . import complete
 from .settings import plugin_settings
 
-__all__ = ["DatasetPath", "Exact", "Json", "Settings", "SettingsAsBefore", "Wide"]
+__all__ = ["DatasetPath", "Exact", "Json", "Settings", "SettingsAsBefore", "Wait", "Wide"]
 
 DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
 Exact = Annotated[

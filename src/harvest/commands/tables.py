@@ -22,7 +22,6 @@ __all__ = [
     "print_lines",
     "print_plain",
     "print_table",
-    "print_text",
     "width_of_terminal",
 ]
 
@@ -42,18 +41,6 @@ def print_json(value: Any) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     """Lines of text, in which nothing stands that a terminal obeys."""
     print_plain(map(printable_line, lines))
-
-
-def print_text(text: str, indent: str = "  ") -> None:
-    """Paragraphs, each a line; a terminal gets them broken between words.
-
-    indent: put before the further lines of a paragraph.
-    """
-    for number, paragraph in enumerate(text.split("\n\n")):
-        if number:
-            print()
-        line = printable_line(" ".join(map(str.strip, paragraph.splitlines())))
-        print_plain(fold(line, width_of_terminal(), indent) if sys.stdout.isatty() else [line])
 
 
 def print_plain(lines: Iterable[str]) -> None:

@@ -21,13 +21,13 @@ from harvest.model import RecordType
 from harvest.model.types import as_recorded
 from harvest.pipeline.committed import announcing
 from harvest.pipeline.drift import recorded_types
-from harvest.pipeline.rollback import roll_back
+from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugin_code import contained
 from harvest.plugins.building import build, call, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.files import link_on_the_way
-from harvest.storage.history import changed, located
+from harvest.storage.history import changed, kept_bytes, located
 from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
@@ -370,6 +370,17 @@ class Dataset:
     def runs(self) -> list[dict[str, Any]]:
         """The records of the runs that wrote it, oldest first, and whether their state is kept."""
         return read_runs(self.sink, self.manifest)
+
+    def keep_runs(self, count: int, *, wait_s: float = 0) -> None:
+        """Keep so many states before the present one from now on; remove older ones at once.
+
+        wait_s: how long to wait for another run on the dataset to end.
+        """
+        keep_runs(self.sink, count, wait_s=wait_s)
+
+    def kept_bytes(self) -> int:
+        """What the states that are kept take beside the present one."""
+        return kept_bytes(self.sink.state)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         """Values that a setting of a source had when its rows in this dataset were harvested.

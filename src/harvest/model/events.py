@@ -12,15 +12,16 @@ from collections.abc import Mapping
 import polars as pl
 import pyarrow as pa
 
+from harvest.moved import moved
+
 from .errors import RecordTypeError
-from .frames import frame_of
-from .json import TIME_FORMAT, lines_of, object_text
+from .json import object_text
 from .record import RecordType
 from .vocabulary import Role
 
-__all__ = [
-    "encode_event_lines",
-]
+__all__ = ["event_columns"]
+
+__getattr__ = moved(__name__, "harvest_jsonl.event_lines")
 
 _TIME = pa.timestamp("us", tz="UTC")
 
@@ -56,17 +57,11 @@ _ROLES: tuple[Role, ...] = (
 )
 
 
-def project(record_type: RecordType, table: pa.Table) -> pa.Table:
-    """A table of a record type's schema as rows of ``EVENTS_SCHEMA``.
+def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``.
 
     Raises RecordTypeError when a column cannot play its role.
     """
-    frame = frame_of(record_type, table).select(event_columns(record_type))
-    return frame.to_arrow().cast(EVENTS_SCHEMA)
-
-
-def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The same for a lazy frame of plain columns, as sinks scan them; it stays lazy."""
     return frame.select(event_columns(record_type))
 
 
@@ -85,27 +80,6 @@ def event_columns(record_type: RecordType) -> list[pl.Expr]:
         pl.col("position"),
         _data(record_type).alias("data"),
     ]
-
-
-def encode_event_lines(record_type: RecordType, table: pa.Table) -> memoryview:
-    """JSON Lines of a table's rows in the shape of the events model, ready to be written.
-
-    Each line begins with ``{"record_type":"<name>",`` and ends with ``data``, an object.
-    """
-    shared = _shared_columns(record_type)
-    times = {role: shared[role].dt.strftime(TIME_FORMAT) for role in ("time", "end_time")}
-    start = pl.struct(
-        pl.lit(record_type.name).alias("record_type"),
-        *({**shared, **times}[role].alias(role) for role in _ROLES),
-        pl.lit(record_type.layer).alias("layer"),
-        pl.lit(record_type.level).alias("level"),
-        pl.col("origin"),
-        pl.col("position"),
-    ).struct.json_encode()
-    line = pl.concat_str(
-        start.str.strip_suffix("}"), pl.lit(',"data":'), _data(record_type), pl.lit("}\n")
-    )
-    return lines_of(frame_of(record_type, table).select(line.alias("line")).to_series())
 
 
 def _data(record_type: RecordType) -> pl.Expr:

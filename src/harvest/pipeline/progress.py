@@ -78,14 +78,34 @@ def _live_line() -> Iterator[Observer]:
         yield _LiveLine(bar)
 
 
-class _LiveLine(Observer):
+class _Counter(Observer):
+    """What was read of what there is, since when, and when that was last shown."""
+
+    def __init__(self) -> None:
+        self.rows = self.size = self.expected = self.done = self.total = 0
+        self.started = self.last = time.monotonic()
+        self.lock = threading.Lock()
+
+    def planned(self, plan: Plan, size_bytes: int) -> None:
+        self.total, self.expected = len(plan.to_read), size_bytes
+
+    def progressed(self, progress: Progress) -> None:
+        with self.lock:
+            self.rows += progress.rows
+            self.size += progress.size_bytes
+
+    def finished(self, part: Part) -> None:
+        with self.lock:
+            self.done += 1
+
+
+class _LiveLine(_Counter):
     """One line that is redrawn: partitions, bytes, rows, time left."""
 
     def __init__(self, bar: Any):
+        super().__init__()
         self.bar = bar
         self.task: Any = None
-        self.rows = self.done = self.total = 0
-        self.lock = threading.Lock()
 
     def spooled(self, pipe: str, size_bytes: int) -> None:
         if self.task is None:
@@ -93,30 +113,27 @@ class _LiveLine(Observer):
         self.bar.update(self.task, completed=size_bytes, parts=f"from {printable_line(pipe)}")
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
-        self.total = len(plan.to_read)
+        super().planned(plan, size_bytes)
         if self.task is not None:  # that of pipes
             self.bar.remove_task(self.task)
         parts = f"0/{self.total} parts"
         self.task = self.bar.add_task("", total=size_bytes or None, rows=0, parts=parts)
 
     def progressed(self, progress: Progress) -> None:
+        super().progressed(progress)
         with self.lock:
-            self.rows += progress.rows
             self.bar.update(self.task, advance=progress.size_bytes, rows=self.rows)
 
     def finished(self, part: Part) -> None:
+        super().finished(part)
         with self.lock:
-            self.done += 1
             self.bar.update(self.task, parts=f"{self.done}/{self.total} parts")
 
 
-class PlainLines(Observer):
+class PlainLines(_Counter):
     """A line now and then, for logs of batch jobs."""
 
-    def __init__(self) -> None:
-        self.rows = self.size = self.expected = self.done = self.total = 0
-        self.started = self.last = time.monotonic()
-        self.waits = False
+    waits = False
 
     def spooled(self, pipe: str, size_bytes: int) -> None:
         now = time.monotonic()
@@ -127,12 +144,11 @@ class PlainLines(Observer):
             _say(f"{amount} from {printable_line(pipe)}")
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
-        self.total, self.expected = len(plan.to_read), size_bytes
+        super().planned(plan, size_bytes)
         self.started = time.monotonic()
 
     def progressed(self, progress: Progress) -> None:
-        self.rows += progress.rows
-        self.size += progress.size_bytes
+        super().progressed(progress)
         now = time.monotonic()
         if now - self.last < PLAIN_EVERY_S:
             return
@@ -145,24 +161,19 @@ class PlainLines(Observer):
             f"{self.expected / 1e6:,.0f} MB, {self.rows:,} rows{remaining}"
         )
 
-    def finished(self, part: Part) -> None:
-        self.done += 1
-
 
 def _say(text: str) -> None:
     print(f"harvest: {text}", file=sys.stderr, flush=True)
 
 
-class _Cell(Observer):
+class _Cell(_Counter):
     """A bar below a notebook's cell; at the end, one line of what was read.
 
     It is drawn in the thread of the run alone: from others a kernel cannot say which cell it is.
     """
 
     def __init__(self) -> None:
-        self.rows = self.size = self.expected = self.done = self.total = 0
-        self.started = self.last = time.monotonic()
-        self.lock = threading.Lock()
+        super().__init__()
         self.thread = threading.get_ident()
         self.output: Any = None
 
@@ -171,18 +182,16 @@ class _Cell(Observer):
         self._redraw(f"<progress></progress> <small>{html.escape(text)}</small>")
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
-        self.total, self.expected = len(plan.to_read), size_bytes
+        super().planned(plan, size_bytes)
         if self.total or self.output is not None:
             self._show(self._bar())
 
     def progressed(self, progress: Progress) -> None:
-        with self.lock:
-            self.rows += progress.rows
-            self.size += progress.size_bytes
+        super().progressed(progress)
         self._redraw(self._bar())
 
     def finished(self, part: Part) -> None:
-        self.done += 1
+        super().finished(part)
         self._redraw(self._bar())
 
     def close(self) -> None:

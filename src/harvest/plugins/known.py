@@ -107,14 +107,17 @@ KNOWN: Final = (
     Known(
         distribution="hpc-harvest-look",
         doc="looks before a run (what a directory is made of, first rows, columns) and at what it "
-        "gave: views, reports, findings, SQL",
+        "gave: views, reports, findings, SQL, exports, runs",
         commands=(
             "detect",
+            "export",
             "findings",
             "look",
+            "plugins show",
             "preview",
             "query",
             "report",
+            "runs",
             "schema",
             "show",
             "view",

@@ -11,9 +11,9 @@ import attrs
 import polars as pl
 
 from harvest import PartWriter, RecordType
-from harvest.model.events import encode_event_lines
 
 from .codecs import Output
+from .event_lines import encode_event_lines
 from .spools import Spool, merge
 
 if TYPE_CHECKING:

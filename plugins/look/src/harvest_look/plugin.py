@@ -64,9 +64,26 @@ def harvest_commands() -> list[Command]:
             after="report",
         ),
         Command(
+            name="export",
+            doc="Write a dataset in a form that others can find, understand and cite.",
+            app="harvest_look.commands.export:export",
+            after="findings",
+        ),
+        Command(
             name="query",
             doc="Run SQL over a dataset.",
             app="harvest_look.commands.query:query",
             after="export",
+        ),
+        Command(
+            name="runs",
+            doc="List the runs that wrote a dataset, and which of their states are kept.",
+            app="harvest_look.commands.runs:runs",
+            after="query",
+        ),
+        Command(
+            name="plugins show",
+            doc="Show the settings of what plugins offer, or the thresholds of a rule.",
+            app="harvest_look.commands.plugins:show",
         ),
     ]

@@ -14,16 +14,8 @@ __all__ = ["COMMANDS"]
 COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
     "plugins": ("plugins:app", "List plugins; show, check or begin one."),
-    "export": (
-        "export:export",
-        "Write a dataset in a form that others can find, understand and cite.",
-    ),
-    "runs": (
-        "runs:runs",
-        "List the runs that wrote a dataset, and which of their states are kept.",
-    ),
     "rollback": (
-        "runs:rollback",
+        "rollback:rollback",
         "Bring a dataset back to the state that an earlier run left.",
     ),
     "verify": (

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
 from harvest.commands.options import Json
 from harvest.toolkit.completion import words
 
@@ -52,25 +51,3 @@ def available(json: Json = False) -> int:
     from harvest.cli.actions.plugins import print_available  # late: help needs none of it
 
     return print_available(json=json)
-
-
-@app.command("show")
-def show(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="A source, sink, engine, view, report, rule or exporter; or a FILE.py with some.",
-            autocompletion=complete.with_settings,
-        ),
-    ],
-    json: Json = False,
-) -> int:
-    """Show the settings of a source, sink, engine, view or report, or the thresholds of a rule.
-
-    Each with the values that it may have, its default and its meaning; of a source also the record
-    types that it yields.
-    """
-    from harvest.cli.actions.plugins import print_plugin  # late: help needs none of it
-
-    return print_plugin(name, json=json)

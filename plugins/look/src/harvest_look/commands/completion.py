@@ -8,10 +8,12 @@ from typing import Any
 import typer
 
 from harvest import Setting
-from harvest.commands.complete import Items, keys, named
+from harvest.commands.complete import Items, named
 from harvest.plugins import manager
 
 __all__ = [
+    "export_settings",
+    "exporters",
     "finding_settings",
     "own_settings",
     "query_settings",
@@ -19,6 +21,7 @@ __all__ = [
     "rules",
     "schemas",
     "views",
+    "with_settings",
 ]
 
 
@@ -46,7 +49,7 @@ def query_settings(incomplete: str) -> Items:
     """``VIEW.KEY=`` of every view that has settings."""
     views = manager().views
     of_views = {f"{n}.{key}": s for n, v in views.items() for key, s in v.settings.items()}
-    return keys(incomplete, of_views)
+    return _keys(incomplete, of_views)
 
 
 def finding_settings(incomplete: str) -> Items:
@@ -59,7 +62,7 @@ def finding_settings(incomplete: str) -> Items:
     }
     looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
     of_views = {key: s for name in looked_at for key, s in found.views[name].settings.items()}
-    return keys(incomplete, of_views) + keys(incomplete, limits)
+    return _keys(incomplete, of_views) + _keys(incomplete, limits)
 
 
 def own_settings(ctx: typer.Context, incomplete: str) -> Items:
@@ -69,4 +72,34 @@ def own_settings(ctx: typer.Context, incomplete: str) -> Items:
     # an option without its value yet leaves the words before it unread
     words = [str(ctx.params.get("name")), *ctx.args]
     spec = next((declared[word] for word in words if word in declared), None)
-    return keys(incomplete, spec.settings) if spec is not None else []
+    return _keys(incomplete, spec.settings) if spec is not None else []
+
+
+def exporters(incomplete: str) -> Items:
+    """Names of exporters, with what they write."""
+    return named(incomplete, manager().exporters)
+
+
+def export_settings(ctx: typer.Context, incomplete: str) -> Items:
+    """``KEY=`` of the exporter that the command line names before, then the values."""
+    spec = manager().exporters.get(str(ctx.params.get("form")))
+    return _keys(incomplete, spec.settings) if spec is not None else []
+
+
+def with_settings(incomplete: str) -> Items:
+    """Names of sources, sinks, engines, views, reports, rules and exporters."""
+    found = manager()
+    kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules,
+             found.exporters)  # fmt: skip
+    return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
+
+
+def _keys(incomplete: str, settings: Mapping[str, Setting]) -> Items:
+    """``KEY=`` of settings; of the one that was typed, the values."""
+    items: Items = []
+    for key, setting in settings.items():
+        if incomplete.startswith(f"{key}="):
+            items += [(f"{key}={word}", "") for word in setting.choices]
+        else:
+            items.append((f"{key}=", setting.doc))
+    return [(word, doc.partition("\n")[0]) for word, doc in items if word.startswith(incomplete)]

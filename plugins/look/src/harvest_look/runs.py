@@ -1,17 +1,16 @@
-"""``harvest runs`` and ``harvest rollback``: who wrote a dataset, and going back."""
+"""``harvest runs``: who wrote a dataset, and which of its states are kept."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from harvest import UsageError
+from harvest import open as open_dataset
 from harvest.commands.tables import print_json, print_table
-from harvest.dataset import open as open_dataset
-from harvest.errors import UsageError, suggestion
-from harvest.pipeline.rollback import keep_runs as keep
-from harvest.storage.history import kept_bytes
+from harvest.errors import suggestion
 
-__all__ = ["restore", "show_runs"]
+__all__ = ["show_runs"]
 
 
 def show_runs(
@@ -20,7 +19,7 @@ def show_runs(
     """Print the runs that wrote a dataset, or one of them; first keep fewer or more states."""
     opened = open_dataset(dataset)
     if keep_runs is not None:
-        keep(opened.sink, keep_runs, wait_s=wait)
+        opened.keep_runs(keep_runs, wait_s=wait)
         opened = open_dataset(dataset)
     records = opened.runs()
     if run is not None:
@@ -37,22 +36,10 @@ def show_runs(
         print_json(records)
         return 0
     _print_runs(records)
-    kept = len(opened.manifest.kept)
-    if kept:
-        size = kept_bytes(opened.sink.state)
+    if kept := sum(1 for record in records if record["state"] == "kept"):
+        size = opened.kept_bytes()
         states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
         print(f"\n{states} kept, in {size:,} bytes beside the present one")
-    return 0
-
-
-def restore(dataset: Path, run: str, wait: float) -> int:
-    """Bring a dataset back to the state that an earlier run left."""
-    made = open_dataset(dataset).rollback(run, wait_s=wait)
-    if made is None:
-        print(f"the state of run {run} is in force already")
-        return 0
-    rows = sum(open_dataset(dataset).record_types.values())
-    print(f"back at the state of run {run}: {rows:,} rows; recorded as run {made}")
     return 0
 
 

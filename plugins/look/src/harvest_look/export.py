@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harvest import UsageError
 from harvest.commands.asking import answer
 from harvest.commands.settings import key_values
 from harvest.commands.tables import how_many
-from harvest.errors import UsageError
-from harvest.plugins.registry import manager
+from harvest.plugins import manager
 
 __all__ = ["export_dataset"]
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands import complete
 from harvest.commands.options import DatasetPath
+
+from . import completion
 
 __all__ = ["export"]
 
@@ -24,7 +25,7 @@ def export(
             metavar="NAME",
             help="The exporter, of those that `harvest plugins list --kind exporter` lists; "
             "ro-crate: a research object (RO-Crate 1.1).",
-            autocompletion=complete.exporters,
+            autocompletion=completion.exporters,
         ),
     ] = "ro-crate",
     settings: Annotated[
@@ -33,7 +34,7 @@ def export(
             "--set",
             metavar="KEY=VALUE",
             help="A setting of the exporter. Repeatable.",
-            autocompletion=complete.export_settings,
+            autocompletion=completion.export_settings,
         ),
     ] = None,
     license_: Annotated[
@@ -60,7 +61,7 @@ def export(
 
     Example: harvest export out crate --as ro-crate --license CC-BY-4.0 --author 'Ada Lovelace'
     """
-    from harvest.cli.actions.export import export_dataset  # late: help needs none of it
+    from harvest_look.export import export_dataset  # late: help needs none of it
 
     options = {
         "license": license_,
