@@ -34,7 +34,7 @@ def harvest_commands() -> list[Command]:
         Command(
             name="show",
             doc="Say what a dataset holds, and which views and reports it can serve.",
-            app="harvest_look.commands.show:show",
+            app="harvest_look.commands.after:show",
             after="plugins",
         ),
         Command(
@@ -47,43 +47,43 @@ def harvest_commands() -> list[Command]:
         Command(
             name="view",
             doc="List the views, or show or export one of a dataset.",
-            app="harvest_look.commands.view:view",
+            app="harvest_look.commands.after:view",
             after="schema",
         ),
         Command(
             name="report",
             doc="List the reports, or show one over a dataset, or write it to a file or directory.",
-            app="harvest_look.commands.report:report",
+            app="harvest_look.commands.after:report",
             after="view",
         ),
         Command(
             name="findings",
             doc="Say what a dataset shows: conclusions of rules, the worst first, each with its "
             "evidence.",
-            app="harvest_look.commands.findings:findings",
+            app="harvest_look.commands.after:findings",
             after="report",
         ),
         Command(
             name="export",
             doc="Write a dataset in a form that others can find, understand and cite.",
-            app="harvest_look.commands.export:export",
+            app="harvest_look.commands.after:export",
             after="findings",
         ),
         Command(
             name="query",
             doc="Run SQL over a dataset.",
-            app="harvest_look.commands.query:query",
+            app="harvest_look.commands.after:query",
             after="export",
         ),
         Command(
             name="runs",
             doc="List the runs that wrote a dataset, and which of their states are kept.",
-            app="harvest_look.commands.runs:runs",
+            app="harvest_look.commands.after:runs",
             after="query",
         ),
         Command(
             name="plugins show",
             doc="Show the settings of what plugins offer, or the thresholds of a rule.",
-            app="harvest_look.commands.plugins:show",
+            app="harvest_look.commands.after:show_plugin",
         ),
     ]
