@@ -7,6 +7,7 @@ import importlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from .python import MODULES
@@ -38,6 +39,7 @@ def page() -> str:
     return "\n".join(lines)
 
 
+@cache
 def used() -> Mapping[tuple[str, str], set[str]]:
     """Who uses a name of a public module: folders of plugins, ``examples``, ``docs``.
 
