@@ -66,6 +66,7 @@ MODULES = (
     "harvest_report.verdict",
     "harvest_testing",
     "harvest_toolkit.choices",
+    "harvest_toolkit.columns",
     "harvest_toolkit.csv_header",
     "harvest_toolkit.deferred",
     "harvest_toolkit.delimited",

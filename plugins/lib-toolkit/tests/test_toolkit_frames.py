@@ -1,0 +1,45 @@
+"""Sums and fractions of what is known: unknown is never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from harvest_toolkit import frames
+
+
+@pytest.mark.parametrize(
+    ("rule", "none", "unknown", "partly", "whole"),
+    [
+        (frames.known_sum, None, None, 3, 5),
+        (frames.sum_or_none, 0, None, 3, 5),
+        (frames.complete_sum, None, None, None, 5),
+    ],
+)
+def test_a_sum_says_what_of_its_values_is_known(
+    rule: Callable[[str], pl.Expr],
+    none: int | None,
+    unknown: int | None,
+    partly: int | None,
+    whole: int,
+) -> None:
+    def found(*values: int | None) -> int | None:
+        return pl.DataFrame({"x": list(values)}, schema={"x": pl.Int64}).select(rule("x")).item()
+
+    assert found() == none
+    assert found(None, None) == unknown
+    assert found(3, None) == partly
+    assert found(3, 2) == whole
+
+
+def test_a_count_of_flags_is_null_where_no_flag_is_known() -> None:
+    rows = pl.DataFrame({"known": [True, None, False], "unknown": pl.Series([None] * 3, dtype=bool)})
+    found = rows.select(frames.count_if_known("known"), frames.count_if_known("unknown"))
+    assert found.row(0) == (1, None)
+
+
+def test_a_fraction_is_null_where_the_whole_is_zero_or_something_is_unknown() -> None:
+    rows = pl.DataFrame({"part": [1, 0, None, 1], "whole": [4, 0, 4, None]})
+    assert rows.select(frames.fraction("part", "whole"))["part"].to_list() == [0.25, None, None, None]
