@@ -35,11 +35,18 @@ def test_a_sum_says_what_of_its_values_is_known(
 
 
 def test_a_count_of_flags_is_null_where_no_flag_is_known() -> None:
-    rows = pl.DataFrame({"known": [True, None, False], "unknown": pl.Series([None] * 3, dtype=bool)})
+    rows = pl.DataFrame(
+        {"known": [True, None, False], "unknown": pl.Series([None] * 3, dtype=bool)}
+    )
     found = rows.select(frames.count_if_known("known"), frames.count_if_known("unknown"))
     assert found.row(0) == (1, None)
 
 
 def test_a_fraction_is_null_where_the_whole_is_zero_or_something_is_unknown() -> None:
     rows = pl.DataFrame({"part": [1, 0, None, 1], "whole": [4, 0, 4, None]})
-    assert rows.select(frames.fraction("part", "whole"))["part"].to_list() == [0.25, None, None, None]
+    assert rows.select(frames.fraction("part", "whole"))["part"].to_list() == [
+        0.25,
+        None,
+        None,
+        None,
+    ]
