@@ -39,11 +39,11 @@ from distributed import Client, LocalCluster, performance_report, wait
 from distributed.utils import key_split_group
 
 from harvest_dask import capture
-from harvest_dask.directory import create_capture
-from harvest_dask.frames import FrameFile
-from harvest_dask.recorder import Recorder
-from harvest_dask.scheduler_rows import transition_columns
+from harvest_dask.content.scheduler_rows import transition_columns
 from harvest_dask.settings import Settings
+from harvest_dask.write.directory import create_capture
+from harvest_dask.write.frames import FrameFile
+from harvest_dask.write.recorder import Recorder
 
 WAYS = ("plain", "capture", "report", "logs")
 KINDS: dict[str, tuple[Any, float]] = {"1 ms": (time.sleep, 0.001), "empty": (math.floor, 0.5)}

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest_dask.directory import create_capture
-from harvest_dask.frames import FrameFile, pack
-from harvest_dask.recorder import Recorder
-from harvest_dask.remote import Relay
 from harvest_dask.settings import CaptureError, Settings
+from harvest_dask.write.directory import create_capture
+from harvest_dask.write.frames import FrameFile, pack
+from harvest_dask.write.recorder import Recorder
+from harvest_dask.write.remote import Relay
 
 
 class Disk:
@@ -117,9 +117,9 @@ def test_a_process_that_ends_blind_says_so_elsewhere() -> None:
 
 FULL = """
 import resource, signal, sys, time
-from harvest_dask.directory import create_capture
-from harvest_dask.frames import FrameFile
-from harvest_dask.recorder import Recorder
+from harvest_dask.write.directory import create_capture
+from harvest_dask.write.frames import FrameFile
+from harvest_dask.write.recorder import Recorder
 from harvest_dask.settings import Settings
 from pathlib import Path
 

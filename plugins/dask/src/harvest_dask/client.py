@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from . import logs
-from .clock import Offset, measure
-from .directory import create_capture, file_name, process_id
-from .frames import FrameFile
-from .process import first_frames, script, start
-from .queues import Payload
-from .recorder import Recorder, Target
-from .remote import RemoteFile
+from .content import logs
+from .content.clock import Offset, measure
+from .content.process import first_frames, script, start
 from .scheduler import SchedulerCapture, stop_capture
 from .settings import TOPIC, CaptureError, Settings, absolute
+from .write.directory import create_capture, file_name, process_id
+from .write.queues import Payload
+from .write.recorder import Recorder, report_of
+from .write.remote import target_of
 
 __all__ = ["capture"]
 
@@ -93,15 +94,15 @@ class capture:  # noqa: N801  a context manager that reads as a verb
             made = create_capture(asked.directory)
         else:
             made = await _at_scheduler(self._client, create_capture, asked.directory)
-        self._settings = Settings(**asked.as_dict() | {"capture": made})
+        self._settings = replace(asked, capture=made)
         await _warn_of_missing(self._client)
-        await _register(self._client, SchedulerCapture(self._settings))
+        plugin = SchedulerCapture(self._settings)
+        await _installed_there(self._client.register_plugin(plugin, name=plugin.name))
         await self._record_client()
 
     async def _record_client(self) -> None:
         client, settings = self._client, self._settings
         process = process_id()
-        name = file_name("client", process)
         offset: Offset = await measure(client.scheduler.harvest_capture_time)
         known = start(
             settings,
@@ -113,17 +114,10 @@ class capture:  # noqa: N801  a context manager that reads as a verb
             scheduler=client.scheduler.address,
         )
 
-        def target(first: Sequence[bytes]) -> Target:
-            if settings.via is None:
-                return FrameFile(Path(settings.directory, name), settings.capture, first)
-            send = client.scheduler.harvest_capture_append
-            return RemoteFile(send, client.loop.asyncio_loop, name, settings.capture, first)
-
         def report(spell: Payload) -> None:
-            said = {k: spell[k] for k in ("since", "reason", "lost")}
-            message = said | {"capture": settings.capture, "process": process}
-            client.loop.add_callback(_log_event, client, message)
+            client.loop.add_callback(_log_event, client, report_of(spell, settings, process))
 
+        target = partial(target_of, client, settings, file_name("client", process))
         first = first_frames(known, *([script()] if self._is_script else []))
         self._recorder = Recorder(target, settings, first, report)
         stream = self._recorder.stream("log", logs.COLUMNS)
@@ -160,21 +154,17 @@ async def _at_scheduler(client: Any, function: Any, *words: Any) -> Any:
     """Run a function of this package in the scheduler's process."""
     if client.status != "running":
         raise OSError(f"the client's connection is {client.status}")
+    return await _installed_there(client.run_on_scheduler(function, *words))
+
+
+async def _installed_there(answer: Awaitable[Any]) -> Any:
+    """What the scheduler answers, where it has this package.  Raises CaptureError."""
     try:
-        return await client.run_on_scheduler(function, *words)
+        return await answer
     except ModuleNotFoundError as error:
-        raise CaptureError(_not_installed(error)) from error
-
-
-async def _register(client: Any, plugin: SchedulerCapture) -> None:
-    try:
-        await client.register_plugin(plugin, name=plugin.name)
-    except ModuleNotFoundError as error:
-        raise CaptureError(_not_installed(error)) from error
-
-
-def _not_installed(error: ModuleNotFoundError) -> str:
-    return f"{error} in the scheduler's process: install hpc-harvest-dask there too"
+        raise CaptureError(
+            f"{error} in the scheduler's process: install hpc-harvest-dask there too"
+        ) from error
 
 
 async def _warn_of_missing(client: Any) -> None:

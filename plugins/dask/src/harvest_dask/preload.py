@@ -8,16 +8,16 @@ says why.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from distributed import Scheduler, Worker
 
-from .directory import join_capture
 from .scheduler import SchedulerCapture
 from .settings import CaptureError, settings_from_dask
 from .shim import worker_plugin
+from .write.directory import join_capture
 
 __all__ = ["dask_setup"]
 
@@ -32,7 +32,7 @@ async def dask_setup(service: Any) -> None:
         asked = settings_from_dask()
         settings = replace(asked, capture=join_capture(asked.directory))
         if isinstance(service, Worker):
-            plugin = worker_plugin(settings.as_dict(), clock=False)
+            plugin = worker_plugin(asdict(settings), clock=False)
             await service.plugin_add(plugin, name="harvest-capture-preload")
             return
         if any(Path(settings.directory).glob("scheduler-*.cap")):

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -16,17 +18,16 @@ from typing import Any, Final
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import dumps
 
-from . import logs, samples
-from .directory import file_name, find_capture, process_id
-from .frames import FrameFile
-from .keys import as_json, spell_all
-from .process import first_frames, start
-from .queues import Columns, Payload, Stream
-from .recorder import Recorder, blind
-from .remote import Relay
-from .scheduler_rows import graph_frames, transition_columns
+from .content import logs, samples
+from .content.process import first_frames, start
+from .content.scheduler_rows import graph_frames, transition_columns
 from .settings import TOPIC, CaptureError, Settings
 from .shim import worker_plugin
+from .write.directory import file_name, find_capture, process_id
+from .write.frames import FrameFile
+from .write.keys import as_json
+from .write.recorder import Recorder, blind
+from .write.remote import Relay
 
 __all__ = ["SchedulerCapture", "stop_capture"]
 
@@ -40,6 +41,7 @@ WORKER_COLUMNS: Final = (
     *("time", "worker", "action", "stimulus_id", "name", "host", "nthreads"),
     *("memory_limit", "resources", "reason"),
 )
+SNAPSHOT_COLUMNS: Final = ("time", "key", "state", "size_bytes", "workers")
 
 logger = logging.getLogger("harvest_dask")
 
@@ -84,7 +86,7 @@ class SchedulerCapture(SchedulerPlugin):
         self._logs.attach()
         self._sampler.start()
         self._recorder.start()
-        shim = worker_plugin(settings.as_dict(), clock=True)
+        shim = worker_plugin(asdict(settings), clock=True)
         plugin: bytes = dumps(shim)  # type: ignore[no-untyped-call]
         await scheduler.register_worker_plugin(None, plugin=plugin, name=self.name, idempotent=True)
         # nothing is awaited from here on until Dask has added this plugin
@@ -110,8 +112,8 @@ class SchedulerCapture(SchedulerPlugin):
         self._clients = recorder.stream("client_event", ("time", "client", "action"))
         self._events = recorder.stream("event", ("time", "topic", "message"))
         self._spans = recorder.stream("span", ("id", "name", "tags", "annotations", "start"))
-        self._snapshot = recorder.stream("snapshot", shape=_snapshot_columns)
-        log: Stream = recorder.stream("log", logs.COLUMNS)
+        self._snapshot = recorder.stream("snapshot", SNAPSHOT_COLUMNS)
+        log = recorder.stream("log", logs.COLUMNS)
         self._logs = logs.LogTap(log, "scheduler", settings.capture, None)
         sample = recorder.stream("sample", samples.COLUMNS)
         self._sampler = samples.Sampler(sample, settings.interval, self._state)
@@ -142,7 +144,8 @@ class SchedulerCapture(SchedulerPlugin):
         for ts in scheduler.tasks.values():
             held = [ws.address for ws in ts.who_has or ()]
             running = [ts.processing_on.address] if ts.processing_on else []
-            self._snapshot.append((now, ts.key, ts.state, ts.nbytes, held or running))
+            size = ts.nbytes if ts.nbytes is not None and ts.nbytes >= 0 else None
+            self._snapshot.append((now, ts.key, ts.state, size, held or running))
         self._record_graph(None, ATTACHED, (), list(scheduler.tasks), {}, ())
 
     def transition(
@@ -182,26 +185,20 @@ class SchedulerCapture(SchedulerPlugin):
         code: Any,
     ) -> None:
         """Take a graph as it is now: its tasks will have changed when it is written."""
-        known, now = self._scheduler.tasks, time.time()
+        known = self._scheduler.tasks
         taken = [(key, [d.key for d in known[key].dependencies]) for key in tasks]
-        requested = list(keys)
-        annotations = {name: dict(values) for name, values in notes.items()}
-
         self._graphs += 1
-        number = self._graphs
-
-        def make() -> Iterable[Payload]:
-            return graph_frames(
-                graph=number,
-                time=now,
-                client=client,
-                stimulus_id=stimulus_id,
-                requested=requested,
-                tasks=taken,
-                annotations=annotations,
-                code=code,
-            )
-
+        make = partial(
+            graph_frames,
+            graph=self._graphs,
+            time=time.time(),
+            client=client,
+            stimulus_id=stimulus_id,
+            requested=list(keys),
+            tasks=taken,
+            annotations={name: dict(values) for name, values in notes.items()},
+            code=code,
+        )
         self._recorder.put(make, rows=len(taken) + 1)
 
     def _record_spans(self) -> None:
@@ -324,14 +321,3 @@ def _appender(scheduler: Any) -> Callable[..., Any]:
         return "the capture has ended"
 
     return append
-
-
-def _snapshot_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
-    times, keys, states, sizes, workers = zip(*rows, strict=True)
-    return {
-        "time": times,
-        "key": spell_all(keys),
-        "state": states,
-        "size_bytes": [n if n is not None and n >= 0 else None for n in sizes],
-        "workers": workers,
-    }

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import dask.config
 
-from .profile import CLOCKS
+from .content.profile import CLOCKS
 
 __all__ = ["PREFIX", "TOPIC", "CaptureError", "Settings", "settings_from_dask"]
 
@@ -66,10 +66,6 @@ class Settings:
     def name(self) -> str:
         """The name of the plugins that Dask knows this capture by."""
         return f"harvest-capture-{self.capture}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The settings as plain values."""
-        return asdict(self)
 
 
 def settings_from_dask() -> Settings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -20,19 +21,21 @@ from distributed.worker_state_machine import (
 )
 from tornado.ioloop import PeriodicCallback
 
-from . import logs, samples
-from .clock import REPEAT_S, Offset, clock_frame, measure
-from .directory import file_name, process_id
-from .frames import FrameFile
-from .keys import spell, spell_all
-from .process import first_frames, start
-from .profile import Profile
-from .queues import Columns, Payload
-from .recorder import Recorder, Target
-from .remote import RemoteFile
+from .content import logs, samples
+from .content.clock import REPEAT_S, Offset, clock_frame, measure
+from .content.process import first_frames, start
+from .content.profile import Profile
 from .settings import TOPIC, Settings
+from .write.directory import file_name, process_id
+from .write.keys import spell
+from .write.queues import Columns, Payload
+from .write.recorder import Recorder, report_of
+from .write.remote import target_of
 
 __all__ = ["WorkerCapture"]
+
+TRANSITION_COLUMNS: Final = ("time", "key", "start_state", "finish_state", "stimulus_id")
+EXECUTION_COLUMNS: Final = ("key", "thread", "begins", "ends", "status")
 
 _ENDS: Final[Mapping[type, str]] = {
     ExecuteSuccessEvent: "finished",
@@ -74,11 +77,12 @@ class WorkerCapture:
         self._stimulus_id: str | None = None
         self._profile: Profile | None = None
         self._known: list[Payload] = []
+        target = partial(target_of, worker, settings, file_name("worker", process))
         self._recorder = recorder = Recorder(
-            self._target, settings, lambda: first_frames(*self._known)(), self._report
+            target, settings, lambda: first_frames(*self._known)(), self._report
         )
-        self._transitions = recorder.stream("worker_transition", shape=_transition_columns)
-        self._executions = recorder.stream("execution", shape=_execution_columns)
+        self._transitions = recorder.stream("worker_transition", TRANSITION_COLUMNS)
+        self._executions = recorder.stream("execution", EXECUTION_COLUMNS)
         self._transfers = recorder.stream("transfer", shape=_transfer_columns)
         log = recorder.stream("log", logs.COLUMNS)
         self._logs = logs.LogTap(log, "worker", settings.capture, worker.address)
@@ -152,18 +156,8 @@ class WorkerCapture:
         if clock:
             self._clock.start()
 
-    def _target(self, first: Sequence[bytes]) -> Target:
-        settings, name = self._settings, file_name("worker", self._process)
-        if settings.via is None:
-            return FrameFile(Path(settings.directory, name), settings.capture, first)
-        send = self._worker.scheduler.harvest_capture_append
-        loop = self._worker.loop.asyncio_loop
-        return RemoteFile(send, loop, name, settings.capture, first)
-
     def _report(self, spell: Payload) -> None:
-        known = {k: spell[k] for k in ("since", "reason", "lost")}
-        process = {"capture": self._settings.capture, "process": self._process}
-        self._worker.log_event(TOPIC, known | process)
+        self._worker.log_event(TOPIC, report_of(spell, self._settings, self._process))
 
     async def _measure(self) -> Offset:
         return await measure(self._worker.scheduler.harvest_capture_time)
@@ -230,28 +224,6 @@ def _untap(owner: Any, name: str, tap: Callable[[Any], None]) -> None:
     log.taps.remove(tap)
     if not log.taps:
         setattr(owner, name, deque(log, log.maxlen))
-
-
-def _transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
-    times, keys, starts, finishes, stimuli = zip(*rows, strict=True)
-    return {
-        "time": times,
-        "key": spell_all(keys),
-        "start_state": starts,
-        "finish_state": finishes,
-        "stimulus_id": stimuli,
-    }
-
-
-def _execution_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
-    keys, threads, begins, ends, statuses = zip(*rows, strict=True)
-    return {
-        "key": spell_all(keys),
-        "thread": threads,
-        "begins": begins,
-        "ends": ends,
-        "status": statuses,
-    }
 
 
 def _transfer_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:

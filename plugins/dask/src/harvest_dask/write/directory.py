@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from .settings import CaptureError
+from ..settings import CaptureError
 
 __all__ = ["create_capture", "file_name", "find_capture", "join_capture", "process_id"]
 
@@ -21,8 +21,7 @@ VERSION: Final = 1
 
 def create_capture(directory: str) -> str:
     """Make a directory a new capture and give its id.  Raises CaptureError."""
-    found = _read(directory)
-    if found is not None:
+    if find_capture(directory) is not None:
         raise CaptureError(f"{directory} holds a capture already: name another directory")
     created, own = _write(directory)
     if not own:
@@ -32,12 +31,7 @@ def create_capture(directory: str) -> str:
 
 def join_capture(directory: str) -> str:
     """The id of the capture in a directory, which is made one if need be.  Raises CaptureError."""
-    return _read(directory) or _write(directory)[0]
-
-
-def find_capture(directory: str) -> str | None:
-    """The id of the capture in a directory; None where this machine sees no capture there."""
-    return _read(directory)
+    return find_capture(directory) or _write(directory)[0]
 
 
 def process_id() -> str:
@@ -51,7 +45,11 @@ def file_name(role: str, process: str) -> str:
     return f"{role}-{process}.cap"
 
 
-def _read(directory: str) -> str | None:
+def find_capture(directory: str) -> str | None:
+    """The id of the capture in a directory; None where this machine sees no capture there.
+
+    Raises CaptureError where its mark cannot be read.
+    """
     path = Path(directory, MARK)
     try:
         found = json.loads(path.read_bytes())
@@ -78,7 +76,7 @@ def _write(directory: str) -> tuple[str, bool]:
         try:
             os.link(part, target)  # unlike a rename, this never replaces another's
         except FileExistsError:
-            found = _read(directory)
+            found = find_capture(directory)
             if found is None:
                 raise
             return found, False

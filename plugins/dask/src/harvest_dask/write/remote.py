@@ -13,9 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ..settings import Settings
 from .frames import FrameFile
+from .recorder import Target
 
-__all__ = ["Relay", "RemoteFile"]
+__all__ = ["Relay", "target_of"]
 
 ANSWER_S: Final = 10.0
 """How long the scheduler may take; a batch that was not answered is sent again."""
@@ -23,7 +25,15 @@ ANSWER_S: Final = 10.0
 _NAME: Final = re.compile(r"(worker|client)-[A-Za-z0-9_.-]+\.cap\Z")
 
 
-class RemoteFile:
+def target_of(node: Any, settings: Settings, name: str, first: Sequence[bytes]) -> Target:
+    """Where a worker or client writes: a file of its own, or one that the scheduler writes."""
+    if settings.via is None:
+        return FrameFile(Path(settings.directory, name), settings.capture, first)
+    send, loop = node.scheduler.harvest_capture_append, node.loop.asyncio_loop
+    return _RemoteFile(send, loop, name, settings.capture, first)
+
+
+class _RemoteFile:
     """A file that the scheduler writes for this process; used by the recorder's thread."""
 
     def __init__(

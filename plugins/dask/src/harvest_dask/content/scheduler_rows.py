@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dask.utils import key_split
 from distributed.utils import key_split_group
 
-from .keys import spell, spell_all
-from .queues import Columns, Payload
+from ..write.keys import spell, spell_all
+from ..write.queues import Columns, Payload
 
 __all__ = ["Tasks", "graph_frames", "transition_columns"]
 
@@ -26,18 +26,11 @@ PART_KEYS: Final = 200_000
 Tasks = Sequence[tuple[Any, list[Any]]]
 """Keys, each with those it depends on."""
 
-_DETAILS: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
-    "begins": lambda details: _executed(details)[0],
-    "ends": lambda details: _executed(details)[1],
-    "exception": lambda details: _cut(details.get("exception_text")),
-    "cause": lambda details: _cause(details.get("cause")),
-    "worker": lambda details: details.get("worker"),
-    "thread": lambda details: details.get("thread"),
-    "size_bytes": lambda details: details.get("nbytes"),
-    "type": lambda details: details.get("typename"),
-    "run_id": lambda details: details.get("run_id"),
-}
-"""Columns, and how each follows from the details that Dask gives with some transitions."""
+_DETAILS: Final = (
+    *("begins", "ends", "exception", "cause", "worker", "thread", "size_bytes", "type", "run_id"),
+)
+"""Columns that follow from the details that Dask gives with some transitions."""
+_NO_DETAILS: Final = (None,) * len(_DETAILS)
 
 
 def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
@@ -46,8 +39,8 @@ def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
     # a key has several transitions, and most of those have no details
     names = {key: (spell(key), key_split(key), spell(key_split_group(key))) for key in set(keys)}
     spelled, prefixes, groups = zip(*map(names.__getitem__, keys), strict=True)
-    detailed = [number for number, found in enumerate(details) if found]
-    columns: dict[str, Sequence[Any]] = {
+    detailed = zip(*(_detailed(d) if d else _NO_DETAILS for d in details), strict=True)
+    return {
         "time": times,
         "key": spelled,
         "prefix": prefixes,
@@ -55,13 +48,19 @@ def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
         "start_state": starts,
         "finish_state": finishes,
         "stimulus_id": stimuli,
+        **dict(zip(_DETAILS, detailed, strict=True)),
     }
-    for column, find in _DETAILS.items():
-        values: list[Any] = [None] * len(rows)
-        for number in detailed:
-            values[number] = find(details[number])
-        columns[column] = values
-    return columns
+
+
+def _detailed(details: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The values of ``_DETAILS``."""
+    error, cause = details.get("exception_text"), details.get("cause")
+    return (
+        *_executed(details),
+        None if error is None else error[:EXCEPTION],
+        None if cause is None else spell(cause),
+        *map(details.get, ("worker", "thread", "nbytes", "typename", "run_id")),
+    )
 
 
 def graph_frames(
@@ -125,11 +124,3 @@ def _executed(details: Mapping[str, Any]) -> tuple[float | None, float | None]:
         if interval["action"] == "compute":
             return interval["start"], interval["stop"]
     return None, None
-
-
-def _cut(text: str | None) -> str | None:
-    return None if text is None else text[:EXCEPTION]
-
-
-def _cause(key: Any) -> str | None:
-    return None if key is None else spell(key)

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import msgpack
 
+from ..settings import CaptureError
 from .directory import find_capture
-from .settings import CaptureError
 
 __all__ = ["LARGEST", "MAGIC", "FrameFile", "frame", "pack"]
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import dask.config
 
-from .queues import Stream
+from ..write.queues import Stream
 
 __all__ = ["COLUMNS", "LogTap"]
 

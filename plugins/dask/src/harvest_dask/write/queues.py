@@ -12,14 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from .frames import LARGEST, pack
+from .keys import spell_all
 
-__all__ = ["Columns", "Payload", "Singles", "Stream"]
+__all__ = ["Columns", "Payload", "Singles", "Stream", "in_columns"]
 
 Columns = Mapping[str, Sequence[Any]]
 Payload = dict[str, Any]
 
 FRAME_ROWS: Final = 4_096
 """Rows of a frame at most: while one is packed the process waits, some milliseconds."""
+
+
+def in_columns(names: Sequence[str], rows: Sequence[Any]) -> Columns:
+    """Rows as columns of these names; keys are spelled."""
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return columns | {"key": spell_all(columns["key"])} if "key" in columns else columns
 
 
 class _Losses:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from .queues import Payload
+from ..write.queues import Payload
 
 __all__ = ["REPEAT_S", "Offset", "clock_frame", "measure"]
 

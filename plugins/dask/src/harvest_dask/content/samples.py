@@ -9,7 +9,7 @@ from typing import Any, Final
 import psutil
 from tornado.ioloop import PeriodicCallback
 
-from .queues import Stream
+from ..write.queues import Stream
 
 __all__ = ["COLUMNS", "Sampler"]
 

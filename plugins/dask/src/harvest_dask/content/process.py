@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import dask.config
 
-from .queues import Payload
+from ..settings import Settings
+from ..write.queues import Payload
 from .secrecy import flat_config, mask_arguments, mask_values
-from .settings import Settings
 
 __all__ = ["first_frames", "script", "start"]
 

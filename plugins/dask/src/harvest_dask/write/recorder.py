@@ -11,13 +11,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
+from ..settings import Settings
 from .frames import pack
-from .queues import Columns, Payload, Singles, Stream
-from .settings import Settings
+from .queues import Columns, Payload, Singles, Stream, in_columns
 
-__all__ = ["Recorder", "Target", "blind"]
+__all__ = ["Recorder", "Target", "blind", "report_of"]
 
 CLOSE_S: Final = 15.0
 """How long a process that ends waits for its last rows to be written."""
@@ -70,11 +71,7 @@ class Recorder:
         shape: Callable[[Sequence[Any]], Columns] | None = None,
     ) -> Stream:
         """A queue for rows of a kind: tuples in the columns' order, or what ``shape`` takes."""
-
-        def transpose(rows: Sequence[Any]) -> Columns:
-            return dict(zip(columns, zip(*rows, strict=True), strict=True))
-
-        made = Stream(kind, shape or transpose, self._limit)
+        made = Stream(kind, shape or partial(in_columns, columns), self._limit)
         self._streams.append(made)
         return made
 
@@ -199,3 +196,9 @@ class Recorder:
 def blind(since: float, reason: str, lost: int | None) -> Payload:
     """The frame of a spell in which nothing could be written."""
     return {"kind": "blind", "time": time.time(), "since": since, "reason": reason, "lost": lost}
+
+
+def report_of(spell: Payload, settings: Settings, process: str) -> Payload:
+    """Word of a blind spell for the scheduler: this process cannot write it."""
+    known = {name: spell[name] for name in ("since", "reason", "lost")}
+    return known | {"capture": settings.capture, "process": process}
